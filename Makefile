@@ -1,0 +1,63 @@
+# Executable documentation of how this project is worked on.
+
+PYTHON ?= $(firstword $(foreach v,3.11 3.12 3.13 3.14,$(shell command -v python$(v) 2>/dev/null)) python3)
+BIN := .venv/bin
+PIP = $(BIN)/python -m pip --disable-pip-version-check --quiet
+# $(call install,part): one part of constraints.txt, exactly: every version and hash as it is written there.
+define install
+	sed -n '/^# $(1)$$/,/^# /p' constraints.txt > .venv/requirements.txt
+	$(PIP) install --no-deps --require-hashes --requirement .venv/requirements.txt
+endef
+PYTEST = $(BIN)/python -m pytest
+
+.PHONY: help run test check format bench screenshots lock clean
+
+help: ## what can be made
+	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /	/'
+
+.venv/python:
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Copydesk needs Python 3.11 or newer: make PYTHON=python3.12")'
+	$(PYTHON) -m venv .venv
+	@touch $@
+
+.venv/run: .venv/python pyproject.toml constraints.txt
+	$(call install,run)
+	$(PIP) install --no-deps --no-build-isolation --editable .
+	@touch $@
+
+.venv/test: .venv/run
+	$(call install,test)
+	@touch $@
+
+.venv/bench: .venv/test
+	$(call install,bench)
+	@touch $@
+
+run: .venv/run ## open the console on a sample desk: no account, key or network needed
+	@$(BIN)/copydesk --sample
+
+check: .venv/test ## format, lint, types, layers
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: .venv/test ## let ruff format and mend what it can
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+test: check ## every check and every test
+	$(PYTEST) -n 2 --cov --cov-report=term:skip-covered
+
+bench: .venv/bench ## every figure that Copydesk claims, as a ratio measured in one run
+	$(BIN)/python tests/benchmarks/run.py
+
+screenshots: .venv/test ## the pictures in screenshots/, from the sample desk
+	$(BIN)/python tests/screenshots.py
+
+lock: .venv/python ## pin the newest versions of everything in constraints.txt
+	$(PIP) install uv
+	$(BIN)/python .ci/lock.py
+
+clean: ## forget everything that was made
+	rm -rf .venv dist build .coverage .mypy_cache .ruff_cache .pytest_cache .hypothesis snapshot_report.html

@@ -1,0 +1,206 @@
+"""Every error that Copydesk raises on purpose.
+
+CopydeskError
+├── SettingsError            the settings file or the environment says something that cannot be
+├── InvalidError             a field breaks a rule of the interface
+├── NotFoundError            an id that does not exist, or is somebody else's
+├── ConflictError            the current state does not allow it
+├── StoreError               the database cannot be used; nothing was changed
+│   ├── StoreBusyError       another process holds it
+│   ├── StoreFullError       the disk is full
+│   ├── StoreNewerError      a newer version of Copydesk wrote it
+│   └── StoreDamagedError    it is no database, or a damaged one
+├── FetchError               a source could not be read
+│   ├── UnreachableError     no answer: name, connection, TLS
+│   ├── RefusedAddressError  the address is not a public one
+│   ├── TooSlowError         the deadline passed
+│   ├── TooLargeError        the body is over a limit, before or after decompression
+│   ├── ThrottledError       429, or 503: later
+│   ├── NeedsLoginError      401 or 403, or credentials that are not set
+│   ├── MissingError         404
+│   ├── GoneError            410: for good
+│   ├── AnswerError          any other status that is no success
+│   └── NotAFeedError        an answer that is not what the source type promises
+├── WriterError              a draft could not be written
+└── CancelledRunError        the user cancelled the run
+
+The message says what happened; the hint says what to do next. `category` is the word under which the error is
+counted and stored, and stays the same when a message is reworded.
+"""
+
+from collections.abc import Sequence
+from typing import ClassVar, NamedTuple
+
+
+class FieldError(NamedTuple):
+    """One field that breaks a rule."""
+
+    field: str
+    message: str
+
+
+class CopydeskError(Exception):
+    """Something went wrong; nothing else is known."""
+
+    category: ClassVar[str] = "error"
+
+    def __init__(self, message: str = "", *, hint: str = "") -> None:
+        self.message = message or (type(self).__doc__ or "").strip()
+        self.hint = hint
+        super().__init__(self.message)
+
+    def __str__(self) -> str:
+        return f"{self.message} {self.hint}".strip()
+
+
+class SettingsError(CopydeskError):
+    """The settings cannot be used."""
+
+    category = "settings"
+
+
+class InvalidError(CopydeskError):
+    """A field breaks a rule of the interface."""
+
+    category = "invalid"
+
+    def __init__(self, *errors: FieldError, hint: str = "") -> None:
+        self.errors: Sequence[FieldError] = errors
+        super().__init__("; ".join(f"{field}: {message}" for field, message in errors), hint=hint)
+
+
+class NotFoundError(CopydeskError):
+    """There is nothing with this id."""
+
+    category = "not-found"
+
+
+class ConflictError(CopydeskError):
+    """The current state does not allow this; nothing was changed."""
+
+    category = "conflict"
+
+    def __init__(
+        self,
+        message: str = "",
+        *,
+        hint: str = "",
+        current_status: str | None = None,
+        allowed: Sequence[str] = (),
+    ) -> None:
+        self.current_status = current_status
+        self.allowed_actions = tuple(allowed)
+        super().__init__(message, hint=hint)
+
+
+class StoreError(CopydeskError):
+    """The database cannot be used; nothing was changed."""
+
+    category = "store"
+
+
+class StoreBusyError(StoreError):
+    """Another process holds the database; nothing was changed. Try again in a moment."""
+
+    category = "store-busy"
+
+
+class StoreFullError(StoreError):
+    """The disk is full; nothing was changed. Free some space and try again."""
+
+    category = "store-full"
+
+
+class StoreNewerError(StoreError):
+    """A newer version of Copydesk wrote this database; it was left untouched. Install that version."""
+
+    category = "store-newer"
+
+
+class StoreDamagedError(StoreError):
+    """The database file cannot be read as one. Restore the copy beside it, or move it away to start anew."""
+
+    category = "store-damaged"
+
+
+class FetchError(CopydeskError):
+    """The source could not be read."""
+
+    category = "fetch"
+
+    def __init__(self, message: str = "", *, hint: str = "", retry_after: float | None = None) -> None:
+        self.retry_after = retry_after
+        """Seconds that the other side asked us to wait, or None."""
+        super().__init__(message, hint=hint)
+
+
+class UnreachableError(FetchError):
+    """No answer from the source's address."""
+
+    category = "unreachable"
+
+
+class RefusedAddressError(FetchError):
+    """The address is not a public one."""
+
+    category = "refused-address"
+
+
+class TooSlowError(FetchError):
+    """The source did not answer in time."""
+
+    category = "too-slow"
+
+
+class TooLargeError(FetchError):
+    """The answer is too large."""
+
+    category = "too-large"
+
+
+class ThrottledError(FetchError):
+    """The source asks us to come back later."""
+
+    category = "throttled"
+
+
+class NeedsLoginError(FetchError):
+    """The source wants credentials."""
+
+    category = "needs-login"
+
+
+class MissingError(FetchError):
+    """There is nothing at this address (404)."""
+
+    category = "missing"
+
+
+class GoneError(FetchError):
+    """The source is gone for good (410)."""
+
+    category = "gone"
+
+
+class AnswerError(FetchError):
+    """The source answered with an error."""
+
+    category = "answer"
+
+
+class NotAFeedError(FetchError):
+    """The answer is not a feed."""
+
+    category = "not-a-feed"
+
+
+class WriterError(CopydeskError):
+    """The draft could not be written."""
+
+    category = "writer"
+
+
+class CancelledRunError(CopydeskError):
+    """The run was cancelled."""
+
+    category = "cancelled"

@@ -1,0 +1,150 @@
+"""A draft: its states, its formats, and what stands with it."""
+
+from datetime import datetime
+from enum import StrEnum
+
+from copydesk.model.source import SourceType
+from copydesk.model.wire import Struct
+
+
+class Format(StrEnum):
+    """What kind of text a draft is."""
+
+    SHORT = "SHORT"
+    THREAD = "THREAD"
+    BLOG = "BLOG"
+
+
+class Status(StrEnum):
+    """Where a draft is on its way to being posted."""
+
+    PENDING_GENERATION = "pending_generation"
+    GENERATION_FAILED = "generation_failed"
+    PENDING_REVIEW = "pending_review"
+    AWAITING_REVIEW = "awaiting_review"
+    APPROVED = "approved"
+    REJECTED = "rejected"
+    CHANGES_REQUESTED = "changes_requested"
+    PENDING_REGENERATION = "pending_regeneration"
+    SCHEDULED = "scheduled"
+    POSTING = "posting"
+    MISSED = "missed"
+    POSTED = "posted"
+
+
+class ImageSource(StrEnum):
+    """Where a draft's picture comes from."""
+
+    OG = "OG"
+    UPLOAD = "UPLOAD"
+    AI_PROVIDER_A = "AI_PROVIDER_A"
+    AI_PROVIDER_B = "AI_PROVIDER_B"
+
+
+class DraftImage(Struct, frozen=True):
+    """A picture of a draft."""
+
+    id: str
+    url: str
+    alt: str | None
+    position: int
+    source: ImageSource
+
+
+class Severity(StrEnum):
+    """How much a check's finding matters."""
+
+    ERROR = "error"
+    WARNING = "warning"
+    INFO = "info"
+
+
+class Finding(Struct, frozen=True, omit_defaults=True):
+    """One thing that a check found in a draft."""
+
+    rule: str
+    severity: Severity
+    message: str
+    start: int | None = None
+    end: int | None = None
+    """The place in the draft's text, in characters, where there is one."""
+
+
+class Checks(Struct, frozen=True):
+    """What the checks said about a draft: how many ran, and what they found."""
+
+    ran: int = 0
+    findings: tuple[Finding, ...] = ()
+
+
+class ScorePart(Struct, frozen=True):
+    """One term of an item's score: `points` is `value` (0 to 1) times `weight`."""
+
+    name: str
+    value: float
+    weight: float
+    points: float
+    why: str
+    """In words, for the user."""
+
+
+class StorySource(Struct, frozen=True):
+    """One of the sources that tell a story."""
+
+    item_id: str
+    source_id: str
+    name: str
+    type: SourceType
+    title: str
+    url: str | None
+
+
+class Score(Struct, frozen=True):
+    """Why an item was picked: the sum and every part of it, and who else tells the story."""
+
+    total: float
+    parts: tuple[ScorePart, ...] = ()
+    sources: tuple[StorySource, ...] = ()
+
+
+class DraftItem(Struct, frozen=True):
+    """The source item of a draft, as lists show it."""
+
+    id: str
+    title: str
+    source_type: SourceType
+
+
+class Draft(Struct, frozen=True, omit_defaults=False):
+    """A draft as the interface shows it, with what Copydesk adds to it (from `archived_at` on)."""
+
+    id: str
+    text: str
+    format: Format
+    status: Status
+    confidence: float
+    feedback: str | None
+    rejection_feedback: str | None
+    scheduled_at: datetime | None
+    posted_at: datetime | None
+    post_id: str | None
+    item_id: str
+    regenerated_from_id: str | None
+    created_at: datetime
+    updated_at: datetime
+    archived_at: datetime | None = None
+    last_error: str | None = None
+    tags: tuple[str, ...] = ()
+    target_platforms: tuple[str, ...] = ()
+    images: tuple[DraftImage, ...] = ()
+    checks: Checks = Checks()
+    score: Score | None = None
+    """None for a draft that no run picked."""
+    writer: str = ""
+    """Who wrote it: `offline`, a model's name, or `user`."""
+
+
+class ListedDraft(Draft, frozen=True, kw_only=True):
+    """A draft with its source item."""
+
+    item: DraftItem

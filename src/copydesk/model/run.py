@@ -1,0 +1,86 @@
+"""A run of the pipeline: its stages, its funnel, its times."""
+
+from datetime import datetime
+from enum import StrEnum
+
+from copydesk.model.wire import Struct
+
+
+class RunStatus(StrEnum):
+    """Where a run is."""
+
+    QUEUED = "queued"
+    RUNNING = "running"
+    SUCCEEDED = "succeeded"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+    INTERRUPTED = "interrupted"
+    """The process died; found at the next start."""
+
+
+class Stage(StrEnum):
+    """The four steps of a run, in their order."""
+
+    INGEST = "ingest"
+    FILTER = "filter"
+    RANK = "rank"
+    DRAFT = "draft"
+
+
+class RunStats(Struct, frozen=True):
+    """A funnel: each figure is not less than the one below it.
+
+    `items_ingested` are the items that the run took in: those it stored (`items_new`) and those stored before
+    that still wait for a draft (`items_waiting`), so that nothing is lost when many entries come at once.
+    """
+
+    items_ingested: int = 0
+    items_filtered: int = 0
+    """Left after the filters and the duplicates' merging: stories."""
+    items_ranked: int = 0
+    drafts_created: int = 0
+    stage_timing: dict[Stage, float] = {}
+    """Seconds."""
+    items_new: int = 0
+    items_waiting: int = 0
+    sources_fetched: int = 0
+    sources_unchanged: int = 0
+    """Nothing new: not modified, or the same body again. Part of `sources_fetched`."""
+    sources_failed: int = 0
+    drafts_failed: int = 0
+
+
+class Run(Struct, frozen=True):
+    """A pipeline run as the interface shows it."""
+
+    id: str
+    status: RunStatus
+    stage: Stage | None
+    started_at: datetime
+    """When it was queued, until it is running."""
+    ended_at: datetime | None
+    duration: float | None
+    """Seconds; None until it ended."""
+    stats: RunStats
+    error: str | None
+
+
+class RunRequest(Struct, frozen=True, forbid_unknown_fields=True):
+    """What a run is asked to do."""
+
+    source_ids: tuple[str, ...] | None = None
+    """Only these; None for every enabled source."""
+    formats: tuple[str, ...] | None = None
+    max_drafts: int | None = None
+    """At most so many new drafts; None for the setting."""
+
+
+class Progress(Struct, frozen=True):
+    """How far a run is in its stage; `total` is None while it is not known."""
+
+    run_id: str
+    stage: Stage
+    done: int
+    total: int | None
+    note: str = ""
+    """What is being done, for a line on the screen."""

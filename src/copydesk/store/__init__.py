@@ -1,0 +1,1 @@
+"""How things are kept. The only place that knows SQLAlchemy."""
