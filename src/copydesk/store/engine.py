@@ -1,0 +1,158 @@
+"""The two ways into the database: one connection that writes, four that read."""
+
+import os
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import URL, Connection, event
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
+
+from copydesk.errors import StoreError
+from copydesk.store.faults import translated
+
+BUSY_TIMEOUT = 5.0
+"""Seconds to wait for another process's transaction."""
+
+_PRAGMAS = """
+PRAGMA journal_mode = WAL;
+PRAGMA synchronous = NORMAL;
+PRAGMA foreign_keys = ON;
+PRAGMA temp_store = MEMORY;
+PRAGMA journal_size_limit = 67108864;
+"""
+_NETWORK = {"nfs", "nfs4", "cifs", "smb3", "smbfs", "9p", "ncpfs", "afs", "fuse.sshfs"}
+
+
+class Engines:
+    """An open database. Units of work go through `writing` and `reading`; `close` ends it."""
+
+    def __init__(self, path: Path, write: AsyncEngine, read: AsyncEngine) -> None:
+        self.path = path
+        self.write = write
+        self.read = read
+
+    @asynccontextmanager
+    async def writing(self) -> AsyncIterator[AsyncConnection]:
+        """One transaction that holds the write lock from its start: committed at the end, rolled back on an error.
+
+        Never wait for the network inside it, and never open another one inside it: there is one write connection,
+        handed out in the order of asking. Raises StoreBusyError, StoreFullError, StoreDamagedError, StoreError.
+        """
+        with translated(self.path):
+            async with self.write.begin() as connection:
+                yield connection
+
+    @asynccontextmanager
+    async def reading(self) -> AsyncIterator[AsyncConnection]:
+        """A connection that cannot write and holds no snapshot: each statement sees what is committed by then.
+
+        Keep it short; there are four. Raises as `writing` does.
+        """
+        with translated(self.path):
+            async with self.read.connect() as connection:
+                yield connection
+
+    async def close(self) -> None:
+        """Lets SQLite refresh its statistics, then ends every connection and its thread."""
+        try:
+            if self.write.sync_engine.pool.checkedin():  # type: ignore[attr-defined]
+                with suppress(StoreError):
+                    await self._optimize()
+        finally:
+            await self.read.dispose()
+            await self.write.dispose()
+
+    async def _optimize(self) -> None:
+        async with self.writing() as connection:
+            await connection.exec_driver_sql("PRAGMA analysis_limit = 400")
+            await connection.exec_driver_sql("PRAGMA optimize")
+
+
+def open_engines(path: Path, *, busy_timeout: float = BUSY_TIMEOUT) -> Engines:
+    """The database at `path`; file and folder are made, for their owner alone, where they are not there.
+
+    Connections are opened when they are first needed. StoreError for a place that cannot hold a database.
+    """
+    path = path.absolute()
+    _refuse_network(path)
+    _make_private(path)
+    write = _engine(path, busy_timeout, pool_size=1)
+    event.listen(write.sync_engine, "begin", _begin_immediate)
+    read = _engine(path, busy_timeout, pool_size=4, isolation_level="AUTOCOMMIT", pool_reset_on_return=None)
+    event.listen(write.sync_engine, "connect", _prepare_writer)
+    event.listen(read.sync_engine, "connect", _prepare_reader)
+    return Engines(path, write, read)
+
+
+def _engine(path: Path, busy_timeout: float, **options: Any) -> AsyncEngine:
+    # isolation_level None: the driver's own transactions leave a released savepoint and every CREATE TABLE
+    # behind after a rollback, so each BEGIN is ours.
+    return create_async_engine(
+        URL.create("sqlite+aiosqlite", database=str(path)),
+        connect_args={"timeout": busy_timeout, "isolation_level": None},
+        max_overflow=0,
+        **options,
+    )
+
+
+def _begin_immediate(connection: Connection) -> None:
+    # A deferred transaction that reads and then writes fails at once, without waiting, when another one
+    # committed in between.
+    connection.exec_driver_sql("BEGIN IMMEDIATE")
+
+
+def _prepare_writer(connection: Any, _record: object) -> None:
+    _run_script(connection, _PRAGMAS)
+
+
+def _prepare_reader(connection: Any, _record: object) -> None:
+    _run_script(connection, _PRAGMAS + "PRAGMA query_only = ON;")
+
+
+def _run_script(connection: Any, script: str) -> None:
+    # One script is one crossing to the connection's thread.
+    async def run(driver: Any) -> None:
+        await (await driver.executescript(script)).close()
+
+    connection.run_async(run)
+
+
+def _make_private(path: Path) -> None:
+    try:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        # SQLite gives the files that it adds beside this one the same mode.
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
+    except OSError as error:
+        raise StoreError(
+            f"{path} cannot be opened or written: {error.strerror}.", hint="Check who owns it and its folder."
+        ) from error
+
+
+def _refuse_network(path: Path) -> None:
+    kind = file_system(path, _mounts())
+    if kind in _NETWORK:
+        raise StoreError(
+            f"{path} is on a network file system ({kind}), where a database gets damaged.",
+            hint="Choose a folder on a local disk.",
+        )
+
+
+def _mounts() -> str:
+    try:
+        return Path("/proc/mounts").read_text(errors="replace")
+    except OSError:
+        return ""
+
+
+def file_system(path: Path, mounts: str) -> str:
+    """The type of the file system that `path` is on, by the text of /proc/mounts; empty when not known."""
+    folders = {str(folder) for folder in (path.resolve(), *path.resolve().parents)}
+    found = ("", "")
+    for line in mounts.splitlines():
+        place, kind = line.split(" ")[1:3]
+        place = place.replace("\\040", " ")
+        if place in folders and len(place) >= len(found[0]):
+            found = (place, kind)
+    return found[1]
