@@ -4,7 +4,7 @@ Long texts stand last in their rows: SQLite reads a row from its front, and stop
 """
 
 from enum import StrEnum
-from typing import Any, Final
+from typing import Any
 
 from sqlalchemy import (
     Boolean,
@@ -29,6 +29,7 @@ from copydesk.model.item import ItemState
 from copydesk.model.run import RunRequest, RunStats, RunStatus, Stage
 from copydesk.model.source import FetchState, Health, SourceConfig, SourceType
 from copydesk.model.voice import FormatVoice
+from copydesk.store.columns import id_, of_draft, one_of, owner, required, when
 from copydesk.store.types import ID, ROW_ID, UTC, Choice, Json
 
 
@@ -52,106 +53,83 @@ metadata = MetaData(
     }
 )
 
-
-def _required(name: str, type: Any, *parts: Any, **options: Any) -> Column[Any]:
-    return Column(name, type, *parts, nullable=False, **options)
-
-
-def _id() -> Column[Any]:
-    return _required("id", ID, primary_key=True)
-
-
-def _owner(**options: Any) -> Column[Any]:
-    return _required("user_id", ID, ForeignKey("user.id", ondelete="CASCADE"), **options)
-
-
-def _of_draft(**options: Any) -> Column[Any]:
-    return _required("draft_id", ID, ForeignKey("draft.id", ondelete="CASCADE"), **options)
-
-
-def _one_of(column: str, choices: type[StrEnum]) -> CheckConstraint:
-    # Only for the words that the interface fixes: a new word means building the table anew.
-    words = ", ".join(f"'{choice.value}'" for choice in choices)
-    return CheckConstraint(f"{column} IN ({words})", name=column)
-
-
 user = Table(
     "user",
     metadata,
-    _id(),
-    _required("name", Text),
-    _required("time_zone", Text),
-    _required("created_at", UTC),
+    id_(),
+    required("name", Text),
+    required("time_zone", Text),
+    required("created_at", UTC),
 )
 
 source = Table(
     "source",
     metadata,
-    _id(),
-    _owner(),
-    _required("type", Choice(SourceType)),
-    _required("name", Text),
+    id_(),
+    owner(),
+    required("type", Choice(SourceType)),
+    required("name", Text),
     Column("url", Text),
     Column("config", Json(SourceConfig)),
-    _required("enabled", Boolean, server_default=text("1")),
-    _required("created_at", UTC),
-    _required("updated_at", UTC),
+    required("enabled", Boolean, server_default=text("1")),
+    required("created_at", UTC),
+    required("updated_at", UTC),
     # Kept by triggers.
-    _required("item_count", Integer, server_default=text("0")),
+    required("item_count", Integer, server_default=text("0")),
     # What is asked for in queries, beside the whole state in `fetch`.
     Column("last_fetch", UTC),
     Column("next_at", UTC),
     Column("not_before", UTC),
-    _required("health", Choice(Health), server_default="unknown"),
-    _required("fail_count", Integer, server_default=text("0")),
+    required("health", Choice(Health), server_default="unknown"),
+    required("fail_count", Integer, server_default=text("0")),
     Column("last_error", Text),
-    _required("fetch", Json(FetchState), server_default="{}"),
-    _one_of("type", SourceType),
-    _one_of("health", Health),
+    required("fetch", Json(FetchState), server_default="{}"),
+    one_of("type", SourceType),
+    one_of("health", Health),
     Index(None, "user_id", "next_at"),
 )
 
 host_cooldown = Table(
     "host_cooldown",
     metadata,
-    _owner(primary_key=True),
-    _required("host", Text, primary_key=True),
-    _required("until", UTC),
+    owner(primary_key=True),
+    required("host", Text, primary_key=True),
+    required("until", UTC),
 )
 
 item = Table(
     "item",
     metadata,
     Column("rid", ROW_ID, primary_key=True),
-    _required("id", ID, unique=True),
-    _owner(),
+    required("id", ID, unique=True),
+    owner(),
     # NULL for what the user gave: such an item belongs to no source.
     Column("source_id", ID, ForeignKey("source.id", ondelete="CASCADE")),
-    _required("state", Choice(ItemState)),
-    _required("story_id", ID),
-    _required("published", UTC),
-    _required("seen", UTC),
-    _required("ident", Text),
-    _required("alias", Text),
-    _required("canonical", Text, server_default=""),
+    required("state", Choice(ItemState)),
+    required("story_id", ID),
+    required("published", UTC),
+    required("seen", UTC),
+    required("ident", Text),
+    required("alias", Text),
+    required("canonical", Text, server_default=""),
     Column("content_hash", LargeBinary),
     Column("points", Integer),
     Column("comments", Integer),
     Column("language", Text),
     Column("publisher", Text),
     Column("author", Text),
-    _required("title", Text),
+    required("title", Text),
     Column("url", Text),
     Column("image", Text),
     Column("discussion", Text),
     Column("reason", Text),
-    _required("tags", Json(tuple[str, ...]), server_default="[]"),
-    _required("summary", Text, server_default=""),
-    _required("text", Text, server_default=""),
+    required("tags", Json(tuple[str, ...]), server_default="[]"),
+    required("summary", Text, server_default=""),
+    required("text", Text, server_default=""),
     UniqueConstraint("source_id", "ident"),
     Index(None, "source_id", "alias"),
     Index(None, "user_id", "state", "published"),
-    Index(None, "user_id", "canonical", sqlite_where=text("canonical != ''"), postgresql_where=text("canonical != ''")),
+    Index(None, "user_id", "canonical", **when("canonical != ''")),
     Index(None, "user_id", "story_id"),
     Index(None, "user_id", "published"),
 )
@@ -159,56 +137,50 @@ item = Table(
 run = Table(
     "run",
     metadata,
-    _id(),
-    _owner(),
-    _required("status", Choice(RunStatus)),
+    id_(),
+    owner(),
+    required("status", Choice(RunStatus)),
     Column("stage", Choice(Stage)),
     # When it was queued, until it is running.
-    _required("started_at", UTC),
+    required("started_at", UTC),
     Column("ended_at", UTC),
     # The process that runs it, and until when it may be thought alive.
     Column("owner", Text),
     Column("lease_until", UTC),
-    _required("cancel_requested", Boolean, server_default=text("0")),
+    required("cancel_requested", Boolean, server_default=text("0")),
     Column("error", Text),
     Column("error_category", Text),
-    _required("requested", Json(RunRequest), server_default="{}"),
-    _required("stats", Json(RunStats), server_default="{}"),
-    _one_of("status", RunStatus),
+    required("requested", Json(RunRequest), server_default="{}"),
+    required("stats", Json(RunStats), server_default="{}"),
+    one_of("status", RunStatus),
     Index(None, "user_id", "id"),
     Index(None, "user_id", "status", "id"),
-    Index(
-        "uq_run_user_id_running",
-        "user_id",
-        unique=True,
-        sqlite_where=text("status = 'running'"),
-        postgresql_where=text("status = 'running'"),
-    ),
+    Index("uq_run_user_id_running", "user_id", unique=True, **when("status = 'running'")),
 )
 
-_SCHEDULED = text("scheduled_at IS NOT NULL")
-_BY_PIPELINE = text("origin = 'pipeline'")
+_SCHEDULED = when("scheduled_at IS NOT NULL")
+_BY_PIPELINE = when("origin = 'pipeline'")
 
 draft = Table(
     "draft",
     metadata,
     Column("rid", ROW_ID, primary_key=True),
-    _required("id", ID, unique=True),
-    _owner(),
-    _required("item_id", ID, ForeignKey("item.id", ondelete="CASCADE")),
+    required("id", ID, unique=True),
+    owner(),
+    required("item_id", ID, ForeignKey("item.id", ondelete="CASCADE")),
     # The item's source, its type and its story, written once more: lists are filtered by them without a join.
     Column("source_id", ID),
     Column("source_type", Choice(SourceType)),
-    _required("story_id", ID),
-    _required("format", Choice(Format)),
-    _required("status", Choice(Status)),
-    _required("origin", Choice(Origin)),
+    required("story_id", ID),
+    required("format", Choice(Format)),
+    required("status", Choice(Status)),
+    required("origin", Choice(Origin)),
     # Grows by one with each change: a change names the version it was decided on.
-    _required("version", Integer, server_default=text("1")),
-    _required("confidence", Float),
+    required("version", Integer, server_default=text("1")),
+    required("confidence", Float),
     Column("total_score", Float),
-    _required("created_at", UTC),
-    _required("updated_at", UTC),
+    required("created_at", UTC),
+    required("updated_at", UTC),
     Column("scheduled_at", UTC),
     # What the user chose: 09:00 in Prague stays 09:00 when the rules of the zone change.
     Column("scheduled_wall", Text),
@@ -220,34 +192,26 @@ draft = Table(
     Column("run_id", ID, ForeignKey("run.id", ondelete="SET NULL")),
     Column("experiment_id", ID, ForeignKey("experiment.id", ondelete="SET NULL")),
     Column("variant_id", Text),
-    _required("writer", Text, server_default=""),
-    _required("target_platforms", Json(tuple[str, ...]), server_default="[]"),
+    required("writer", Text, server_default=""),
+    required("target_platforms", Json(tuple[str, ...]), server_default="[]"),
     Column("feedback", Text),
     Column("rejection_feedback", Text),
     Column("last_error", Text),
-    _required("text", Text),
-    _required("checks", Json(Checks), server_default="{}"),
+    required("text", Text),
+    required("checks", Json(Checks), server_default="{}"),
     Column("score", Json(Score)),
-    _one_of("format", Format),
-    _one_of("status", Status),
+    one_of("format", Format),
+    one_of("status", Status),
     Index(None, "user_id", "id"),
     Index(None, "user_id", "status", "id"),
     Index(None, "user_id", "format", "id"),
     Index(None, "user_id", "source_id", "id"),
     Index(None, "user_id", "source_type", "id"),
     Index(None, "user_id", "status", "format", "id"),
-    Index(None, "user_id", "scheduled_at", "id", sqlite_where=_SCHEDULED, postgresql_where=_SCHEDULED),
-    Index(None, "user_id", "status", "scheduled_at", "id", sqlite_where=_SCHEDULED, postgresql_where=_SCHEDULED),
+    Index(None, "user_id", "scheduled_at", "id", **_SCHEDULED),
+    Index(None, "user_id", "status", "scheduled_at", "id", **_SCHEDULED),
     # A story is drafted by runs once for each format, whatever two processes do at the same time.
-    Index(
-        "uq_draft_user_id_story_id_format_pipeline",
-        "user_id",
-        "story_id",
-        "format",
-        unique=True,
-        sqlite_where=_BY_PIPELINE,
-        postgresql_where=_BY_PIPELINE,
-    ),
+    Index("uq_draft_user_id_story_id_format_pipeline", "user_id", "story_id", "format", unique=True, **_BY_PIPELINE),
     # These let a delete find the rows that point at it.
     Index(None, "item_id"),
     Index(None, "regenerated_from_id"),
@@ -258,46 +222,46 @@ draft = Table(
 draft_image = Table(
     "draft_image",
     metadata,
-    _id(),
-    _owner(index=True),
-    _of_draft(),
-    _required("url", Text),
+    id_(),
+    owner(index=True),
+    of_draft(),
+    required("url", Text),
     Column("alt", Text),
-    _required("position", Integer),
-    _required("source", Choice(ImageSource)),
-    _one_of("source", ImageSource),
+    required("position", Integer),
+    required("source", Choice(ImageSource)),
+    one_of("source", ImageSource),
     Index(None, "draft_id", "position"),
 )
 
 tag = Table(
     "tag",
     metadata,
-    _id(),
-    _owner(),
-    _required("name", Text),
+    id_(),
+    owner(),
+    required("name", Text),
     UniqueConstraint("user_id", "name"),
 )
 
 draft_tag = Table(
     "draft_tag",
     metadata,
-    _required("tag_id", ID, ForeignKey("tag.id", ondelete="CASCADE"), primary_key=True),
-    _of_draft(primary_key=True, index=True),
+    required("tag_id", ID, ForeignKey("tag.id", ondelete="CASCADE"), primary_key=True),
+    of_draft(primary_key=True, index=True),
     sqlite_with_rowid=False,
 )
 
 draft_event = Table(
     "draft_event",
     metadata,
-    _id(),
-    _owner(),
-    _of_draft(),
+    id_(),
+    owner(),
+    of_draft(),
     Column("bulk_id", ID),
-    _required("at", UTC),
-    _required("who", Text),
-    _required("action", Text),
-    _required("before", Json(dict[str, Any]), server_default="{}"),
-    _required("after", Json(dict[str, Any]), server_default="{}"),
+    required("at", UTC),
+    required("who", Text),
+    required("action", Text),
+    required("before", Json(dict[str, Any]), server_default="{}"),
+    required("after", Json(dict[str, Any]), server_default="{}"),
     Column("feedback", Text),
     Index(None, "draft_id", "id"),
     Index(None, "user_id", "bulk_id"),
@@ -306,26 +270,26 @@ draft_event = Table(
 voice = Table(
     "voice",
     metadata,
-    _id(),
-    _owner(unique=True),
-    _required("style", Text, server_default=""),
-    _required("avoid", Json(tuple[str, ...]), server_default="[]"),
-    _required("examples", Json(tuple[str, ...]), server_default="[]"),
-    _required("formats", Json(dict[Format, FormatVoice]), server_default="{}"),
-    _required("created_at", UTC),
-    _required("updated_at", UTC),
+    id_(),
+    owner(unique=True),
+    required("style", Text, server_default=""),
+    required("avoid", Json(tuple[str, ...]), server_default="[]"),
+    required("examples", Json(tuple[str, ...]), server_default="[]"),
+    required("formats", Json(dict[Format, FormatVoice]), server_default="{}"),
+    required("created_at", UTC),
+    required("updated_at", UTC),
 )
 
 engagement = Table(
     "engagement",
     metadata,
-    _id(),
-    _owner(),
-    _of_draft(),
-    _required("platform", Text),
+    id_(),
+    owner(),
+    of_draft(),
+    required("platform", Text),
     Column("post_id", Text),
-    _required("status", Choice(DeliveryStatus)),
-    _required("retry_count", Integer, server_default=text("0")),
+    required("status", Choice(DeliveryStatus)),
+    required("retry_count", Integer, server_default=text("0")),
     Column("retry_after", UTC),
     Column("error_message", Text),
     Column("failed_at", UTC),
@@ -336,8 +300,8 @@ engagement = Table(
     Column("impressions", Integer),
     Column("clicks", Integer),
     Column("measured_at", UTC),
-    _required("created_at", UTC),
-    _one_of("status", DeliveryStatus),
+    required("created_at", UTC),
+    one_of("status", DeliveryStatus),
     UniqueConstraint("draft_id", "platform"),
     Index(None, "user_id", "status", "retry_after"),
 )
@@ -345,40 +309,30 @@ engagement = Table(
 experiment = Table(
     "experiment",
     metadata,
-    _id(),
-    _owner(),
-    _required("name", Text),
-    _required("parameter", Text),
-    _required("status", Choice(ExperimentStatus)),
+    id_(),
+    owner(),
+    required("name", Text),
+    required("parameter", Text),
+    required("status", Choice(ExperimentStatus)),
     # Not decoded into Variant: msgspec refuses the recursive type of its `config`.
-    _required("variants", Json(tuple[dict[str, Any], ...])),
-    _required("results", Json(dict[str, Any]), server_default="{}"),
-    _required("started_at", UTC),
+    required("variants", Json(tuple[dict[str, Any], ...])),
+    required("results", Json(dict[str, Any]), server_default="{}"),
+    required("started_at", UTC),
     Column("ended_at", UTC),
-    _required("created_at", UTC),
-    _one_of("status", ExperimentStatus),
+    required("created_at", UTC),
+    one_of("status", ExperimentStatus),
     Index(None, "user_id", "status", "id"),
 )
 
 schedule_slot = Table(
     "schedule_slot",
     metadata,
-    _owner(primary_key=True),
-    _required("day_of_week", Integer, primary_key=True),
-    _required("hour", Integer, primary_key=True),
-    _required("minute", Integer, primary_key=True),
+    owner(primary_key=True),
+    required("day_of_week", Integer, primary_key=True),
+    required("hour", Integer, primary_key=True),
+    required("minute", Integer, primary_key=True),
     CheckConstraint("day_of_week BETWEEN 0 AND 6", name="day_of_week"),
     CheckConstraint("hour BETWEEN 0 AND 23", name="hour"),
     CheckConstraint("minute BETWEEN 0 AND 59", name="minute"),
     sqlite_with_rowid=False,
 )
-
-TRIGGERS: Final = {
-    "item_counted": """CREATE TRIGGER item_counted AFTER INSERT ON item WHEN new.source_id IS NOT NULL BEGIN
-    UPDATE source SET item_count = item_count + 1 WHERE id = new.source_id;
-END""",
-    "item_uncounted": """CREATE TRIGGER item_uncounted AFTER DELETE ON item WHEN old.source_id IS NOT NULL BEGIN
-    UPDATE source SET item_count = item_count - 1 WHERE id = old.source_id;
-END""",
-}
-"""SQLite's triggers, by name. INSERT OR REPLACE would go past the second one: use ON CONFLICT DO UPDATE."""
