@@ -157,7 +157,7 @@ def load(environ: Mapping[str, str] = os.environ, home: Path | None = None) -> S
 
     Raises SettingsError with the line, or the variable, and what would be right.
     """
-    config, data = homes(environ, home)
+    config, data = homes(home, environ)
     source = _Source(config / FILE)
     sections = source.sections()
     _add_environment(sections, environ)
@@ -168,7 +168,7 @@ def load(environ: Mapping[str, str] = os.environ, home: Path | None = None) -> S
     return msgspec.structs.replace(settings, config_home=config, data_home=data)
 
 
-def homes(environ: Mapping[str, str], home: Path | None) -> tuple[Path, Path]:
+def homes(home: Path | None = None, environ: Mapping[str, str] = os.environ) -> tuple[Path, Path]:
     """The folders of settings and data."""
     chosen = home or (Path(environ["COPYDESK_HOME"]) if environ.get("COPYDESK_HOME") else None)
     if chosen is not None:

@@ -1,0 +1,104 @@
+"""The command line: reads arguments, asks the desk, prints. No logic.
+
+Nothing but click is imported until a command is called: `copydesk --help` is as fast as click itself.
+"""
+
+import sys
+from importlib import import_module
+from pathlib import Path
+
+import click
+
+from copydesk import __version__
+
+COMMANDS = {
+    "source": ("copydesk.cli.source", "The sources that Copydesk reads."),
+    "draft": ("copydesk.cli.draft", "The drafts, and what is known of each."),
+    "run": ("copydesk.cli.run", "The runs of the pipeline."),
+    "doctor": ("copydesk.cli.doctor", "Look for what is wrong, and say what to do."),
+}
+"""Every command: the module that holds it, and its line in the help."""
+
+
+class LazyGroup(click.Group):
+    """A group whose commands are imported when they are called."""
+
+    def list_commands(self, _ctx: click.Context) -> list[str]:
+        """The commands in the order of the table."""
+        return list(COMMANDS)
+
+    def get_command(self, _ctx: click.Context, name: str) -> click.Command | None:
+        """The command itself, imported now."""
+        if name not in COMMANDS:
+            return None
+        command = getattr(import_module(COMMANDS[name][0]), name)
+        assert isinstance(command, click.Command)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List the commands without importing them."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, text) for name, (_, text) in COMMANDS.items()])
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Say which commands there are where one is mistyped."""
+        if args and args[0] not in COMMANDS:
+            ctx.fail(f"There is no command {args[0]!r}. There are: {', '.join(COMMANDS)}.")
+        return super().resolve_command(ctx, args)
+
+
+@click.group(cls=LazyGroup, invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})
+@click.option("--home", type=click.Path(path_type=Path, file_okay=False), help="Keep settings and data in this folder.")
+@click.option("--sample", is_flag=True, help="Open the sample desk: no account, key or network needed.")
+@click.option("--run-pipeline", is_flag=True, help="Run the pipeline once, without the console.")
+@click.option("--source", "source_ids", multiple=True, metavar="ID", help="With --run-pipeline: only this source.")
+@click.option(
+    "--max-drafts", type=click.IntRange(min=0), metavar="N", help="With --run-pipeline: at most N new drafts."
+)
+@click.option("--json", "as_json", is_flag=True, help="With --run-pipeline: print the finished run and nothing else.")
+@click.option("--debug", is_flag=True, help="Show the traceback of an error.")
+@click.version_option(__version__, prog_name="copydesk")
+@click.pass_context
+def copydesk(
+    ctx: click.Context,
+    *,
+    home: Path | None,
+    sample: bool,
+    run_pipeline: bool,
+    source_ids: tuple[str, ...],
+    max_drafts: int | None,
+    as_json: bool,
+    debug: bool,
+) -> None:
+    """From your sources to reviewed drafts, at one keyboard.
+
+    Without a command Copydesk opens its console. Without a terminal, and with --sample, it runs the sample desk's
+    pipeline and prints the drafts.
+    """
+    from copydesk.cli.context import Context  # noqa: PLC0415
+
+    ctx.obj = Context(home=home, sample=sample, debug=debug)
+    narrowed = bool(source_ids or max_drafts is not None or as_json)
+    if ctx.invoked_subcommand is not None:
+        if run_pipeline or narrowed:
+            raise click.UsageError(f"--run-pipeline and its options do not go with `{ctx.invoked_subcommand}`.")
+        return
+    if narrowed and not run_pipeline:
+        raise click.UsageError("--source, --max-drafts and --json go with --run-pipeline.")
+    from copydesk.cli import start  # noqa: PLC0415
+
+    if run_pipeline:
+        start.run_pipeline(ctx.obj, source_ids=source_ids, max_drafts=max_drafts, as_json=as_json)
+    elif sys.stdout.isatty() and sys.stdin.isatty():
+        start.console(ctx.obj)
+    elif sample:
+        start.sample_headless(ctx.obj)
+    else:
+        raise click.UsageError("The console needs a terminal. Without one: --run-pipeline, or a command.")
+
+
+def main() -> None:
+    """The entry point: one line for an error, never a traceback unless asked for."""
+    copydesk(prog_name="copydesk")

@@ -1,0 +1,91 @@
+"""What every command needs: the settings, the desk, and one way for errors to come out."""
+
+import asyncio
+import signal
+import sys
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import NoReturn, TypeVar
+
+import click
+import msgspec
+
+from copydesk import settings as settings_module
+from copydesk.desk import Desk, open_desk
+from copydesk.errors import CopydeskError, InvalidError, SettingsError
+from copydesk.model.wire import to_json
+from copydesk.settings import Settings
+from copydesk.text import clean
+
+T = TypeVar("T")
+INTERRUPTED = 130
+"""The exit code of a command that was interrupted: 128 and the number of SIGINT."""
+
+
+class Context:
+    """One call of the command line."""
+
+    def __init__(self, *, home: Path | None, sample: bool, debug: bool) -> None:
+        self.home = home
+        self.sample = sample
+        self.debug = debug
+
+    def settings(self) -> Settings:
+        """The settings; the sample desk has a folder of its own."""
+        if not self.sample:
+            return settings_module.load(home=self.home)
+        from copydesk import sample  # noqa: PLC0415
+
+        _, data = settings_module.homes(home=self.home)
+        return sample.settings(settings_module.load(home=data / "sample"))
+
+    def run(self, work: Callable[[Desk], Awaitable[T]]) -> T:
+        """Open the desk, do `work` on it, close it. An error ends the program with one line."""
+        try:
+            return asyncio.run(self._on_desk(work))
+        except CopydeskError as error:
+            self.fail(error)
+        except (KeyboardInterrupt, asyncio.CancelledError):
+            click.echo("Interrupted.", err=True)
+            sys.exit(INTERRUPTED)
+
+    async def _on_desk(self, work: Callable[[Desk], Awaitable[T]]) -> T:
+        task = asyncio.current_task()
+        assert task is not None
+        asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
+        async with self.desk() as desk:
+            return await work(desk)
+
+    def desk(self) -> "open_desk":
+        """The desk, not yet open."""
+        settings = self.settings()
+        if not self.sample:
+            return open_desk(settings)
+        from copydesk import sample  # noqa: PLC0415
+
+        return sample.open_sample(settings)
+
+    def fail(self, error: CopydeskError) -> NoReturn:
+        """Print the error on one line and end: 2 where the call was wrong, else 1."""
+        if self.debug:
+            raise error
+        click.echo(f"Error: {clean(str(error))}", err=True)
+        sys.exit(2 if isinstance(error, SettingsError | InvalidError) else 1)
+
+
+def print_json(value: object) -> None:
+    """Print a value in the interface's shape."""
+    click.echo(to_json(value, indent=2 if sys.stdout.isatty() else 0))
+
+
+pass_context = click.make_pass_decorator(Context)
+
+
+def convert_config(text: str | None) -> dict[str, object] | None:
+    """The object that `--config` holds; anything else is wrong usage."""
+    if text is None:
+        return None
+    try:
+        return msgspec.json.decode(text, type=dict[str, object])
+    except msgspec.DecodeError as error:
+        raise click.BadParameter(f"not a JSON object: {error}", param_hint="--config") from None

@@ -1,0 +1,200 @@
+"""Drafts as they are kept."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+
+from sqlalchemy import ColumnElement, Row, Select, func, insert, select
+from sqlalchemy.dialects.sqlite import insert as upsert
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from copydesk.model.draft import Draft, DraftImage, DraftItem, Format, ListedDraft, Status
+from copydesk.model.source import SourceType
+from copydesk.model.wire import Struct
+from copydesk.store.ids import new_id
+from copydesk.store.tables import Origin, draft, draft_event, draft_image, draft_tag, item, tag
+
+_PLAIN = tuple(draft.c[name] for name in Draft.__struct_fields__ if name not in {"tags", "images"})
+_APPROVED = (Status.APPROVED, Status.SCHEDULED, Status.POSTING, Status.POSTED, Status.MISSED)
+
+
+class NewDraft(Struct, frozen=True):
+    """A draft with what is kept beside it."""
+
+    draft: Draft
+    source_id: str | None
+    source_type: SourceType | None
+    story_id: str
+    origin: Origin
+    run_id: str | None = None
+
+
+class Filters(Struct, frozen=True):
+    """Which drafts a list holds; None is no filter."""
+
+    status: Status | None = None
+    format: Format | None = None
+    source_id: str | None = None
+    source_type: SourceType | None = None
+    archived: bool | None = None
+
+
+class Decision(Struct, frozen=True):
+    """What the user thought of a draft: the material that the ranking learns from."""
+
+    source_id: str | None
+    title: str
+    summary: str
+    approved: bool
+    decided: datetime
+
+
+async def add(conn: AsyncConnection, user_id: str, new: NewDraft) -> bool:
+    """Keep a new draft with its pictures, tags and first event.
+
+    False, and nothing kept, where a run has drafted this story in this format before.
+    """
+    made = new.draft
+    values = {column.name: getattr(made, column.name) for column in _PLAIN}
+    beside = {name: getattr(new, name) for name in ("source_id", "source_type", "story_id", "origin", "run_id")}
+    total = made.score.total if made.score else None
+    put = upsert(draft).values(user_id=user_id, total_score=total, **values, **beside).on_conflict_do_nothing()
+    if (await conn.execute(put)).rowcount == 0:
+        return False
+    if made.images:
+        rows = [_image_row(user_id, made.id, image) for image in made.images]
+        await conn.execute(insert(draft_image), rows)
+    await _tag(conn, user_id, made)
+    await _note(conn, user_id, made, new.origin)
+    return True
+
+
+def _image_row(user_id: str, draft_id: str, image: DraftImage) -> dict[str, object]:
+    values = {name: getattr(image, name) for name in DraftImage.__struct_fields__}
+    return {"user_id": user_id, "draft_id": draft_id, **values}
+
+
+async def _tag(conn: AsyncConnection, user_id: str, made: Draft) -> None:
+    if not made.tags:
+        return
+    rows = [{"id": new_id(made.created_at), "user_id": user_id, "name": name} for name in made.tags]
+    await conn.execute(upsert(tag).on_conflict_do_nothing(), rows)
+    ids = (await conn.execute(select(tag.c.id).where(tag.c.user_id == user_id, tag.c.name.in_(made.tags)))).scalars()
+    await conn.execute(insert(draft_tag), [{"tag_id": tag_id, "draft_id": made.id} for tag_id in ids])
+
+
+async def _note(conn: AsyncConnection, user_id: str, made: Draft, origin: Origin) -> None:
+    who = "pipeline" if origin is Origin.PIPELINE else "user"
+    event = {"id": new_id(made.created_at), "user_id": user_id, "draft_id": made.id, "at": made.created_at}
+    await conn.execute(insert(draft_event).values(who=who, action="create", after={"status": made.status}, **event))
+
+
+async def page(
+    conn: AsyncConnection, user_id: str, filters: Filters, *, limit: int, before: str | None
+) -> tuple[ListedDraft, ...]:
+    """Drafts, newest first, those older than the draft `before`."""
+    query = _listed(user_id).where(*_matching(filters)).order_by(draft.c.id.desc()).limit(limit)
+    if before is not None:
+        query = query.where(draft.c.id < before)
+    return await _read(conn, query)
+
+
+async def best(conn: AsyncConnection, user_id: str, statuses: Sequence[Status], limit: int) -> tuple[ListedDraft, ...]:
+    """Drafts in these states that are not archived, the highest score first: the review queue."""
+    query = _listed(user_id).where(draft.c.status.in_(statuses), draft.c.archived_at.is_(None))
+    order = (draft.c.total_score.desc().nulls_last(), draft.c.id.desc())
+    return await _read(conn, query.order_by(*order).limit(limit))
+
+
+async def one(conn: AsyncConnection, user_id: str, draft_id: str) -> ListedDraft | None:
+    """One of the user's drafts."""
+    found = await _read(conn, _listed(user_id).where(draft.c.id == draft_id))
+    return found[0] if found else None
+
+
+async def count(conn: AsyncConnection, user_id: str, statuses: Sequence[Status]) -> int:
+    """How many drafts in these states are not archived."""
+    query = select(func.count()).select_from(draft)
+    mine = (draft.c.user_id == user_id, draft.c.status.in_(statuses), draft.c.archived_at.is_(None))
+    return int((await conn.execute(query.where(*mine))).scalar_one())
+
+
+async def titles_since(conn: AsyncConnection, user_id: str, since: datetime) -> tuple[str, ...]:
+    """The titles of the items that drafts were made of since, newest first."""
+    query = select(item.c.title).join(draft, draft.c.item_id == item.c.id)
+    query = query.where(draft.c.user_id == user_id, draft.c.created_at >= since).order_by(draft.c.id.desc())
+    return tuple((await conn.execute(query)).scalars())
+
+
+async def texts_since(conn: AsyncConnection, user_id: str, since: datetime, limit: int) -> tuple[str, ...]:
+    """The newest drafts' texts: a new draft must not repeat them."""
+    query = select(draft.c.text).where(draft.c.user_id == user_id, draft.c.created_at >= since)
+    return tuple((await conn.execute(query.order_by(draft.c.id.desc()).limit(limit))).scalars())
+
+
+async def drafted_stories(conn: AsyncConnection, user_id: str) -> frozenset[str]:
+    """The stories that runs have drafted."""
+    query = select(draft.c.story_id).where(draft.c.user_id == user_id, draft.c.origin == Origin.PIPELINE)
+    return frozenset((await conn.execute(query)).scalars())
+
+
+async def decisions(conn: AsyncConnection, user_id: str, limit: int) -> tuple[Decision, ...]:
+    """What the user decided, newest first."""
+    approved = draft.c.status.in_(_APPROVED)
+    query = (
+        select(draft.c.source_id, item.c.title, item.c.summary, approved.label("approved"), draft.c.updated_at)
+        .join(item, item.c.id == draft.c.item_id)
+        .where(draft.c.user_id == user_id, draft.c.status.in_([*_APPROVED, Status.REJECTED]))
+        .order_by(draft.c.id.desc())
+        .limit(limit)
+    )
+    return tuple(
+        Decision(source_id=source_id, title=title, summary=summary, approved=bool(yes), decided=decided)
+        for source_id, title, summary, yes, decided in await conn.execute(query)
+    )
+
+
+def _listed(user_id: str) -> Select[*tuple[object, ...]]:
+    about = (item.c.title.label("item_title"), draft.c.source_type)
+    return select(*_PLAIN, *about).join(item, item.c.id == draft.c.item_id).where(draft.c.user_id == user_id)
+
+
+def _matching(filters: Filters) -> list[ColumnElement[bool]]:
+    named = {name: getattr(filters, name) for name in ("status", "format", "source_id", "source_type")}
+    conditions = [draft.c[name] == value for name, value in named.items() if value is not None]
+    if filters.archived is not None:
+        conditions.append(draft.c.archived_at.is_not(None) if filters.archived else draft.c.archived_at.is_(None))
+    return conditions
+
+
+async def _read(conn: AsyncConnection, query: Select[*tuple[object, ...]]) -> tuple[ListedDraft, ...]:
+    rows = (await conn.execute(query)).all()
+    ids = [row.id for row in rows]
+    if not ids:
+        return ()
+    images, tags = await _images(conn, ids), await _tags(conn, ids)
+    return tuple(_draft(row, images.get(row.id, ()), tags.get(row.id, ())) for row in rows)
+
+
+def _draft(row: Row[*tuple[object, ...]], images: tuple[DraftImage, ...], tags: tuple[str, ...]) -> ListedDraft:
+    values = dict(row._mapping)
+    about = DraftItem(id=values["item_id"], title=values.pop("item_title"), source_type=values.pop("source_type"))
+    return ListedDraft(item=about, images=images, tags=tags, **values)
+
+
+async def _images(conn: AsyncConnection, ids: Sequence[str]) -> Mapping[str, tuple[DraftImage, ...]]:
+    columns = [draft_image.c[name] for name in DraftImage.__struct_fields__]
+    query = select(draft_image.c.draft_id, *columns).where(draft_image.c.draft_id.in_(ids))
+    found: dict[str, tuple[DraftImage, ...]] = {}
+    for row in await conn.execute(query.order_by(draft_image.c.position)):
+        values = dict(row._mapping)
+        draft_id = values.pop("draft_id")
+        found[draft_id] = (*found.get(draft_id, ()), DraftImage(**values))
+    return found
+
+
+async def _tags(conn: AsyncConnection, ids: Sequence[str]) -> Mapping[str, tuple[str, ...]]:
+    query = select(draft_tag.c.draft_id, tag.c.name).join(tag, tag.c.id == draft_tag.c.tag_id)
+    found: dict[str, tuple[str, ...]] = {}
+    for draft_id, name in await conn.execute(query.where(draft_tag.c.draft_id.in_(ids)).order_by(tag.c.name)):
+        found[draft_id] = (*found.get(draft_id, ()), name)
+    return found

@@ -1,0 +1,201 @@
+"""Items as they are kept."""
+
+import hashlib
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from datetime import datetime
+from typing import TypeVar
+
+import msgspec
+from sqlalchemy import Row, bindparam, insert, or_, select, update
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from copydesk.model.item import Entry, Item, ItemState
+from copydesk.model.wire import Struct
+from copydesk.store.tables import item, source
+
+T = TypeVar("T")
+AT_ONCE = 400
+"""Values of one statement, below every limit of SQLite."""
+_ENTRY = Entry.__struct_fields__
+_COLUMNS = (
+    item.c.id,
+    item.c.source_id,
+    item.c.story_id,
+    item.c.canonical,
+    item.c.published,
+    item.c.seen,
+    item.c.state,
+    item.c.reason,
+    *(item.c[name] for name in _ENTRY),
+)
+
+
+class KnownItem(Struct, frozen=True):
+    """Of a stored item what decides whether an entry is new, changed, or the same."""
+
+    id: str
+    ident: str
+    alias: str
+    content_hash: bytes
+
+
+class NewItem(Struct, frozen=True):
+    """An entry that is to be stored."""
+
+    id: str
+    entry: Entry
+    canonical: str
+    published: datetime
+    state: ItemState
+
+
+class StoryMember(Struct, frozen=True):
+    """Of a stored item what places another one in its story."""
+
+    id: str
+    source_id: str
+    story_id: str
+    title: str
+    canonical: str
+    published: datetime
+    drafted: bool
+
+
+def content_hash(entry: Entry) -> bytes:
+    """16 bytes that change when anything of the entry does."""
+    return hashlib.blake2b(msgspec.msgpack.encode(entry), digest_size=16).digest()
+
+
+async def known(conn: AsyncConnection, source_id: str, entries: Sequence[Entry]) -> tuple[KnownItem, ...]:
+    """The stored items of the source that have the id, or the second key, of one of `entries`."""
+    columns = select(item.c.id, item.c.ident, item.c.alias, item.c.content_hash).where(item.c.source_id == source_id)
+    found: dict[str, KnownItem] = {}
+    for some in _some(entries):
+        keys = or_(item.c.ident.in_([entry.ident for entry in some]), item.c.alias.in_([entry.alias for entry in some]))
+        for row in await conn.execute(columns.where(keys)):
+            found[row.id] = KnownItem(id=row.id, ident=row.ident, alias=row.alias, content_hash=row.content_hash)
+    return tuple(found.values())
+
+
+async def add(conn: AsyncConnection, user_id: str, source_id: str, items: Sequence[NewItem], seen: datetime) -> None:
+    """Store new items; their story is found later."""
+    rows = [
+        _values(new.entry)
+        | {
+            "id": new.id,
+            "user_id": user_id,
+            "source_id": source_id,
+            "story_id": "",
+            "canonical": new.canonical,
+            "published": new.published,
+            "seen": seen,
+            "state": new.state,
+            "content_hash": content_hash(new.entry),
+        }
+        for new in items
+    ]
+    if rows:
+        await conn.execute(insert(item), rows)
+
+
+async def refresh(conn: AsyncConnection, user_id: str, changed: Sequence[tuple[str, Entry]]) -> None:
+    """Take over what a source changed in entries that are stored: (item id, entry). Their time stays."""
+    rows = [
+        {"b_id": item_id, "b_user": user_id, "content_hash": content_hash(entry)}
+        | {name: value for name, value in _values(entry).items() if name not in {"ident", "alias"}}
+        for item_id, entry in changed
+    ]
+    if rows:
+        values: dict[str, object] = {name: bindparam(name) for name in rows[0] if not name.startswith("b_")}
+        mine = (item.c.id == bindparam("b_id"), item.c.user_id == bindparam("b_user"))
+        await conn.execute(update(item).where(*mine).values(**values), rows)
+
+
+async def waiting(conn: AsyncConnection, user_id: str, source_ids: Collection[str] | None) -> tuple[Item, ...]:
+    """The items that no draft was made of yet and no filter left out, oldest first."""
+    query = (
+        select(*_COLUMNS, source.c.name.label("source_name"), source.c.type.label("source_type"))
+        .join(source, source.c.id == item.c.source_id)
+        .where(item.c.user_id == user_id, item.c.state == ItemState.NEW)
+        .order_by(item.c.published, item.c.id)
+    )
+    if source_ids is not None:
+        query = query.where(item.c.source_id.in_(source_ids))
+    return tuple(_item(row) for row in await conn.execute(query))
+
+
+async def of_stories(conn: AsyncConnection, user_id: str, story_ids: Sequence[str]) -> tuple[Item, ...]:
+    """Every item of these stories, oldest first within each."""
+    found: list[Item] = []
+    for some in _some(story_ids):
+        query = (
+            select(*_COLUMNS, source.c.name.label("source_name"), source.c.type.label("source_type"))
+            .join(source, source.c.id == item.c.source_id)
+            .where(item.c.user_id == user_id, item.c.story_id.in_(some))
+            .order_by(item.c.published, item.c.id)
+        )
+        found += [_item(row) for row in await conn.execute(query)]
+    return tuple(found)
+
+
+async def one(conn: AsyncConnection, user_id: str, item_id: str) -> Item | None:
+    """One of the user's items."""
+    query = (
+        select(*_COLUMNS, source.c.name.label("source_name"), source.c.type.label("source_type"))
+        .join(source, source.c.id == item.c.source_id)
+        .where(item.c.user_id == user_id, item.c.id == item_id)
+    )
+    row = (await conn.execute(query)).first()
+    return _item(row) if row else None
+
+
+async def story_members(conn: AsyncConnection, user_id: str, since: datetime) -> tuple[StoryMember, ...]:
+    """The placed items published since, oldest first."""
+    columns = (item.c.id, item.c.source_id, item.c.story_id, item.c.title, item.c.canonical, item.c.published)
+    query = (
+        select(*columns, (item.c.state == ItemState.DRAFTED).label("drafted"))
+        .where(item.c.user_id == user_id, item.c.published >= since, item.c.story_id != "")
+        .order_by(item.c.published, item.c.id)
+    )
+    return tuple(StoryMember(**row._mapping) for row in await conn.execute(query))
+
+
+async def recent_times(conn: AsyncConnection, source_id: str, count: int = 50) -> tuple[datetime, ...]:
+    """When the source's newest items were published, newest first."""
+    query = select(item.c.published).where(item.c.source_id == source_id).order_by(item.c.published.desc())
+    return tuple((await conn.execute(query.limit(count))).scalars())
+
+
+async def place(conn: AsyncConnection, user_id: str, stories: Iterable[tuple[str, str]]) -> None:
+    """Put items in their stories: (item id, story id)."""
+    rows = [{"b_id": item_id, "b_user": user_id, "b_story": story_id} for item_id, story_id in stories]
+    if rows:
+        mine = (item.c.id == bindparam("b_id"), item.c.user_id == bindparam("b_user"))
+        await conn.execute(update(item).where(*mine).values(story_id=bindparam("b_story")), rows)
+
+
+async def settle(conn: AsyncConnection, user_id: str, outcomes: Iterable[tuple[str, ItemState, str | None]]) -> None:
+    """Say what became of items that waited: (item id, state, reason). One that no longer waits is left alone."""
+    rows = [
+        {"b_id": item_id, "b_user": user_id, "b_state": state, "b_reason": reason}
+        for item_id, state, reason in outcomes
+    ]
+    if rows:
+        mine = (item.c.id == bindparam("b_id"), item.c.user_id == bindparam("b_user"), item.c.state == ItemState.NEW)
+        values: dict[str, object] = {"state": bindparam("b_state"), "reason": bindparam("b_reason")}
+        await conn.execute(update(item).where(*mine).values(**values), rows)
+
+
+def _values(entry: Entry) -> dict[str, object]:
+    return {name: getattr(entry, name) for name in _ENTRY if name != "published"}
+
+
+def _item(row: Row[*tuple[object, ...]]) -> Item:
+    values = dict(row._mapping)
+    entry = Entry(**{name: values.pop(name) for name in _ENTRY if name != "published"}, published=values["published"])
+    return Item(entry=entry, **values)
+
+
+def _some(values: Sequence[T]) -> Iterator[Sequence[T]]:
+    for start in range(0, len(values), AT_ONCE):
+        yield values[start : start + AT_ONCE]

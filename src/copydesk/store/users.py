@@ -1,0 +1,37 @@
+"""Whose desk it is."""
+
+from datetime import datetime
+
+from sqlalchemy import insert, select
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from copydesk.model.wire import Struct
+from copydesk.store.ids import new_id
+from copydesk.store.tables import user
+
+OWNER = "owner"
+
+
+class User(Struct, frozen=True):
+    """The person that everything in the database belongs to."""
+
+    id: str
+    name: str
+    time_zone: str
+    created_at: datetime
+
+
+async def owner(conn: AsyncConnection) -> User | None:
+    """The owner of the desk on this machine: the first user there is."""
+    columns = (user.c.id, user.c.name, user.c.time_zone, user.c.created_at)
+    row = (await conn.execute(select(*columns).order_by(user.c.id).limit(1))).first()
+    return User(**row._mapping) if row else None
+
+
+async def add_owner(conn: AsyncConnection, now: datetime, time_zone: str) -> User:
+    """Make the owner, unless another process just did."""
+    if (there := await owner(conn)) is not None:
+        return there
+    new = User(id=new_id(now), name=OWNER, time_zone=time_zone, created_at=now)
+    await conn.execute(insert(user).values(id=new.id, name=new.name, time_zone=time_zone, created_at=now))
+    return new
