@@ -18,9 +18,13 @@ BUSY_TIMEOUT = 5.0
 _PRAGMAS = """
 PRAGMA journal_mode = WAL;
 PRAGMA synchronous = NORMAL;
-PRAGMA foreign_keys = ON;
 PRAGMA temp_store = MEMORY;
 PRAGMA journal_size_limit = 67108864;
+"""
+_ON_CLOSE = """
+PRAGMA busy_timeout = 0;
+PRAGMA analysis_limit = 400;
+PRAGMA optimize;
 """
 _NETWORK = {"nfs", "nfs4", "cifs", "smb3", "smbfs", "9p", "ncpfs", "afs", "fuse.sshfs"}
 
@@ -28,10 +32,12 @@ _NETWORK = {"nfs", "nfs4", "cifs", "smb3", "smbfs", "9p", "ncpfs", "afs", "fuse.
 class Engines:
     """An open database. Units of work go through `writing` and `reading`; `close` ends it."""
 
-    def __init__(self, path: Path, write: AsyncEngine, read: AsyncEngine) -> None:
+    def __init__(self, path: Path, busy_timeout: float) -> None:
         self.path = path
-        self.write = write
-        self.read = read
+        self._busy_timeout = busy_timeout
+        self._write = _write_engine(path, busy_timeout, foreign_keys=True)
+        self._read = _read_engine(path, busy_timeout)
+        self._written = False
 
     @asynccontextmanager
     async def writing(self) -> AsyncIterator[AsyncConnection]:
@@ -41,7 +47,8 @@ class Engines:
         handed out in the order of asking. Raises StoreBusyError, StoreFullError, StoreDamagedError, StoreError.
         """
         with translated(self.path):
-            async with self.write.begin() as connection:
+            async with self._write.begin() as connection:
+                self._written = True
                 yield connection
 
     @asynccontextmanager
@@ -51,39 +58,73 @@ class Engines:
         Keep it short; there are four. Raises as `writing` does.
         """
         with translated(self.path):
-            async with self.read.connect() as connection:
+            async with self._read.connect() as connection:
                 yield connection
+
+    @asynccontextmanager
+    async def upgrading(self) -> AsyncIterator[AsyncConnection]:
+        """As `writing`, on a connection of its own with foreign keys off.
+
+        An upgrade builds tables anew; with them on, dropping the old table deletes every row that points at it.
+        They cannot be switched inside a transaction.
+        """
+        engine = _write_engine(self.path, self._busy_timeout, foreign_keys=False)
+        try:
+            with translated(self.path):
+                async with engine.begin() as connection:
+                    yield connection
+        finally:
+            await engine.dispose()
 
     async def close(self) -> None:
         """Lets SQLite refresh its statistics, then ends every connection and its thread."""
         try:
-            if self.write.sync_engine.pool.checkedin():  # type: ignore[attr-defined]
+            if self._written:
+                # Not worth waiting for, nor an error.
                 with suppress(StoreError):
                     await self._optimize()
         finally:
-            await self.read.dispose()
-            await self.write.dispose()
+            await self._read.dispose()
+            await self._write.dispose()
 
     async def _optimize(self) -> None:
-        async with self.writing() as connection:
-            await connection.exec_driver_sql("PRAGMA analysis_limit = 400")
-            await connection.exec_driver_sql("PRAGMA optimize")
+        with translated(self.path):
+            async with self._write.connect() as connection:
+                await connection.run_sync(lambda sync: _run_script(sync.connection.dbapi_connection, _ON_CLOSE))
 
 
 def open_engines(path: Path, *, busy_timeout: float = BUSY_TIMEOUT) -> Engines:
     """The database at `path`; file and folder are made, for their owner alone, where they are not there.
 
-    Connections are opened when they are first needed. StoreError for a place that cannot hold a database.
+    Connections are opened when they are first needed. `busy_timeout` is how many seconds to wait for another
+    process. StoreError for a place that cannot hold a database.
     """
     path = path.absolute()
-    _refuse_network(path)
     _make_private(path)
-    write = _engine(path, busy_timeout, pool_size=1)
-    event.listen(write.sync_engine, "begin", _begin_immediate)
-    read = _engine(path, busy_timeout, pool_size=4, isolation_level="AUTOCOMMIT", pool_reset_on_return=None)
-    event.listen(write.sync_engine, "connect", _prepare_writer)
-    event.listen(read.sync_engine, "connect", _prepare_reader)
-    return Engines(path, write, read)
+    _refuse_network(path)
+    return Engines(path, busy_timeout)
+
+
+def _write_engine(path: Path, busy_timeout: float, *, foreign_keys: bool) -> AsyncEngine:
+    engine = _engine(path, busy_timeout, pool_size=1)
+    event.listen(engine.sync_engine, "begin", _begin_immediate)
+    switch = f"PRAGMA foreign_keys = {'ON' if foreign_keys else 'OFF'};"
+    _on_connect(engine, _PRAGMAS + switch)
+    return engine
+
+
+def _read_engine(path: Path, busy_timeout: float) -> AsyncEngine:
+    engine = _engine(
+        path,
+        busy_timeout,
+        pool_size=4,
+        isolation_level="AUTOCOMMIT",
+        # There is nothing to roll back, and each rollback is a crossing to the connection's thread.
+        pool_reset_on_return=None,
+        skip_autocommit_rollback=True,
+    )
+    _on_connect(engine, _PRAGMAS + "PRAGMA query_only = ON;")
+    return engine
 
 
 def _engine(path: Path, busy_timeout: float, **options: Any) -> AsyncEngine:
@@ -103,16 +144,13 @@ def _begin_immediate(connection: Connection) -> None:
     connection.exec_driver_sql("BEGIN IMMEDIATE")
 
 
-def _prepare_writer(connection: Any, _record: object) -> None:
-    _run_script(connection, _PRAGMAS)
-
-
-def _prepare_reader(connection: Any, _record: object) -> None:
-    _run_script(connection, _PRAGMAS + "PRAGMA query_only = ON;")
+def _on_connect(engine: AsyncEngine, script: str) -> None:
+    event.listen(engine.sync_engine, "connect", lambda connection, _record: _run_script(connection, script))
 
 
 def _run_script(connection: Any, script: str) -> None:
-    # One script is one crossing to the connection's thread.
+    """Runs `script` in one crossing to the connection's thread."""
+
     async def run(driver: Any) -> None:
         await (await driver.executescript(script)).close()
 

@@ -21,7 +21,7 @@ def translated(path: Path) -> Iterator[None]:
     try:
         yield
     except (DBAPIError, sqlite3.Error) as error:
-        fault = _fault(path, error)
+        fault = fault_of(path, error)
         if fault is None:
             raise
         raise fault from error
@@ -29,7 +29,8 @@ def translated(path: Path) -> Iterator[None]:
         raise StoreBusyError from error
 
 
-def _fault(path: Path, error: Exception) -> StoreError | None:
+def fault_of(path: Path, error: Exception) -> StoreError | None:
+    """`error` in our words, if it is one of the database's that means something to the user."""
     cause = error.driver_exception if isinstance(error, DBAPIError) else error
     # The low byte is the kind of the error; the rest says where inside SQLite it happened.
     kind = getattr(cause, "sqlite_errorcode", 0) & 0xFF

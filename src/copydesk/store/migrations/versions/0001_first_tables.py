@@ -1,0 +1,410 @@
+"""The first tables. There is no way down: the copy made before an upgrade is the way back."""
+
+import sqlalchemy as sa
+from alembic import op
+
+from copydesk.store.types import ID, ROW_ID, UTC
+
+revision = "0001"
+down_revision = None
+
+
+def upgrade() -> None:
+    """From an empty database."""
+    _user()
+    _experiment()
+    _host_cooldown()
+    _run()
+    _schedule_slot()
+    _source()
+    _tag()
+    _voice()
+    _item()
+    _draft()
+    _draft_event()
+    _draft_image()
+    _draft_tag()
+    _engagement()
+
+
+def _user() -> None:
+    op.create_table(
+        "user",
+        sa.Column("id", ID, nullable=False),
+        sa.Column("name", sa.Text(), nullable=False),
+        sa.Column("time_zone", sa.Text(), nullable=False),
+        sa.Column("created_at", UTC(), nullable=False),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_user")),
+    )
+
+
+def _experiment() -> None:
+    op.create_table(
+        "experiment",
+        sa.Column("id", ID, nullable=False),
+        sa.Column("user_id", ID, nullable=False),
+        sa.Column("name", sa.Text(), nullable=False),
+        sa.Column("parameter", sa.Text(), nullable=False),
+        sa.Column("status", sa.Text(), nullable=False),
+        sa.Column("variants", sa.Text(), nullable=False),
+        sa.Column("results", sa.Text(), server_default="{}", nullable=False),
+        sa.Column("started_at", UTC(), nullable=False),
+        sa.Column("ended_at", UTC(), nullable=True),
+        sa.Column("created_at", UTC(), nullable=False),
+        sa.CheckConstraint("status IN ('active', 'concluded', 'archived')", name=op.f("ck_experiment_status")),
+        sa.ForeignKeyConstraint(["user_id"], ["user.id"], name=op.f("fk_experiment_user_id"), ondelete="CASCADE"),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_experiment")),
+    )
+    op.create_index(op.f("ix_experiment_user_id_status_id"), "experiment", ["user_id", "status", "id"], unique=False)
+
+
+def _host_cooldown() -> None:
+    op.create_table(
+        "host_cooldown",
+        sa.Column("user_id", ID, nullable=False),
+        sa.Column("host", sa.Text(), nullable=False),
+        sa.Column("until", UTC(), nullable=False),
+        sa.ForeignKeyConstraint(["user_id"], ["user.id"], name=op.f("fk_host_cooldown_user_id"), ondelete="CASCADE"),
+        sa.PrimaryKeyConstraint("user_id", "host", name=op.f("pk_host_cooldown")),
+    )
+
+
+def _run() -> None:
+    op.create_table(
+        "run",
+        sa.Column("id", ID, nullable=False),
+        sa.Column("user_id", ID, nullable=False),
+        sa.Column("status", sa.Text(), nullable=False),
+        sa.Column("stage", sa.Text(), nullable=True),
+        sa.Column("started_at", UTC(), nullable=False),
+        sa.Column("ended_at", UTC(), nullable=True),
+        sa.Column("owner", sa.Text(), nullable=True),
+        sa.Column("lease_until", UTC(), nullable=True),
+        sa.Column("cancel_requested", sa.Boolean(), server_default=sa.text("0"), nullable=False),
+        sa.Column("error", sa.Text(), nullable=True),
+        sa.Column("error_category", sa.Text(), nullable=True),
+        sa.Column("requested", sa.Text(), server_default="{}", nullable=False),
+        sa.Column("stats", sa.Text(), server_default="{}", nullable=False),
+        sa.CheckConstraint(
+            "status IN ('queued', 'running', 'succeeded', 'failed', 'cancelled', 'interrupted')",
+            name=op.f("ck_run_status"),
+        ),
+        sa.ForeignKeyConstraint(["user_id"], ["user.id"], name=op.f("fk_run_user_id"), ondelete="CASCADE"),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_run")),
+    )
+    op.create_index(op.f("ix_run_user_id_id"), "run", ["user_id", "id"], unique=False)
+    op.create_index(op.f("ix_run_user_id_status_id"), "run", ["user_id", "status", "id"], unique=False)
+    op.create_index(
+        "uq_run_user_id_running",
+        "run",
+        ["user_id"],
+        unique=True,
+        sqlite_where=sa.text("status = 'running'"),
+        postgresql_where=sa.text("status = 'running'"),
+    )
+
+
+def _schedule_slot() -> None:
+    op.create_table(
+        "schedule_slot",
+        sa.Column("user_id", ID, nullable=False),
+        sa.Column("day_of_week", sa.Integer(), nullable=False),
+        sa.Column("hour", sa.Integer(), nullable=False),
+        sa.Column("minute", sa.Integer(), nullable=False),
+        sa.CheckConstraint("day_of_week BETWEEN 0 AND 6", name=op.f("ck_schedule_slot_day_of_week")),
+        sa.CheckConstraint("hour BETWEEN 0 AND 23", name=op.f("ck_schedule_slot_hour")),
+        sa.CheckConstraint("minute BETWEEN 0 AND 59", name=op.f("ck_schedule_slot_minute")),
+        sa.ForeignKeyConstraint(["user_id"], ["user.id"], name=op.f("fk_schedule_slot_user_id"), ondelete="CASCADE"),
+        sa.PrimaryKeyConstraint("user_id", "day_of_week", "hour", "minute", name=op.f("pk_schedule_slot")),
+        sqlite_with_rowid=False,
+    )
+
+
+def _source() -> None:
+    op.create_table(
+        "source",
+        sa.Column("id", ID, nullable=False),
+        sa.Column("user_id", ID, nullable=False),
+        sa.Column("type", sa.Text(), nullable=False),
+        sa.Column("name", sa.Text(), nullable=False),
+        sa.Column("url", sa.Text(), nullable=True),
+        sa.Column("config", sa.Text(), nullable=True),
+        sa.Column("enabled", sa.Boolean(), server_default=sa.text("1"), nullable=False),
+        sa.Column("created_at", UTC(), nullable=False),
+        sa.Column("updated_at", UTC(), nullable=False),
+        sa.Column("item_count", sa.Integer(), server_default=sa.text("0"), nullable=False),
+        sa.Column("last_fetch", UTC(), nullable=True),
+        sa.Column("next_at", UTC(), nullable=True),
+        sa.Column("not_before", UTC(), nullable=True),
+        sa.Column("health", sa.Text(), server_default="unknown", nullable=False),
+        sa.Column("fail_count", sa.Integer(), server_default=sa.text("0"), nullable=False),
+        sa.Column("last_error", sa.Text(), nullable=True),
+        sa.Column("fetch", sa.Text(), server_default="{}", nullable=False),
+        sa.CheckConstraint(
+            "health IN ('healthy', 'degraded', 'stale', 'error', 'unknown')", name=op.f("ck_source_health")
+        ),
+        sa.CheckConstraint(
+            "type IN ('rss', 'twitter', 'reddit', 'hackernews', 'google_news', 'substack')", name=op.f("ck_source_type")
+        ),
+        sa.ForeignKeyConstraint(["user_id"], ["user.id"], name=op.f("fk_source_user_id"), ondelete="CASCADE"),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_source")),
+    )
+    op.create_index(op.f("ix_source_user_id_next_at"), "source", ["user_id", "next_at"], unique=False)
+
+
+def _tag() -> None:
+    op.create_table(
+        "tag",
+        sa.Column("id", ID, nullable=False),
+        sa.Column("user_id", ID, nullable=False),
+        sa.Column("name", sa.Text(), nullable=False),
+        sa.ForeignKeyConstraint(["user_id"], ["user.id"], name=op.f("fk_tag_user_id"), ondelete="CASCADE"),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_tag")),
+        sa.UniqueConstraint("user_id", "name", name=op.f("uq_tag_user_id_name")),
+    )
+
+
+def _voice() -> None:
+    op.create_table(
+        "voice",
+        sa.Column("id", ID, nullable=False),
+        sa.Column("user_id", ID, nullable=False),
+        sa.Column("style", sa.Text(), server_default="", nullable=False),
+        sa.Column("avoid", sa.Text(), server_default="[]", nullable=False),
+        sa.Column("examples", sa.Text(), server_default="[]", nullable=False),
+        sa.Column("formats", sa.Text(), server_default="{}", nullable=False),
+        sa.Column("created_at", UTC(), nullable=False),
+        sa.Column("updated_at", UTC(), nullable=False),
+        sa.ForeignKeyConstraint(["user_id"], ["user.id"], name=op.f("fk_voice_user_id"), ondelete="CASCADE"),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_voice")),
+        sa.UniqueConstraint("user_id", name=op.f("uq_voice_user_id")),
+    )
+
+
+def _item() -> None:
+    op.create_table(
+        "item",
+        sa.Column("rid", ROW_ID, nullable=False),
+        sa.Column("id", ID, nullable=False),
+        sa.Column("user_id", ID, nullable=False),
+        sa.Column("source_id", ID, nullable=True),
+        sa.Column("state", sa.Text(), nullable=False),
+        sa.Column("story_id", ID, nullable=False),
+        sa.Column("published", UTC(), nullable=False),
+        sa.Column("seen", UTC(), nullable=False),
+        sa.Column("ident", sa.Text(), nullable=False),
+        sa.Column("alias", sa.Text(), nullable=False),
+        sa.Column("canonical", sa.Text(), server_default="", nullable=False),
+        sa.Column("content_hash", sa.LargeBinary(), nullable=True),
+        sa.Column("points", sa.Integer(), nullable=True),
+        sa.Column("comments", sa.Integer(), nullable=True),
+        sa.Column("language", sa.Text(), nullable=True),
+        sa.Column("publisher", sa.Text(), nullable=True),
+        sa.Column("author", sa.Text(), nullable=True),
+        sa.Column("title", sa.Text(), nullable=False),
+        sa.Column("url", sa.Text(), nullable=True),
+        sa.Column("image", sa.Text(), nullable=True),
+        sa.Column("discussion", sa.Text(), nullable=True),
+        sa.Column("reason", sa.Text(), nullable=True),
+        sa.Column("tags", sa.Text(), server_default="[]", nullable=False),
+        sa.Column("summary", sa.Text(), server_default="", nullable=False),
+        sa.Column("text", sa.Text(), server_default="", nullable=False),
+        sa.ForeignKeyConstraint(["source_id"], ["source.id"], name=op.f("fk_item_source_id"), ondelete="CASCADE"),
+        sa.ForeignKeyConstraint(["user_id"], ["user.id"], name=op.f("fk_item_user_id"), ondelete="CASCADE"),
+        sa.PrimaryKeyConstraint("rid", name=op.f("pk_item")),
+        sa.UniqueConstraint("id", name=op.f("uq_item_id")),
+        sa.UniqueConstraint("source_id", "ident", name=op.f("uq_item_source_id_ident")),
+    )
+    op.create_index(op.f("ix_item_source_id_alias"), "item", ["source_id", "alias"], unique=False)
+    op.create_index(
+        op.f("ix_item_user_id_canonical"),
+        "item",
+        ["user_id", "canonical"],
+        unique=False,
+        sqlite_where=sa.text("canonical != ''"),
+        postgresql_where=sa.text("canonical != ''"),
+    )
+    op.create_index(op.f("ix_item_user_id_published"), "item", ["user_id", "published"], unique=False)
+    op.create_index(op.f("ix_item_user_id_state_published"), "item", ["user_id", "state", "published"], unique=False)
+    op.create_index(op.f("ix_item_user_id_story_id"), "item", ["user_id", "story_id"], unique=False)
+
+
+def _draft() -> None:
+    op.create_table(
+        "draft",
+        sa.Column("rid", ROW_ID, nullable=False),
+        sa.Column("id", ID, nullable=False),
+        sa.Column("user_id", ID, nullable=False),
+        sa.Column("item_id", ID, nullable=False),
+        sa.Column("source_id", ID, nullable=True),
+        sa.Column("source_type", sa.Text(), nullable=True),
+        sa.Column("story_id", ID, nullable=False),
+        sa.Column("format", sa.Text(), nullable=False),
+        sa.Column("status", sa.Text(), nullable=False),
+        sa.Column("origin", sa.Text(), nullable=False),
+        sa.Column("version", sa.Integer(), server_default=sa.text("1"), nullable=False),
+        sa.Column("confidence", sa.Float(), nullable=False),
+        sa.Column("total_score", sa.Float(), nullable=True),
+        sa.Column("created_at", UTC(), nullable=False),
+        sa.Column("updated_at", UTC(), nullable=False),
+        sa.Column("scheduled_at", UTC(), nullable=True),
+        sa.Column("scheduled_wall", sa.Text(), nullable=True),
+        sa.Column("scheduled_zone", sa.Text(), nullable=True),
+        sa.Column("posted_at", UTC(), nullable=True),
+        sa.Column("archived_at", UTC(), nullable=True),
+        sa.Column("post_id", sa.Text(), nullable=True),
+        sa.Column("regenerated_from_id", ID, nullable=True),
+        sa.Column("run_id", ID, nullable=True),
+        sa.Column("experiment_id", ID, nullable=True),
+        sa.Column("variant_id", sa.Text(), nullable=True),
+        sa.Column("writer", sa.Text(), server_default="", nullable=False),
+        sa.Column("target_platforms", sa.Text(), server_default="[]", nullable=False),
+        sa.Column("feedback", sa.Text(), nullable=True),
+        sa.Column("rejection_feedback", sa.Text(), nullable=True),
+        sa.Column("last_error", sa.Text(), nullable=True),
+        sa.Column("text", sa.Text(), nullable=False),
+        sa.Column("checks", sa.Text(), server_default="{}", nullable=False),
+        sa.Column("score", sa.Text(), nullable=True),
+        sa.CheckConstraint("format IN ('SHORT', 'THREAD', 'BLOG')", name=op.f("ck_draft_format")),
+        sa.CheckConstraint(
+            "status IN ('pending_generation', 'generation_failed', 'pending_review', 'awaiting_review', 'approved', "
+            "'rejected', 'changes_requested', 'pending_regeneration', 'scheduled', 'posting', 'missed', 'posted')",
+            name=op.f("ck_draft_status"),
+        ),
+        sa.ForeignKeyConstraint(
+            ["experiment_id"], ["experiment.id"], name=op.f("fk_draft_experiment_id"), ondelete="SET NULL"
+        ),
+        sa.ForeignKeyConstraint(["item_id"], ["item.id"], name=op.f("fk_draft_item_id"), ondelete="CASCADE"),
+        sa.ForeignKeyConstraint(
+            ["regenerated_from_id"], ["draft.id"], name=op.f("fk_draft_regenerated_from_id"), ondelete="SET NULL"
+        ),
+        sa.ForeignKeyConstraint(["run_id"], ["run.id"], name=op.f("fk_draft_run_id"), ondelete="SET NULL"),
+        sa.ForeignKeyConstraint(["user_id"], ["user.id"], name=op.f("fk_draft_user_id"), ondelete="CASCADE"),
+        sa.PrimaryKeyConstraint("rid", name=op.f("pk_draft")),
+        sa.UniqueConstraint("id", name=op.f("uq_draft_id")),
+    )
+    op.create_index(op.f("ix_draft_experiment_id"), "draft", ["experiment_id"], unique=False)
+    op.create_index(op.f("ix_draft_item_id"), "draft", ["item_id"], unique=False)
+    op.create_index(op.f("ix_draft_regenerated_from_id"), "draft", ["regenerated_from_id"], unique=False)
+    op.create_index(op.f("ix_draft_run_id"), "draft", ["run_id"], unique=False)
+    op.create_index(op.f("ix_draft_user_id_format_id"), "draft", ["user_id", "format", "id"], unique=False)
+    op.create_index(op.f("ix_draft_user_id_id"), "draft", ["user_id", "id"], unique=False)
+    op.create_index(
+        op.f("ix_draft_user_id_scheduled_at_id"),
+        "draft",
+        ["user_id", "scheduled_at", "id"],
+        unique=False,
+        sqlite_where=sa.text("scheduled_at IS NOT NULL"),
+        postgresql_where=sa.text("scheduled_at IS NOT NULL"),
+    )
+    op.create_index(op.f("ix_draft_user_id_source_id_id"), "draft", ["user_id", "source_id", "id"], unique=False)
+    op.create_index(op.f("ix_draft_user_id_source_type_id"), "draft", ["user_id", "source_type", "id"], unique=False)
+    op.create_index(
+        op.f("ix_draft_user_id_status_format_id"), "draft", ["user_id", "status", "format", "id"], unique=False
+    )
+    op.create_index(op.f("ix_draft_user_id_status_id"), "draft", ["user_id", "status", "id"], unique=False)
+    op.create_index(
+        op.f("ix_draft_user_id_status_scheduled_at_id"),
+        "draft",
+        ["user_id", "status", "scheduled_at", "id"],
+        unique=False,
+        sqlite_where=sa.text("scheduled_at IS NOT NULL"),
+        postgresql_where=sa.text("scheduled_at IS NOT NULL"),
+    )
+    op.create_index(
+        "uq_draft_user_id_story_id_format_pipeline",
+        "draft",
+        ["user_id", "story_id", "format"],
+        unique=True,
+        sqlite_where=sa.text("origin = 'pipeline'"),
+        postgresql_where=sa.text("origin = 'pipeline'"),
+    )
+
+
+def _draft_event() -> None:
+    op.create_table(
+        "draft_event",
+        sa.Column("id", ID, nullable=False),
+        sa.Column("user_id", ID, nullable=False),
+        sa.Column("draft_id", ID, nullable=False),
+        sa.Column("bulk_id", ID, nullable=True),
+        sa.Column("at", UTC(), nullable=False),
+        sa.Column("who", sa.Text(), nullable=False),
+        sa.Column("action", sa.Text(), nullable=False),
+        sa.Column("before", sa.Text(), server_default="{}", nullable=False),
+        sa.Column("after", sa.Text(), server_default="{}", nullable=False),
+        sa.Column("feedback", sa.Text(), nullable=True),
+        sa.ForeignKeyConstraint(["draft_id"], ["draft.id"], name=op.f("fk_draft_event_draft_id"), ondelete="CASCADE"),
+        sa.ForeignKeyConstraint(["user_id"], ["user.id"], name=op.f("fk_draft_event_user_id"), ondelete="CASCADE"),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_draft_event")),
+    )
+    op.create_index(op.f("ix_draft_event_draft_id_id"), "draft_event", ["draft_id", "id"], unique=False)
+    op.create_index(op.f("ix_draft_event_user_id_bulk_id"), "draft_event", ["user_id", "bulk_id"], unique=False)
+
+
+def _draft_image() -> None:
+    op.create_table(
+        "draft_image",
+        sa.Column("id", ID, nullable=False),
+        sa.Column("user_id", ID, nullable=False),
+        sa.Column("draft_id", ID, nullable=False),
+        sa.Column("url", sa.Text(), nullable=False),
+        sa.Column("alt", sa.Text(), nullable=True),
+        sa.Column("position", sa.Integer(), nullable=False),
+        sa.Column("source", sa.Text(), nullable=False),
+        sa.CheckConstraint(
+            "source IN ('OG', 'UPLOAD', 'AI_PROVIDER_A', 'AI_PROVIDER_B')", name=op.f("ck_draft_image_source")
+        ),
+        sa.ForeignKeyConstraint(["draft_id"], ["draft.id"], name=op.f("fk_draft_image_draft_id"), ondelete="CASCADE"),
+        sa.ForeignKeyConstraint(["user_id"], ["user.id"], name=op.f("fk_draft_image_user_id"), ondelete="CASCADE"),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_draft_image")),
+    )
+    op.create_index(op.f("ix_draft_image_draft_id_position"), "draft_image", ["draft_id", "position"], unique=False)
+    op.create_index(op.f("ix_draft_image_user_id"), "draft_image", ["user_id"], unique=False)
+
+
+def _draft_tag() -> None:
+    op.create_table(
+        "draft_tag",
+        sa.Column("tag_id", ID, nullable=False),
+        sa.Column("draft_id", ID, nullable=False),
+        sa.ForeignKeyConstraint(["draft_id"], ["draft.id"], name=op.f("fk_draft_tag_draft_id"), ondelete="CASCADE"),
+        sa.ForeignKeyConstraint(["tag_id"], ["tag.id"], name=op.f("fk_draft_tag_tag_id"), ondelete="CASCADE"),
+        sa.PrimaryKeyConstraint("tag_id", "draft_id", name=op.f("pk_draft_tag")),
+        sqlite_with_rowid=False,
+    )
+    op.create_index(op.f("ix_draft_tag_draft_id"), "draft_tag", ["draft_id"], unique=False)
+
+
+def _engagement() -> None:
+    op.create_table(
+        "engagement",
+        sa.Column("id", ID, nullable=False),
+        sa.Column("user_id", ID, nullable=False),
+        sa.Column("draft_id", ID, nullable=False),
+        sa.Column("platform", sa.Text(), nullable=False),
+        sa.Column("post_id", sa.Text(), nullable=True),
+        sa.Column("status", sa.Text(), nullable=False),
+        sa.Column("retry_count", sa.Integer(), server_default=sa.text("0"), nullable=False),
+        sa.Column("retry_after", UTC(), nullable=True),
+        sa.Column("error_message", sa.Text(), nullable=True),
+        sa.Column("failed_at", UTC(), nullable=True),
+        sa.Column("likes", sa.Integer(), nullable=True),
+        sa.Column("replies", sa.Integer(), nullable=True),
+        sa.Column("reposts", sa.Integer(), nullable=True),
+        sa.Column("impressions", sa.Integer(), nullable=True),
+        sa.Column("clicks", sa.Integer(), nullable=True),
+        sa.Column("measured_at", UTC(), nullable=True),
+        sa.Column("created_at", UTC(), nullable=False),
+        sa.CheckConstraint("status IN ('pending', 'posted', 'failed', 'abandoned')", name=op.f("ck_engagement_status")),
+        sa.ForeignKeyConstraint(["draft_id"], ["draft.id"], name=op.f("fk_engagement_draft_id"), ondelete="CASCADE"),
+        sa.ForeignKeyConstraint(["user_id"], ["user.id"], name=op.f("fk_engagement_user_id"), ondelete="CASCADE"),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_engagement")),
+        sa.UniqueConstraint("draft_id", "platform", name=op.f("uq_engagement_draft_id_platform")),
+    )
+    op.create_index(
+        op.f("ix_engagement_user_id_status_retry_after"),
+        "engagement",
+        ["user_id", "status", "retry_after"],
+        unique=False,
+    )

@@ -1,0 +1,17 @@
+"""A store for each test that asks for one."""
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+from store_fixtures import open_store
+
+from copydesk.store.engine import Engines
+
+
+@pytest.fixture
+async def store(tmp_path: Path) -> AsyncIterator[Engines]:
+    """An open store with its tables and no rows."""
+    engines = await open_store(tmp_path)
+    yield engines
+    await engines.close()

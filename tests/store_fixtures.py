@@ -1,0 +1,74 @@
+"""A store in a file of its own, and rows to put into it."""
+
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import insert
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from copydesk.store import tables
+from copydesk.store.engine import Engines, open_engines
+from copydesk.store.ids import new_id
+from copydesk.store.migrate import prepare
+
+NOW = datetime(2026, 2, 11, 9, 30, 0, 123456, tzinfo=UTC)
+
+
+async def open_store(folder: Path, *, busy_timeout: float = 5.0) -> Engines:
+    """The store in `folder`, with its tables; the caller closes it."""
+    engines = open_engines(folder / "desk.db", busy_timeout=busy_timeout)
+    await prepare(engines.path, engines, NOW)
+    return engines
+
+
+async def add_user(connection: AsyncConnection, name: str = "Ada") -> str:
+    """A user's id."""
+    user = new_id(NOW)
+    await connection.execute(insert(tables.user).values(id=user, name=name, time_zone="UTC", created_at=NOW))
+    return user
+
+
+async def add_source(connection: AsyncConnection, user: str, **values: Any) -> str:
+    """A source's id."""
+    row = {"id": new_id(NOW), "user_id": user, "type": "rss", "name": "Blog", "created_at": NOW, "updated_at": NOW}
+    await connection.execute(insert(tables.source).values(row | values))
+    return str(row["id"])
+
+
+async def add_item(connection: AsyncConnection, user: str, source: str | None, **values: Any) -> str:
+    """An item's id."""
+    item = new_id(NOW)
+    row = {
+        "id": item,
+        "user_id": user,
+        "source_id": source,
+        "state": "new",
+        "story_id": item,
+        "published": NOW,
+        "seen": NOW,
+        "ident": item,
+        "alias": item,
+        "title": "A title",
+    }
+    await connection.execute(insert(tables.item).values(row | values))
+    return item
+
+
+async def add_draft(connection: AsyncConnection, user: str, item: str, **values: Any) -> str:
+    """A draft's id."""
+    row = {
+        "id": new_id(NOW),
+        "user_id": user,
+        "item_id": item,
+        "story_id": item,
+        "format": "SHORT",
+        "status": "pending_review",
+        "origin": "pipeline",
+        "confidence": 0.5,
+        "text": "Words.",
+        "created_at": NOW,
+        "updated_at": NOW,
+    }
+    await connection.execute(insert(tables.draft).values(row | values))
+    return str(row["id"])
