@@ -9,7 +9,10 @@ URL = re.compile(r"https?://[^\s<>\"“”‘’„«»「」{}|\\^`]{1,4096}", 
 """An address with its scheme, and the punctuation after it, which `address` takes off."""
 _LABEL = r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\."
 _ENDING = r"(?:com|org|net|edu|gov|info|biz|io|dev|app|ai|co|news|blog|social|online|site|xyz|tech|cloud|tv)"
-_COUNTRY = r"(?:uk|us|eu|de|fr|es|it|nl|ch|at|be|se|no|dk|fi|pl|cz|pt|ie|ru|ua|in|jp|cn|kr|au|nz|ca|br|mx|ar|cl|za|ng|ly|gg|me)"
+_COUNTRY = (
+    r"(?:uk|us|eu|de|fr|es|it|nl|ch|at|be|se|no|dk|fi|pl|cz|pt|ie|ru|ua"
+    r"|in|jp|cn|kr|au|nz|ca|br|mx|ar|cl|za|ng|ly|gg|me)"
+)
 _PATH = r"/[^\s<>\"“”]{0,2048}"
 # As in twitter-text, a country's ending alone makes no link ("the end.It was"): it takes a third name or a path.
 _BARE = re.compile(
