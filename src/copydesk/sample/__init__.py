@@ -1,1 +1,129 @@
-"""The sample desk: feeds of every type that ship with Copydesk, served in-process to the real pipeline."""
+"""The sample desk: feeds of every type that ship with Copydesk, served in-process to the real pipeline.
+
+Projects, people, places, papers and figures in them are made up. The sites have reserved names (RFC 2606); the
+accounts and threads at real services do not exist.
+"""
+
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from copydesk.model.source import SourceType
+from copydesk.model.wire import Json, Struct
+
+if TYPE_CHECKING:
+    import httpx
+
+BEARER = "sample"
+"""The token that the sample's X wants."""
+
+
+class SampleSource(Struct, frozen=True):
+    """A source as a user would add it; `config` in the interface's shape."""
+
+    type: SourceType
+    name: str
+    url: str
+    config: dict[str, Json] = {}
+
+
+SOURCES: tuple[SampleSource, ...] = (
+    SampleSource(
+        type=SourceType.RSS,
+        name="The Lighthouse",
+        url="https://lighthouse.example/feed.xml",
+        config={"weight": 1.5, "tags": ["open-source"]},
+    ),
+    SampleSource(
+        type=SourceType.RSS,
+        name="Small Hours",
+        url="https://smallhours.example/feed",
+        config={"tags": ["terminal"]},
+    ),
+    SampleSource(
+        type=SourceType.RSS,
+        name="Harbour Notes",
+        url="https://harbour-notes.example/feed.json",
+        config={"weight": 1.2, "language": "en", "tags": ["web"]},
+    ),
+    SampleSource(
+        type=SourceType.RSS,
+        name="Paper Trail",
+        url="https://papertrail.example/",
+        config={"tags": ["publishing"]},
+    ),
+    SampleSource(
+        type=SourceType.RSS,
+        name="Signal Mast",
+        url="https://signal-mast.example/feed.xml",
+    ),
+    SampleSource(
+        type=SourceType.SUBSTACK,
+        name="Field Notes",
+        url="https://fieldnotes.example",
+        config={"tags": ["publishing"]},
+    ),
+    SampleSource(
+        type=SourceType.REDDIT,
+        name="r/harbourdev",
+        url="https://www.reddit.com/r/harbourdev/",
+        config={"weight": 0.6, "listing": "new", "exclude": ["hiring"]},
+    ),
+    SampleSource(
+        type=SourceType.HACKERNEWS,
+        name="Hacker News",
+        url="https://news.ycombinator.com/",
+        config={"list": "top", "maxItems": 30},
+    ),
+    SampleSource(
+        type=SourceType.GOOGLE_NEWS,
+        name="Google News: open source",
+        url="https://news.google.com/",
+        config={"weight": 0.8, "query": "open source", "hl": "en-US", "gl": "US", "ceid": "US:en"},
+    ),
+    SampleSource(
+        type=SourceType.TWITTER,
+        name="@quarrystonedb",
+        url="https://x.com/quarrystonedb",
+        config={"replies": False, "reposts": False, "tags": ["databases"]},
+    ),
+)
+"""Every type of source, and Signal Mast, which is down: the answer of its server is 503."""
+
+INTERESTS: tuple[str, ...] = (
+    "open source",
+    "maintainers",
+    "databases",
+    "terminal",
+    "accessibility",
+    "publishing",
+    "newsletters",
+    "feeds",
+    "security",
+)
+
+VOICE: dict[str, Json] = {
+    "style": (
+        "Plain and concrete. The fact first, then why it matters to people who make software or publish on the"
+        " web. Short sentences, numbers where there are some, no exclamation marks."
+    ),
+    "avoid": ["game-changer", "revolutionary", "excited to announce", "deep dive", "seamless", "unlock"],
+    "examples": [
+        "Our docs search was slow for a year. The fix was one missing index. Measure first, even when you are sure.",
+        "A feed asks nothing of the reader. That is why it outlives every app built on top of it.",
+        "The best postmortem I read this year names no culprit and ends with two things they will not change.",
+        "Alt text takes forty seconds to write. I timed it over fifty pictures; the dull ones were the hardest.",
+    ],
+    "formats": {
+        "SHORT": {"maxLength": 280, "hashtags": 1, "emoji": "never", "link": "always"},
+        "THREAD": {"maxLength": 280, "maxParts": 5, "hashtags": 0, "emoji": "never", "link": "auto"},
+        "BLOG": {"targetWords": 250, "hashtags": 0, "emoji": "never", "link": "always"},
+    },
+}
+"""A voice profile in the interface's shape, without its id and times."""
+
+
+def transport(now: datetime) -> "httpx.AsyncBaseTransport":
+    """What answers the sample's sources in place of the network; `now` is aware and in UTC."""
+    from copydesk.sample.server import SampleTransport  # noqa: PLC0415  httpx is not needed to show a desk
+
+    return SampleTransport(now)
