@@ -1,0 +1,107 @@
+"""The sample's feeds as plain lists of entries, read with nothing but the standard library."""
+
+import json
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from html import unescape
+from typing import Any, NamedTuple
+from xml.etree import ElementTree as ET
+
+from copydesk.sample.templates import render
+
+NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
+NAMES = {
+    "The Lighthouse": "lighthouse.xml",
+    "Small Hours": "smallhours.xml",
+    "Harbour Notes": "harbour-notes.json",
+    "Paper Trail": "papertrail.xml",
+    "Field Notes": "fieldnotes.xml",
+    "r/harbourdev": "reddit.xml",
+    "Hacker News": "hacker-news.json",
+    "Google News: open source": "google-news.xml",
+    "@quarrystonedb": "x.json",
+}
+"""Source -> the file that its entries are in."""
+_ATOM = "{http://www.w3.org/2005/Atom}"
+_CONTENT = "{http://purl.org/rss/1.0/modules/content/}encoded"
+
+
+class Told(NamedTuple):
+    """One entry as the file has it; `published` is None where there is no date."""
+
+    source: str
+    ident: str
+    title: str
+    url: str
+    text: str
+    published: datetime | None
+
+
+def everything() -> list[Told]:
+    """Every entry of every source."""
+    return [entry for name in NAMES for entry in entries(name)]
+
+
+def entries(source: str) -> list[Told]:
+    """The entries of one source in the order of its file."""
+    name = NAMES[source]
+    text = render(name, NOW)
+    if name.endswith(".json"):
+        return [_from_json(source, entry) for entry in _rows(json.loads(text))]
+    root = ET.fromstring(text)
+    if root.tag == f"{_ATOM}feed":
+        return [_from_atom(source, entry) for entry in root.iter(f"{_ATOM}entry")]
+    return [_from_rss(source, entry) for entry in root.iter("item")]
+
+
+def _rows(answer: Any) -> list[dict[str, Any]]:
+    return answer if isinstance(answer, list) else answer.get("items") or answer["posts"]
+
+
+def _from_json(source: str, row: dict[str, Any]) -> Told:
+    told = row.get("content_html") or row.get("summary") or row.get("story_text") or row.get("text") or ""
+    links = row.get("entities", {}).get("urls", [{}])
+    return Told(
+        source,
+        row.get("id") or row["objectID"],
+        row.get("title") or unescape(row["text"]),
+        row.get("url") or links[0].get("expanded_url") or "",
+        told,
+        datetime.fromisoformat(row.get("date_published") or row["created_at"]),
+    )
+
+
+def _from_rss(source: str, item: ET.Element) -> Told:
+    date = item.findtext("pubDate")
+    return Told(
+        source,
+        item.findtext("guid", ""),
+        item.findtext("title", ""),
+        item.findtext("link", ""),
+        item.findtext(_CONTENT) or item.findtext("description", ""),
+        parsedate_to_datetime(date) if date else None,
+    )
+
+
+def _from_atom(source: str, entry: ET.Element) -> Told:
+    content = entry.find(f"{_ATOM}content")
+    if content is None:
+        content = entry.find(f"{_ATOM}summary")
+    link = entry.find(f"{_ATOM}link")
+    assert content is not None
+    assert link is not None
+    text = "".join(content.itertext())
+    return Told(
+        source,
+        entry.findtext(f"{_ATOM}id", ""),
+        unescape(entry.findtext(f"{_ATOM}title", "")),
+        _outward(text) or link.get("href", ""),
+        text,
+        datetime.fromisoformat(entry.findtext(f"{_ATOM}published", "")),
+    )
+
+
+def _outward(text: str) -> str:
+    """Where Reddit's own `[link]` leads, empty in any other text."""
+    before, found, _ = text.partition('">[link]')
+    return unescape(before.rpartition('href="')[2]) if found else ""
