@@ -25,7 +25,7 @@ _CLUSTER = regex.compile(r"\X")
 _SIMPLE = re.compile(
     "[\n -~\u00a0-\u00a8\u00aa-\u00ac\u00af-\u02ff\u0370-\u0373\u0400-\u0482\u2010-\u2027\u2030-\u203b]*"
 )
-_LIGHT = re.compile("[\u0000-\u10ff\u2000-\u200d\u2010-\u201f\u2032-\u2037]*")
+_LIGHT = re.compile("[\u0000-\u10ff\u2000-\u200d\u2010-\u201f\u2032-\u2037]+")
 _PICTURE = regex.compile(
     r"[\p{Emoji_Presentation}\p{RI}\U0001F000-\U0001FAFF]|\p{Extended_Pictographic}\uFE0F|[0-9#*]\uFE0F?\u20E3"
 )
@@ -100,13 +100,14 @@ def _x_length(text: str) -> int:
 
 
 def _weight(text: str) -> int:
-    if _LIGHT.fullmatch(text):
-        return len(text)
-    return sum(2 if _PICTURE.search(cluster) else sum(map(_point, cluster)) for cluster in graphemes(text))
+    if not _has_emoji(text):
+        return _points(text)
+    return sum(2 if _PICTURE.search(cluster) else _points(cluster) for cluster in graphemes(text))
 
 
-def _point(character: str) -> int:
-    return 1 if _LIGHT.fullmatch(character) else 2
+def _points(text: str) -> int:
+    """1 for each light character, 2 for each other one."""
+    return 2 * len(text) - sum(match.end() - match.start() for match in _LIGHT.finditer(text))
 
 
 def _mastodon_length(text: str) -> int:

@@ -102,7 +102,11 @@ def _ends(text: str, match: re.Match[str], end: int) -> bool:
     if text.endswith(". ", 0, match.start()):  # an ellipsis with spaces: . . .
         return False
     last = _LAST_WORD.search(text, max(0, match.start() - _REACH), match.start())
-    word = last[0].lower() if last else ""
+    return _stop_ends(last[0].lower() if last else "", rest)
+
+
+def _stop_ends(word: str, rest: str) -> bool:
+    """Whether a full stop between `word` and `rest` ends a sentence."""
     if word in _EITHER:
         following = _NEXT_WORD.match(rest)
         return following is not None and following[0].lower() in _STARTERS
