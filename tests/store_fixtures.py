@@ -22,6 +22,11 @@ async def open_store(folder: Path, *, busy_timeout: float = 5.0) -> Engines:
     return engines
 
 
+def files(folder: Path) -> list[str]:
+    """The names of what is in `folder`."""
+    return sorted(file.name for file in folder.iterdir())
+
+
 async def add_user(connection: AsyncConnection, name: str = "Ada") -> str:
     """A user's id."""
     user = new_id(NOW)

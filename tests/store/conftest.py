@@ -4,9 +4,9 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
-from store_fixtures import open_store
 
 from copydesk.store.engine import Engines
+from store_fixtures import open_store
 
 
 @pytest.fixture
