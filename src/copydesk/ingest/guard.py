@@ -1,0 +1,197 @@
+"""Connects to public addresses only, and to the very address that was checked.
+
+A name is resolved once, each of its addresses is checked, and the connection goes to one that passed: between check and
+connection there is no second look-up that could answer differently (DNS rebinding).
+"""
+
+import asyncio
+import socket
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
+
+import anyio
+import httpcore
+
+from copydesk.errors import RefusedAddressError, UnreachableError
+
+SocketOption = tuple[int, int, int] | tuple[int, int, bytes | bytearray] | tuple[int, int, None, int]
+
+HEAD_START = 0.25
+"""Seconds until the next address of a host is tried beside the one before (RFC 8305, section 8)."""
+MAX_ADDRESSES = 6
+"""Of one host; a name with hundreds of addresses must not become hundreds of connections."""
+
+# The ranges that IANA's special-purpose registries call not globally reachable, and multicast. Written out because
+# what `ipaddress` calls global changed between Python's patch releases.
+_NOT_PUBLIC_4 = tuple(
+    IPv4Network(network)
+    for network in (
+        "0.0.0.0/8",  # this network
+        "10.0.0.0/8",
+        "100.64.0.0/10",  # shared by the customers of a provider (CGNAT)
+        "127.0.0.0/8",
+        "169.254.0.0/16",  # link-local: metadata services of clouds
+        "172.16.0.0/12",
+        "192.0.0.0/24",
+        "192.0.2.0/24",
+        "192.88.99.0/24",  # relays of 6to4
+        "192.168.0.0/16",
+        "198.18.0.0/15",
+        "198.51.100.0/24",
+        "203.0.113.0/24",
+        "224.0.0.0/3",  # multicast, reserved, broadcast
+    )
+)
+_GLOBAL_6 = IPv6Network("2000::/3")
+_NOT_PUBLIC_6 = tuple(
+    IPv6Network(network)
+    for network in (
+        "2001::/23",  # protocol assignments, with Teredo
+        "2001:db8::/32",
+        "3fff::/20",
+    )
+)
+_NAT64 = IPv6Network("64:ff9b::/96")
+_6TO4 = IPv6Network("2002::/16")
+
+
+def is_public(address: str) -> bool:
+    """Whether `address`, in a form that `ipaddress` reads, is a unicast address of the public internet.
+
+    An IPv6 address that stands for an IPv4 address (mapped, NAT64, 6to4) is as public as that one. What is no address
+    is not public.
+    """
+    try:
+        ip = ip_address(address.partition("%")[0])
+    except ValueError:
+        return False
+    if isinstance(ip, IPv6Address):
+        inner = _inner(ip)
+        if inner is None:
+            return ip in _GLOBAL_6 and not any(ip in network for network in _NOT_PUBLIC_6)
+        ip = inner
+    return not any(ip in network for network in _NOT_PUBLIC_4)
+
+
+def _inner(ip: IPv6Address) -> IPv4Address | None:
+    """The IPv4 address that `ip` stands for."""
+    if ip.ipv4_mapped is not None:
+        return ip.ipv4_mapped
+    if ip in _NAT64:
+        return IPv4Address(ip.packed[12:])
+    return IPv4Address(ip.packed[2:6]) if ip in _6TO4 else None
+
+
+class GuardedBackend(httpcore.AsyncNetworkBackend):
+    """Resolves, refuses what is not public unless `allow_private`, and connects to the address it checked.
+
+    `lookups` is how many names are resolved at once; each takes a thread for as long as the resolver does.
+    """
+
+    def __init__(self, *, allow_private: bool = False, lookups: int = 16) -> None:
+        self._allow_private = allow_private
+        self._lookups = ThreadPoolExecutor(lookups, thread_name_prefix="copydesk-dns")
+        self._network = httpcore.AnyIOBackend()
+
+    async def connect_tcp(
+        self,
+        host: str,
+        port: int,
+        timeout: float | None = None,  # noqa: ASYNC109 - httpcore's signature
+        local_address: str | None = None,
+        socket_options: Iterable[SocketOption] | None = None,
+    ) -> httpcore.AsyncNetworkStream:
+        """Connect to `host`; raises UnreachableError, RefusedAddressError, or what httpcore raises."""
+        allowed = self._allowed(host, await self._addresses(host, port))
+
+        async def connect(address: str) -> httpcore.AsyncNetworkStream:
+            return await self._network.connect_tcp(address, port, timeout, local_address, socket_options)
+
+        return await (connect(allowed[0]) if len(allowed) == 1 else _first(allowed, connect))
+
+    async def sleep(self, seconds: float) -> None:
+        """Let `seconds` pass."""
+        await asyncio.sleep(seconds)
+
+    def close(self) -> None:
+        """Forget the look-ups that have not begun."""
+        self._lookups.shutdown(wait=False, cancel_futures=True)
+
+    async def _addresses(self, host: str, port: int) -> list[str]:
+        """The addresses of `host`, each once, in the order in which they should be tried."""
+        if _is_address(host):
+            return [host]
+        loop = asyncio.get_running_loop()
+        try:
+            found = await loop.run_in_executor(self._lookups, _look_up, host, port)
+        except (socket.gaierror, UnicodeError):
+            raise UnreachableError(
+                f"There is no address for the name {host}.",
+                hint="Check the source's address, and the connection to the internet.",
+            ) from None
+        return list(dict.fromkeys(found))
+
+    def _allowed(self, host: str, addresses: Sequence[str]) -> list[str]:
+        allowed = [address for address in addresses if self._allow_private or is_public(address)]
+        if not allowed:
+            where = addresses[0] if addresses else "no address"
+            name = host if host == where else f"{host} ({where})"
+            raise RefusedAddressError(
+                f"{name} is not a public address.",
+                hint="To read sources on this machine or the local network, set network.allow_private"
+                " (COPYDESK_NETWORK__ALLOW_PRIVATE=true).",
+            )
+        return allowed[:MAX_ADDRESSES]
+
+
+def _look_up(host: str, port: int) -> list[str]:
+    return [str(found[4][0]) for found in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)]
+
+
+def _is_address(host: str) -> bool:
+    try:
+        ip_address(host)
+    except ValueError:
+        return False
+    return True
+
+
+Connect = Callable[[str], Awaitable[httpcore.AsyncNetworkStream]]
+
+
+async def _first(addresses: Sequence[str], connect: Connect) -> httpcore.AsyncNetworkStream:
+    """The first connection that comes about; each address gets a head start before the next is tried beside it."""
+    won: list[httpcore.AsyncNetworkStream] = []
+    failures: list[Exception] = []
+
+    async def attempt(address: str, done: anyio.Event) -> None:
+        try:
+            stream = await connect(address)
+        except (httpcore.ConnectError, httpcore.ConnectTimeout) as error:
+            failures.append(error)
+        else:
+            won.append(stream)
+            race.cancel_scope.cancel()
+        finally:
+            done.set()
+
+    try:
+        async with anyio.create_task_group() as race:
+            for address in addresses:
+                done = anyio.Event()
+                race.start_soon(attempt, address, done)
+                with anyio.move_on_after(HEAD_START):
+                    await done.wait()
+    except BaseException:
+        await _close(won)
+        raise
+    if not won:
+        raise failures[0]
+    await _close(won[1:])
+    return won[0]
+
+
+async def _close(streams: Sequence[httpcore.AsyncNetworkStream]) -> None:
+    for stream in streams:
+        await stream.aclose()
