@@ -1,0 +1,226 @@
+"""What the tables promise: nothing doubled, nothing orphaned, counts that are right, queries that find an index."""
+
+import random
+from collections.abc import Iterator
+
+import pytest
+from sqlalchemy import Table, UniqueConstraint, delete, func, select, text, update
+from sqlalchemy.dialects.sqlite import insert
+from sqlalchemy.exc import IntegrityError
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from copydesk.store import tables
+from copydesk.store.engine import Engines
+from copydesk.store.ids import new_id
+from store_fixtures import NOW, add_draft, add_item, add_source, add_user
+
+ALL = list(tables.metadata.tables.values())
+
+
+def names(table: Table) -> str:
+    return table.name
+
+
+def indexes(table: Table) -> Iterator[tuple[str, ...]]:
+    """The columns of each index of `table`, those of its keys with them."""
+    yield tuple(column.name for column in table.primary_key)
+    for index in table.indexes:
+        yield tuple(column.name for column in index.columns)
+    for constraint in table.constraints:
+        if isinstance(constraint, UniqueConstraint):
+            yield tuple(column.name for column in constraint.columns)
+
+
+@pytest.mark.parametrize("table", ALL, ids=names)
+def test_every_row_belongs_to_a_user(table: Table) -> None:
+    # A draft's tag belongs to the user of both its draft and its tag.
+    if table.name not in {"user", "draft_tag"}:
+        assert not table.c.user_id.nullable
+        (key,) = table.c.user_id.foreign_keys
+        assert (key.column, key.ondelete) == (tables.user.c.id, "CASCADE")
+
+
+@pytest.mark.parametrize("table", ALL, ids=names)
+def test_a_deleted_row_finds_those_that_point_at_it_by_an_index(table: Table) -> None:
+    # Without one, each delete reads the whole table.
+    leading = {columns[0] for columns in indexes(table)}
+
+    assert {column.name for column in table.columns if column.foreign_keys} <= leading
+
+
+@pytest.mark.parametrize("table", ALL, ids=names)
+def test_every_constraint_has_a_name(table: Table) -> None:
+    assert all(constraint.name for constraint in table.constraints)
+
+
+async def count(store: Engines, table: Table) -> int:
+    async with store.reading() as connection:
+        return int((await connection.execute(select(func.count()).select_from(table))).scalar_one())
+
+
+async def add_everything(connection: AsyncConnection) -> tuple[str, str, str]:
+    """A user, source and draft with everything that can hang on them."""
+    user = await add_user(connection)
+    source = await add_source(connection, user)
+    draft = await add_draft(connection, user, await add_item(connection, user, source), source_id=source)
+    own, tag = {"id": new_id(NOW), "user_id": user, "draft_id": draft}, new_id(NOW)
+    await connection.execute(insert(tables.draft_image).values(own | {"url": "u", "position": 0, "source": "OG"}))
+    await connection.execute(insert(tables.draft_event).values(own | {"at": NOW, "who": "Ada", "action": "approve"}))
+    delivery = {"platform": "bluesky", "status": "pending", "created_at": NOW}
+    await connection.execute(insert(tables.engagement).values(own | delivery))
+    await connection.execute(insert(tables.tag).values(id=tag, user_id=user, name="news"))
+    await connection.execute(insert(tables.draft_tag).values(tag_id=tag, draft_id=draft))
+    return user, source, draft
+
+
+async def test_a_deleted_source_takes_its_items_and_drafts_with_it(store: Engines) -> None:
+    async with store.writing() as connection:
+        _, source, _ = await add_everything(connection)
+    async with store.writing() as connection:
+        await connection.execute(delete(tables.source).where(tables.source.c.id == source))
+
+    gone = [tables.item, tables.draft, tables.draft_image, tables.draft_event, tables.engagement, tables.draft_tag]
+    assert [await count(store, table) for table in gone] == [0] * 6
+    assert await count(store, tables.tag) == 1
+
+
+async def test_a_deleted_user_takes_everything_with_it(store: Engines) -> None:
+    async with store.writing() as connection:
+        await add_everything(connection)
+    async with store.writing() as connection:
+        await connection.execute(delete(tables.user))
+
+    assert sum([await count(store, table) for table in ALL]) == 0
+
+
+async def test_a_deleted_run_or_older_version_leaves_the_draft(store: Engines) -> None:
+    async with store.writing() as connection:
+        user, source, old = await add_everything(connection)
+        run, item = new_id(NOW), await add_item(connection, user, source)
+        await connection.execute(insert(tables.run).values(id=run, user_id=user, status="succeeded", started_at=NOW))
+        new = await add_draft(connection, user, item, run_id=run, regenerated_from_id=old)
+    async with store.writing() as connection:
+        await connection.execute(delete(tables.run))
+        await connection.execute(delete(tables.draft).where(tables.draft.c.id == old))
+
+    async with store.reading() as connection:
+        draft = tables.draft.c
+        found = (await connection.execute(select(draft.id, draft.run_id, draft.regenerated_from_id))).all()
+    assert found == [(new, None, None)]
+
+
+async def test_a_source_knows_how_many_items_it_has(store: Engines) -> None:
+    item, source = tables.item.c, tables.source.c
+    chance = random.Random(7)
+    async with store.writing() as connection:
+        user = await add_user(connection)
+        sources = [await add_source(connection, user) for _ in range(3)]
+        for number in range(60):
+            await add_item(connection, user, chance.choice([*sources, None]), ident=str(number), points=number)
+        await connection.execute(delete(tables.item).where(item.points % 3 == 0))
+        await connection.execute(update(tables.item).values(state="filtered"))
+
+    own = select(func.count()).where(item.source_id == source.id).scalar_subquery()
+    async with store.reading() as connection:
+        told = (await connection.execute(select(source.item_count, own))).all()
+    assert all(kept == counted for kept, counted in told)
+    assert sum(kept for kept, _ in told) > 0
+
+
+async def test_an_item_that_comes_again_is_not_counted_again(store: Engines) -> None:
+    async with store.writing() as connection:
+        user = await add_user(connection)
+        source = await add_source(connection, user)
+        item = await add_item(connection, user, source, ident="x")
+        row = (await connection.execute(select(tables.item))).mappings().one()
+        again = insert(tables.item).values({**row, "rid": None, "id": new_id(NOW), "title": "New title"})
+        await connection.execute(
+            again.on_conflict_do_update(index_elements=["source_id", "ident"], set_={"title": again.excluded.title})
+        )
+
+    async with store.reading() as connection:
+        assert (await connection.execute(select(tables.source.c.item_count))).scalar_one() == 1
+        assert (await connection.execute(select(tables.item.c.id, tables.item.c.title))).all() == [(item, "New title")]
+
+
+async def test_an_entry_is_stored_once_for_each_source(store: Engines) -> None:
+    async with store.writing() as connection:
+        user = await add_user(connection)
+        first, second = await add_source(connection, user), await add_source(connection, user)
+        await add_item(connection, user, first, ident="x")
+        await add_item(connection, user, second, ident="x")
+        with pytest.raises(IntegrityError):
+            await add_item(connection, user, first, ident="x")
+
+
+async def test_what_the_user_gives_twice_is_two_items(store: Engines) -> None:
+    async with store.writing() as connection:
+        user = await add_user(connection)
+        await add_item(connection, user, None, ident="same")
+        await add_item(connection, user, None, ident="same")
+
+
+async def test_runs_draft_a_story_once_for_each_format(store: Engines) -> None:
+    async with store.writing() as connection:
+        user = await add_user(connection)
+        source = await add_source(connection, user)
+        one, other = await add_item(connection, user, source), await add_item(connection, user, source)
+        await add_draft(connection, user, one, story_id="story")
+        await add_draft(connection, user, one, story_id="story", format="THREAD")
+        await add_draft(connection, user, one, story_id="story", origin="regenerate")
+        with pytest.raises(IntegrityError):
+            await add_draft(connection, user, other, story_id="story")
+
+
+async def test_a_user_has_one_run_at_a_time_and_others_may_wait(store: Engines) -> None:
+    async with store.writing() as connection:
+        for user in (await add_user(connection), await add_user(connection)):
+            for status in ("queued", "queued", "succeeded", "running"):
+                row = {"id": new_id(NOW), "user_id": user, "status": status, "started_at": NOW}
+                await connection.execute(insert(tables.run).values(row))
+        with pytest.raises(IntegrityError):
+            await connection.execute(
+                insert(tables.run).values(id=new_id(NOW), user_id=user, status="running", started_at=NOW)
+            )
+
+
+async def test_a_word_that_the_interface_does_not_know_is_refused_by_the_database_too(store: Engines) -> None:
+    async with store.writing() as connection:
+        await add_everything(connection)
+        with pytest.raises(IntegrityError, match="ck_draft_status"):
+            await connection.execute(text("UPDATE draft SET status = 'lost'"))
+
+
+ONE = "SELECT id, text FROM draft WHERE user_id = 'u'"
+ITEM = "SELECT id FROM item WHERE user_id = 'u'"
+PAGE = "AND id < 'x' ORDER BY id DESC LIMIT 25"
+WEEK = "scheduled_at >= 1 AND scheduled_at < 9 ORDER BY scheduled_at, id LIMIT 25"
+HOT = {
+    "drafts": f"{ONE} {PAGE}",
+    "by status": f"{ONE} AND status = 'approved' {PAGE}",
+    "by format": f"{ONE} AND format = 'SHORT' {PAGE}",
+    "by status and format": f"{ONE} AND status = 'approved' AND format = 'SHORT' {PAGE}",
+    "by source": f"{ONE} AND source_id = 's' {PAGE}",
+    "by source type": f"{ONE} AND source_type = 'rss' {PAGE}",
+    "this week": f"{ONE} AND {WEEK}",
+    "scheduled this week": f"{ONE} AND status = 'scheduled' AND {WEEK}",
+    "items of a state": f"{ITEM} AND state = 'new' AND published > 5 ORDER BY published",
+    "items of a time": f"{ITEM} AND published > 5 ORDER BY published",
+    "items of an address": f"{ITEM} AND canonical = 'x' AND canonical != ''",
+    "a story": f"{ITEM} AND story_id = 'x'",
+    "a known entry": "SELECT id FROM item WHERE source_id = 's' AND ident = 'x'",
+    "a renamed entry": "SELECT id FROM item WHERE source_id = 's' AND alias = 'x'",
+    "runs": "SELECT id FROM run WHERE user_id = 'u' AND id < 'x' ORDER BY id DESC LIMIT 10",
+    "due sources": "SELECT id FROM source WHERE user_id = 'u' AND next_at < 5",
+    "a draft's story": "SELECT id FROM draft_event WHERE draft_id = 'd' ORDER BY id",
+    "drafts with a tag": "SELECT draft_id FROM draft_tag WHERE tag_id = 't' AND draft_id < 'x' ORDER BY draft_id DESC",
+}
+
+
+@pytest.mark.parametrize("query", HOT.values(), ids=HOT)
+async def test_a_page_is_found_by_an_index_and_needs_no_sorting(store: Engines, query: str) -> None:
+    async with store.reading() as connection:
+        plan = [row.detail for row in await connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {query}")]
+
+    assert len(plan) == 1
+    assert plan[0].startswith("SEARCH")
