@@ -51,9 +51,9 @@ def _experiment() -> None:
         sa.Column("started_at", UTC(), nullable=False),
         sa.Column("ended_at", UTC(), nullable=True),
         sa.Column("created_at", UTC(), nullable=False),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_experiment")),
         sa.CheckConstraint("status IN ('active', 'concluded', 'archived')", name=op.f("ck_experiment_status")),
         sa.ForeignKeyConstraint(["user_id"], ["user.id"], name=op.f("fk_experiment_user_id"), ondelete="CASCADE"),
-        sa.PrimaryKeyConstraint("id", name=op.f("pk_experiment")),
     )
     op.create_index(op.f("ix_experiment_user_id_status_id"), "experiment", ["user_id", "status", "id"], unique=False)
 
@@ -64,8 +64,8 @@ def _host_cooldown() -> None:
         sa.Column("user_id", ID, nullable=False),
         sa.Column("host", sa.Text(), nullable=False),
         sa.Column("until", UTC(), nullable=False),
-        sa.ForeignKeyConstraint(["user_id"], ["user.id"], name=op.f("fk_host_cooldown_user_id"), ondelete="CASCADE"),
         sa.PrimaryKeyConstraint("user_id", "host", name=op.f("pk_host_cooldown")),
+        sa.ForeignKeyConstraint(["user_id"], ["user.id"], name=op.f("fk_host_cooldown_user_id"), ondelete="CASCADE"),
     )
 
 
@@ -85,12 +85,12 @@ def _run() -> None:
         sa.Column("error_category", sa.Text(), nullable=True),
         sa.Column("requested", sa.Text(), server_default="{}", nullable=False),
         sa.Column("stats", sa.Text(), server_default="{}", nullable=False),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_run")),
         sa.CheckConstraint(
             "status IN ('queued', 'running', 'succeeded', 'failed', 'cancelled', 'interrupted')",
             name=op.f("ck_run_status"),
         ),
         sa.ForeignKeyConstraint(["user_id"], ["user.id"], name=op.f("fk_run_user_id"), ondelete="CASCADE"),
-        sa.PrimaryKeyConstraint("id", name=op.f("pk_run")),
     )
     op.create_index(op.f("ix_run_user_id_id"), "run", ["user_id", "id"], unique=False)
     op.create_index(op.f("ix_run_user_id_status_id"), "run", ["user_id", "status", "id"], unique=False)
@@ -111,11 +111,11 @@ def _schedule_slot() -> None:
         sa.Column("day_of_week", sa.Integer(), nullable=False),
         sa.Column("hour", sa.Integer(), nullable=False),
         sa.Column("minute", sa.Integer(), nullable=False),
+        sa.PrimaryKeyConstraint("user_id", "day_of_week", "hour", "minute", name=op.f("pk_schedule_slot")),
         sa.CheckConstraint("day_of_week BETWEEN 0 AND 6", name=op.f("ck_schedule_slot_day_of_week")),
         sa.CheckConstraint("hour BETWEEN 0 AND 23", name=op.f("ck_schedule_slot_hour")),
         sa.CheckConstraint("minute BETWEEN 0 AND 59", name=op.f("ck_schedule_slot_minute")),
         sa.ForeignKeyConstraint(["user_id"], ["user.id"], name=op.f("fk_schedule_slot_user_id"), ondelete="CASCADE"),
-        sa.PrimaryKeyConstraint("user_id", "day_of_week", "hour", "minute", name=op.f("pk_schedule_slot")),
         sqlite_with_rowid=False,
     )
 
@@ -140,14 +140,14 @@ def _source() -> None:
         sa.Column("fail_count", sa.Integer(), server_default=sa.text("0"), nullable=False),
         sa.Column("last_error", sa.Text(), nullable=True),
         sa.Column("fetch", sa.Text(), server_default="{}", nullable=False),
-        sa.CheckConstraint(
-            "health IN ('healthy', 'degraded', 'stale', 'error', 'unknown')", name=op.f("ck_source_health")
-        ),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_source")),
         sa.CheckConstraint(
             "type IN ('rss', 'twitter', 'reddit', 'hackernews', 'google_news', 'substack')", name=op.f("ck_source_type")
         ),
+        sa.CheckConstraint(
+            "health IN ('healthy', 'degraded', 'stale', 'error', 'unknown')", name=op.f("ck_source_health")
+        ),
         sa.ForeignKeyConstraint(["user_id"], ["user.id"], name=op.f("fk_source_user_id"), ondelete="CASCADE"),
-        sa.PrimaryKeyConstraint("id", name=op.f("pk_source")),
     )
     op.create_index(op.f("ix_source_user_id_next_at"), "source", ["user_id", "next_at"], unique=False)
 
@@ -158,9 +158,9 @@ def _tag() -> None:
         sa.Column("id", ID, nullable=False),
         sa.Column("user_id", ID, nullable=False),
         sa.Column("name", sa.Text(), nullable=False),
-        sa.ForeignKeyConstraint(["user_id"], ["user.id"], name=op.f("fk_tag_user_id"), ondelete="CASCADE"),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_tag")),
         sa.UniqueConstraint("user_id", "name", name=op.f("uq_tag_user_id_name")),
+        sa.ForeignKeyConstraint(["user_id"], ["user.id"], name=op.f("fk_tag_user_id"), ondelete="CASCADE"),
     )
 
 
@@ -175,9 +175,9 @@ def _voice() -> None:
         sa.Column("formats", sa.Text(), server_default="{}", nullable=False),
         sa.Column("created_at", UTC(), nullable=False),
         sa.Column("updated_at", UTC(), nullable=False),
-        sa.ForeignKeyConstraint(["user_id"], ["user.id"], name=op.f("fk_voice_user_id"), ondelete="CASCADE"),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_voice")),
         sa.UniqueConstraint("user_id", name=op.f("uq_voice_user_id")),
+        sa.ForeignKeyConstraint(["user_id"], ["user.id"], name=op.f("fk_voice_user_id"), ondelete="CASCADE"),
     )
 
 
@@ -209,11 +209,11 @@ def _item() -> None:
         sa.Column("tags", sa.Text(), server_default="[]", nullable=False),
         sa.Column("summary", sa.Text(), server_default="", nullable=False),
         sa.Column("text", sa.Text(), server_default="", nullable=False),
-        sa.ForeignKeyConstraint(["source_id"], ["source.id"], name=op.f("fk_item_source_id"), ondelete="CASCADE"),
-        sa.ForeignKeyConstraint(["user_id"], ["user.id"], name=op.f("fk_item_user_id"), ondelete="CASCADE"),
         sa.PrimaryKeyConstraint("rid", name=op.f("pk_item")),
-        sa.UniqueConstraint("id", name=op.f("uq_item_id")),
         sa.UniqueConstraint("source_id", "ident", name=op.f("uq_item_source_id_ident")),
+        sa.UniqueConstraint("id", name=op.f("uq_item_id")),
+        sa.ForeignKeyConstraint(["user_id"], ["user.id"], name=op.f("fk_item_user_id"), ondelete="CASCADE"),
+        sa.ForeignKeyConstraint(["source_id"], ["source.id"], name=op.f("fk_item_source_id"), ondelete="CASCADE"),
     )
     op.create_index(op.f("ix_item_source_id_alias"), "item", ["source_id", "alias"], unique=False)
     op.create_index(
@@ -265,23 +265,23 @@ def _draft() -> None:
         sa.Column("text", sa.Text(), nullable=False),
         sa.Column("checks", sa.Text(), server_default="{}", nullable=False),
         sa.Column("score", sa.Text(), nullable=True),
+        sa.PrimaryKeyConstraint("rid", name=op.f("pk_draft")),
         sa.CheckConstraint("format IN ('SHORT', 'THREAD', 'BLOG')", name=op.f("ck_draft_format")),
         sa.CheckConstraint(
             "status IN ('pending_generation', 'generation_failed', 'pending_review', 'awaiting_review', 'approved', "
             "'rejected', 'changes_requested', 'pending_regeneration', 'scheduled', 'posting', 'missed', 'posted')",
             name=op.f("ck_draft_status"),
         ),
-        sa.ForeignKeyConstraint(
-            ["experiment_id"], ["experiment.id"], name=op.f("fk_draft_experiment_id"), ondelete="SET NULL"
-        ),
+        sa.UniqueConstraint("id", name=op.f("uq_draft_id")),
+        sa.ForeignKeyConstraint(["user_id"], ["user.id"], name=op.f("fk_draft_user_id"), ondelete="CASCADE"),
         sa.ForeignKeyConstraint(["item_id"], ["item.id"], name=op.f("fk_draft_item_id"), ondelete="CASCADE"),
         sa.ForeignKeyConstraint(
             ["regenerated_from_id"], ["draft.id"], name=op.f("fk_draft_regenerated_from_id"), ondelete="SET NULL"
         ),
         sa.ForeignKeyConstraint(["run_id"], ["run.id"], name=op.f("fk_draft_run_id"), ondelete="SET NULL"),
-        sa.ForeignKeyConstraint(["user_id"], ["user.id"], name=op.f("fk_draft_user_id"), ondelete="CASCADE"),
-        sa.PrimaryKeyConstraint("rid", name=op.f("pk_draft")),
-        sa.UniqueConstraint("id", name=op.f("uq_draft_id")),
+        sa.ForeignKeyConstraint(
+            ["experiment_id"], ["experiment.id"], name=op.f("fk_draft_experiment_id"), ondelete="SET NULL"
+        ),
     )
     op.create_index(op.f("ix_draft_experiment_id"), "draft", ["experiment_id"], unique=False)
     op.create_index(op.f("ix_draft_item_id"), "draft", ["item_id"], unique=False)
@@ -334,9 +334,9 @@ def _draft_event() -> None:
         sa.Column("before", sa.Text(), server_default="{}", nullable=False),
         sa.Column("after", sa.Text(), server_default="{}", nullable=False),
         sa.Column("feedback", sa.Text(), nullable=True),
-        sa.ForeignKeyConstraint(["draft_id"], ["draft.id"], name=op.f("fk_draft_event_draft_id"), ondelete="CASCADE"),
-        sa.ForeignKeyConstraint(["user_id"], ["user.id"], name=op.f("fk_draft_event_user_id"), ondelete="CASCADE"),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_draft_event")),
+        sa.ForeignKeyConstraint(["user_id"], ["user.id"], name=op.f("fk_draft_event_user_id"), ondelete="CASCADE"),
+        sa.ForeignKeyConstraint(["draft_id"], ["draft.id"], name=op.f("fk_draft_event_draft_id"), ondelete="CASCADE"),
     )
     op.create_index(op.f("ix_draft_event_draft_id_id"), "draft_event", ["draft_id", "id"], unique=False)
     op.create_index(op.f("ix_draft_event_user_id_bulk_id"), "draft_event", ["user_id", "bulk_id"], unique=False)
@@ -352,12 +352,12 @@ def _draft_image() -> None:
         sa.Column("alt", sa.Text(), nullable=True),
         sa.Column("position", sa.Integer(), nullable=False),
         sa.Column("source", sa.Text(), nullable=False),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_draft_image")),
         sa.CheckConstraint(
             "source IN ('OG', 'UPLOAD', 'AI_PROVIDER_A', 'AI_PROVIDER_B')", name=op.f("ck_draft_image_source")
         ),
-        sa.ForeignKeyConstraint(["draft_id"], ["draft.id"], name=op.f("fk_draft_image_draft_id"), ondelete="CASCADE"),
         sa.ForeignKeyConstraint(["user_id"], ["user.id"], name=op.f("fk_draft_image_user_id"), ondelete="CASCADE"),
-        sa.PrimaryKeyConstraint("id", name=op.f("pk_draft_image")),
+        sa.ForeignKeyConstraint(["draft_id"], ["draft.id"], name=op.f("fk_draft_image_draft_id"), ondelete="CASCADE"),
     )
     op.create_index(op.f("ix_draft_image_draft_id_position"), "draft_image", ["draft_id", "position"], unique=False)
     op.create_index(op.f("ix_draft_image_user_id"), "draft_image", ["user_id"], unique=False)
@@ -368,9 +368,9 @@ def _draft_tag() -> None:
         "draft_tag",
         sa.Column("tag_id", ID, nullable=False),
         sa.Column("draft_id", ID, nullable=False),
-        sa.ForeignKeyConstraint(["draft_id"], ["draft.id"], name=op.f("fk_draft_tag_draft_id"), ondelete="CASCADE"),
-        sa.ForeignKeyConstraint(["tag_id"], ["tag.id"], name=op.f("fk_draft_tag_tag_id"), ondelete="CASCADE"),
         sa.PrimaryKeyConstraint("tag_id", "draft_id", name=op.f("pk_draft_tag")),
+        sa.ForeignKeyConstraint(["tag_id"], ["tag.id"], name=op.f("fk_draft_tag_tag_id"), ondelete="CASCADE"),
+        sa.ForeignKeyConstraint(["draft_id"], ["draft.id"], name=op.f("fk_draft_tag_draft_id"), ondelete="CASCADE"),
         sqlite_with_rowid=False,
     )
     op.create_index(op.f("ix_draft_tag_draft_id"), "draft_tag", ["draft_id"], unique=False)
@@ -396,11 +396,11 @@ def _engagement() -> None:
         sa.Column("clicks", sa.Integer(), nullable=True),
         sa.Column("measured_at", UTC(), nullable=True),
         sa.Column("created_at", UTC(), nullable=False),
-        sa.CheckConstraint("status IN ('pending', 'posted', 'failed', 'abandoned')", name=op.f("ck_engagement_status")),
-        sa.ForeignKeyConstraint(["draft_id"], ["draft.id"], name=op.f("fk_engagement_draft_id"), ondelete="CASCADE"),
-        sa.ForeignKeyConstraint(["user_id"], ["user.id"], name=op.f("fk_engagement_user_id"), ondelete="CASCADE"),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_engagement")),
+        sa.CheckConstraint("status IN ('pending', 'posted', 'failed', 'abandoned')", name=op.f("ck_engagement_status")),
         sa.UniqueConstraint("draft_id", "platform", name=op.f("uq_engagement_draft_id_platform")),
+        sa.ForeignKeyConstraint(["user_id"], ["user.id"], name=op.f("fk_engagement_user_id"), ondelete="CASCADE"),
+        sa.ForeignKeyConstraint(["draft_id"], ["draft.id"], name=op.f("fk_engagement_draft_id"), ondelete="CASCADE"),
     )
     op.create_index(
         op.f("ix_engagement_user_id_status_retry_after"),

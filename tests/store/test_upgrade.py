@@ -1,0 +1,272 @@
+"""An older database: copied, then upgraded whole or not at all."""
+
+import asyncio
+import shutil
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from sqlalchemy import select
+
+from copydesk.errors import StoreBusyError, StoreError, StoreFullError
+from copydesk.store import backup, migrate, tables
+from copydesk.store.engine import Engines, open_engines
+from copydesk.store.migrate import Prepared, prepare
+from copydesk.store.triggers import TRIGGERS
+from store_fixtures import NOW, add_draft, add_item, add_source, add_user, files, open_store
+
+Next = Callable[[str], None]
+
+HEADER = """
+import sqlalchemy as sa
+from alembic import op
+
+revision = "next"
+down_revision = "{before}"
+
+
+def upgrade() -> None:
+"""
+ANEW = """
+    with op.batch_alter_table("{table}", recreate="always") as batch:
+        batch.add_column(sa.Column("note", sa.Text()))
+"""
+BUILD_ANEW = ANEW.format(table="user") + ANEW.format(table="source") + ANEW.format(table="item")
+FAIL = (
+    BUILD_ANEW
+    + """
+    op.create_table("left_behind", sa.Column("x", sa.Text()))
+    op.execute("INSERT INTO left_behind VALUES ('x')")
+    op.execute("UPDATE item SET title = 'changed'")
+    raise RuntimeError("the migration is wrong")
+"""
+)
+ORPHAN = """
+    op.execute("DELETE FROM source")
+"""
+FILL = """
+    op.execute("PRAGMA max_page_count = 1")
+    op.execute("CREATE TABLE big AS SELECT randomblob(5000000)")
+"""
+
+
+@pytest.fixture
+def next_version(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Next:
+    """Makes this process a version with one revision more, whose upgrade is the given lines."""
+
+    def write(body: str) -> None:
+        scripts = tmp_path_factory.mktemp("version") / "migrations"
+        shutil.copytree(str(migrate._scripts()), scripts)
+        (scripts / "versions" / "next.py").write_text(HEADER.format(before=migrate.HEAD) + body)
+        monkeypatch.setattr(migrate, "_scripts", lambda: scripts)
+        monkeypatch.setattr(migrate, "REVISIONS", (*migrate.REVISIONS, "next"))
+        monkeypatch.setattr(migrate, "HEAD", "next")
+
+    return write
+
+
+@pytest.fixture
+async def old(tmp_path: Path) -> Path:
+    """A database of this version with a source, an item and a draft."""
+    store = await open_store(tmp_path)
+    async with store.writing() as connection:
+        user = await add_user(connection)
+        source = await add_source(connection, user)
+        await add_draft(connection, user, await add_item(connection, user, source), source_id=source)
+    await store.close()
+    return store.path
+
+
+async def upgrade(path: Path, **options: float) -> Prepared:
+    engines = open_engines(path, **options)
+    try:
+        return await prepare(path, engines, NOW)
+    finally:
+        await engines.close()
+
+
+def dump(path: Path) -> list[str]:
+    with closing(sqlite3.connect(path)) as connection:
+        return list(connection.iterdump())
+
+
+def one(path: Path, query: str) -> object:
+    with closing(sqlite3.connect(path)) as connection:
+        return connection.execute(query).fetchone()[0]
+
+
+ROWS = "SELECT (SELECT count(*) FROM source) || (SELECT count(*) FROM item) || (SELECT count(*) FROM draft)"
+
+
+async def test_a_table_built_anew_keeps_the_rows_that_point_at_it(old: Path, next_version: Next) -> None:
+    # With foreign keys on, dropping the old table deletes every child, grandchild and so on.
+    next_version(BUILD_ANEW)
+
+    done = await upgrade(old)
+
+    assert done.migrated_from == "0001"
+    assert one(old, ROWS) == "111"
+    assert one(old, "SELECT version_num FROM alembic_version") == "next"
+    assert one(old, "SELECT count(*) FROM pragma_table_info('item') WHERE name = 'note'") == 1
+
+
+async def test_a_table_built_anew_keeps_its_triggers(old: Path, next_version: Next) -> None:
+    # SQLite drops them with the old table, without a word, and counts go wrong from then on.
+    next_version(BUILD_ANEW)
+
+    await upgrade(old)
+
+    with closing(sqlite3.connect(old)) as connection, connection:
+        assert dict(connection.execute("SELECT name, sql FROM sqlite_master WHERE type = 'trigger'")) == TRIGGERS
+        connection.execute("DELETE FROM item")
+        assert connection.execute("SELECT item_count FROM source").fetchone() == (0,)
+
+
+async def test_foreign_keys_are_on_again_after_an_upgrade(old: Path, next_version: Next) -> None:
+    next_version(BUILD_ANEW)
+    engines = open_engines(old)
+    await prepare(old, engines, NOW)
+
+    async with engines.writing() as connection:
+        assert (await connection.exec_driver_sql("PRAGMA foreign_keys")).scalar_one() == 1
+        await connection.execute(tables.source.delete())
+    async with engines.reading() as connection:
+        assert (await connection.execute(select(tables.draft.c.id))).all() == []
+    await engines.close()
+
+
+async def test_a_copy_is_made_before(old: Path, next_version: Next) -> None:
+    before = dump(old)
+    next_version(BUILD_ANEW)
+
+    done = await upgrade(old)
+
+    assert done.backup == old.with_name("desk.db.bak-0001-20260211T093000.123456Z")
+    assert done.backup.stat().st_mode & 0o777 == 0o600
+    assert dump(done.backup) == before
+    assert files(old.parent) == ["desk.db", done.backup.name]
+
+
+async def test_the_copy_holds_what_is_still_in_the_log(old: Path, next_version: Next) -> None:
+    # A plain copy of the file would miss it.
+    other = open_engines(old)
+    async with other.writing() as connection:
+        await add_user(connection, "Grace")
+    next_version(BUILD_ANEW)
+
+    done = await upgrade(old)
+
+    assert done.backup
+    assert one(done.backup, "SELECT count(*) FROM user WHERE name = 'Grace'") == 1
+    await other.close()
+
+
+async def test_an_upgrade_that_fails_changes_nothing_and_names_the_copy(old: Path, next_version: Next) -> None:
+    # In the driver's own transactions the first new table stays behind, and the next start fails on it.
+    before = dump(old)
+    next_version(FAIL)
+
+    with pytest.raises(StoreError, match=r"the migration is wrong\. Nothing was changed") as caught:
+        await upgrade(old)
+
+    (copy,) = backup.copies(old)
+    assert caught.value.hint == f"A copy of it is {copy}."
+    assert dump(old) == before == dump(copy)
+
+
+async def test_an_upgrade_that_leaves_rows_pointing_at_nothing_is_taken_back(old: Path, next_version: Next) -> None:
+    before = dump(old)
+    next_version(ORPHAN)
+
+    with pytest.raises(StoreError, match="rows of item point at nothing"):
+        await upgrade(old)
+
+    assert dump(old) == before
+
+
+async def test_rows_that_pointed_at_nothing_before_do_not_stand_in_the_way(old: Path, next_version: Next) -> None:
+    # Whoever deletes rows in a shell has foreign keys off.
+    with closing(sqlite3.connect(old)) as connection, connection:
+        connection.execute("DELETE FROM user")
+    next_version(BUILD_ANEW)
+
+    assert (await upgrade(old)).migrated_from == "0001"
+
+
+async def test_a_disk_that_fills_up_in_an_upgrade_is_told_as_one(old: Path, next_version: Next) -> None:
+    before = dump(old)
+    next_version(FILL)
+
+    with pytest.raises(StoreFullError, match="could not be brought from revision 0001 to next"):
+        await upgrade(old)
+
+    assert dump(old) == before
+
+
+async def test_without_a_copy_there_is_no_upgrade(
+    old: Path, next_version: Next, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def no_space(path: Path, to: Path) -> None:
+        to.write_bytes(b"half")
+        raise OSError(28, "No space left on device")
+
+    before = dump(old)
+    monkeypatch.setattr(backup, "_copy", no_space)
+    next_version(BUILD_ANEW)
+
+    with pytest.raises(StoreError, match=r"No copy of .* could be made: No space left on device; nothing was changed"):
+        await upgrade(old)
+
+    assert dump(old) == before
+    assert files(old.parent) == ["desk.db"]
+
+
+async def test_processes_that_start_together_upgrade_and_copy_once(old: Path, next_version: Next) -> None:
+    next_version(BUILD_ANEW)
+
+    done = await asyncio.gather(*(upgrade(old) for _ in range(4)))
+
+    assert sorted(each.migrated_from or "" for each in done) == ["", "", "", "0001"]
+    assert len(backup.copies(old)) == 1
+
+
+async def test_an_upgrade_waits_for_a_process_that_writes_and_tells_if_it_is_too_long(
+    old: Path, next_version: Next
+) -> None:
+    next_version(BUILD_ANEW)
+    with closing(sqlite3.connect(old, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        with pytest.raises(StoreBusyError):
+            await upgrade(old, busy_timeout=0.05)
+
+    assert backup.copies(old) == []
+
+
+async def test_the_next_start_finds_nothing_to_do(old: Path, next_version: Next) -> None:
+    next_version(BUILD_ANEW)
+    await upgrade(old)
+
+    assert await upgrade(old) == Prepared()
+    assert len(backup.copies(old)) == 1
+
+
+async def test_the_three_newest_copies_are_kept(store: Engines) -> None:
+    made = [backup.back_up(store.path, f"{9 - day:04}", NOW + timedelta(days=day)) for day in range(5)]
+    stranger = store.path.with_name("desk.db.backup")
+    stranger.write_text("mine")
+
+    assert backup.copies(store.path) == made[2:]
+    assert stranger.exists()
+
+
+async def test_a_copy_of_a_damaged_database_leaves_no_half_of_one(tmp_path: Path) -> None:
+    path = tmp_path / "desk.db"
+    path.write_text("no database " * 1000)
+
+    with pytest.raises(sqlite3.DatabaseError):
+        backup.back_up(path, "0001", NOW)
+
+    assert files(tmp_path) == ["desk.db"]
