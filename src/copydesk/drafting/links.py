@@ -77,19 +77,26 @@ def masked(text: str) -> str:
     return "".join((*out, text[last:])) if out else text
 
 
+def untracked(url: str) -> str:
+    """`url` without its `utm_*` parameters, which say where a click came from, not where it goes."""
+    before, mark, query = url.partition("?")
+    query, hash_mark, fragment = query.partition("#")
+    if not mark or "utm_" not in query.lower():
+        return url
+    kept = "&".join(pair for pair in query.split("&") if not pair.lower().startswith("utm_"))
+    return before + (f"?{kept}" if kept else "") + hash_mark + fragment
+
+
 def key(url: str) -> str:
     """`url` reduced to what the spellings of one address share: no scheme, `www.`, `utm_*` or last slash.
 
     Nothing else is dropped: another path, another query or another fragment is another address.
     """
-    rest = re.sub(r"(?i)^(?:https?://)?(?:www\.)?", "", url)
+    rest = re.sub(r"(?i)^(?:https?://)?(?:www\.)?", "", untracked(url))
     rest, mark, fragment = rest.partition("#")
-    path, _, query = rest.partition("?")
+    path, question, query = rest.partition("?")
     host, slash, tail = path.partition("/")
-    kept = [pair for pair in query.split("&") if pair and not pair.lower().startswith("utm_")]
-    return (
-        (host.lower() + slash + tail).rstrip("/") + ("?" + "&".join(kept) if kept else "") + (mark and mark + fragment)
-    )
+    return (host.lower() + slash + tail).rstrip("/") + (question and question + query) + (mark and mark + fragment)
 
 
 def host(url: str | None) -> str:

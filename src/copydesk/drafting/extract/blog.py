@@ -1,0 +1,164 @@
+"""A BLOG post in Markdown: the title, who published it and when, what it says in its own words, the link.
+
+Everything quoted stands in a block quotation under a line that names whose words they are.
+"""
+
+import re
+from itertools import chain, pairwise
+
+from copydesk.drafting.extract import choose, credit, frames
+from copydesk.drafting.extract.frames import Composed
+from copydesk.drafting.extract.hashtags import with_hashtags
+from copydesk.drafting.extract.material import Material, checked, nothing_left, room, template
+from copydesk.drafting.extract.passages import Passage, count_words, readable
+from copydesk.drafting.extract.short import ALONE
+from copydesk.drafting.writer import Field, Trace, Written
+from copydesk.errors import WriterError
+
+WORDS = 250
+"""What the quotations come to where the voice says nothing."""
+SHARE = 3
+"""At most one in so many of a text's sentences is quoted; of a short one, four."""
+
+_SPECIAL = re.compile(r"[\\`*_\[\]<>|~]|^[#+>-]|^\d+(?=[.)] )")
+_LEADS = (
+    "From {credit}:",
+    "{credit}:",
+    "Published by {credit}:",
+    "Quoted from {credit}:",
+    "Via {credit}:",
+    "At {credit}:",
+)
+_LATER = (
+    "{name} goes on:",
+    "Further on at {name}:",
+    "Later, also from {name}:",
+    "More from {name}:",
+    "And then, at {name}:",
+    "Also from {name}:",
+)
+_ENDS = (
+    "Read it at {where}.",
+    "The whole text is at {where}.",
+    "Source: {where}.",
+    "More at {where}.",
+    "The original is at {where}.",
+    "All of it: {where}.",
+)
+
+
+def write_blog(material: Material) -> Written:
+    """As many of the best sentences as the voice wants words. Raises WriterError where there is none to quote."""
+    if material.headline.broken and not material.headline.text:
+        raise nothing_left(material)
+    chosen = _chosen(material)
+    if not chosen:
+        raise WriterError(
+            "The item has nothing to quote but its title: too little for a blog post.", hint="Ask for a SHORT."
+        )
+    fits_in = room(material.brief)
+    for count in range(len(chosen), 0, -1):
+        post = with_hashtags(_post(material, chosen[:count]), material, fits_in)
+        if checked(post, fits_in, material.brief.voice.avoid):
+            return Written(text=post.text, sentences=post.traces)
+    raise nothing_left(material)
+
+
+def markdown(text: str) -> str:
+    """`text` so that Markdown shows it as it is."""
+    return _SPECIAL.sub(lambda match: "\\" + match[0] if not match[0].isdigit() else match[0] + "\\", text)
+
+
+def _chosen(material: Material) -> list[Passage]:
+    """The sentences worth quoting, best first, up to the words that are wanted and the share that may be taken."""
+    title = material.headline.text
+    weighed = [choice for choice in choose.weigh(material.found, title) if choice.alone >= ALONE]
+    fresh = [choice for choice in weighed if not choose.repeats(choice.passage.text, title)]
+    most = max(4, len(material.found) // SHARE)
+    wanted, chosen = material.brief.settings.target_words or WORDS, list[Passage]()
+    for choice in choose.best(fresh or weighed, min(most, 80)):
+        words = count_words(choice.passage.text)
+        if wanted > 0 and words < wanted + 20:
+            chosen.append(choice.passage)
+            wanted -= words
+    return chosen
+
+
+def _post(material: Material, chosen: list[Passage]) -> Composed:
+    first, *later = _groups(sorted(chosen, key=lambda passage: (passage.field is Field.TEXT, passage.start)))
+    blocks = [_title(material), _line(material, _LEADS, "{credit}:", 0), _quotation(first)]
+    for number, group in enumerate(later, 1):
+        blocks += [_line(material, _LATER, "{name}:", number), _quotation(group)]
+    if material.brief.also and material.english:
+        blocks.append(frames.compose("The story is also at {also}.", {"also": template(_also(material))}))
+    blocks.append(_line(material, _ENDS, "{where}", 0))
+    return Composed(
+        "\n\n".join(block.text for block in blocks), tuple(chain.from_iterable(block.traces for block in blocks))
+    )
+
+
+def _groups(ordered: list[Passage]) -> list[list[Passage]]:
+    """What the publisher wrote to sum it up, then the text's own sentences, in two where they are many."""
+    summary = [passage for passage in ordered if passage.field is Field.SUMMARY]
+    text = [passage for passage in ordered if passage.field is Field.TEXT]
+    half = len(text) // 2 if len(text) > 4 else 0
+    return [group for group in (summary, text[:half], text[half:]) if group]
+
+
+def _title(material: Material) -> Composed:
+    piece = material.title_piece()
+    return frames.compose("# {title}", {"title": piece._replace(shown=markdown(piece.shown))})
+
+
+def _line(material: Material, english: tuple[str, ...], other: str, number: int) -> Composed:
+    """A line of framing; the post's own one of several, and a different one for each `number`."""
+    options = frames.in_turn(english, material.seed + english[0]) if material.english else [other]
+    return frames.compose(
+        options[number % len(options)],
+        {
+            "name": template(markdown(material.name)),
+            "where": template(_where(material)),
+            "credit": template(_credit(material)),
+        },
+    )
+
+
+def _quotation(group: list[Passage]) -> Composed:
+    """Block quotations; sentences that follow each other in the source share one, so that no gap is hidden."""
+    paragraphs = [[group[0]]]
+    for before, passage in pairwise(group):
+        if passage.place == before.place + 1 and passage.field is before.field:
+            paragraphs[-1].append(passage)
+        else:
+            paragraphs.append([passage])
+    lines = ("> " + " ".join(markdown(passage.text) for passage in paragraph) for paragraph in paragraphs)
+    traces = (Trace(text=p.text, field=p.field, start=p.start, end=p.end) for p in group)
+    return Composed("\n\n".join(lines), tuple(traces))
+
+
+def _credit(material: Material) -> str:
+    """Name, author and day."""
+    author = _author(material)
+    by = f"by {author}" if author and material.english else author
+    moment = material.brief.published
+    when = credit.day(moment, english=material.english) if moment else ""
+    return ", ".join(filter(None, (_where(material), markdown(by), when)))
+
+
+def _author(material: Material) -> str:
+    """The author where the field holds a person's name: no address, no remark, not the source again."""
+    author = readable(material.brief.author or "")
+    odd = re.search(r"[@()/:\d<>]", author) or author.islower() or len(author) > 60
+    return "" if odd or author.casefold() == material.name.casefold() else author
+
+
+def _where(material: Material) -> str:
+    name, link = markdown(material.name), material.link
+    if not link:
+        return name
+    return f"[{name}](<{link}>)" if "(" in link or ")" in link else f"[{name}]({link})"
+
+
+def _also(material: Material) -> str:
+    names = [markdown(readable(name)) for name in material.brief.also]
+    return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))

@@ -1,0 +1,154 @@
+"""What an item offers to a draft: its headline, the sentences worth quoting, a name, a link, and the room there is."""
+
+import re
+from collections.abc import Callable
+from typing import NamedTuple
+
+from copydesk.drafting import links
+from copydesk.drafting.avoid import first_avoided
+from copydesk.drafting.extract import choose, credit
+from copydesk.drafting.extract.frames import Composed, Piece
+from copydesk.drafting.extract.passages import Passage, passages, readable, speaks_as_author
+from copydesk.drafting.length import LIMITS, fits, length, with_short_links
+from copydesk.drafting.writer import DEFAULT_PLATFORMS, Brief, Field, Trace
+from copydesk.errors import WriterError
+from copydesk.model.draft import Format
+from copydesk.model.voice import Emoji, Link
+
+_TITLE_READ = 2000
+_TAIL = re.compile(r"(?:\s*(?:https?://\S+|[#＃]\w+))+\s*$")
+_SOURCE_TAIL = re.compile(r"\s+[-–—|•·]\s+([^-–—|•·]{2,60})$")
+_ELLIPSIS = ("…", "...", "..")
+
+Fits = Callable[[str], bool]
+
+
+class Headline(NamedTuple):
+    """The item's title as a draft shows it."""
+
+    text: str
+    start: int
+    end: int
+
+    @property
+    def broken(self) -> bool:
+        """Whether it is no whole title: empty, or cut off by whoever made the feed."""
+        return not self.text or self.text.endswith(_ELLIPSIS)
+
+
+class Material(NamedTuple):
+    """An item, read."""
+
+    brief: Brief
+    headline: Headline
+    name: str
+    link: str | None
+    english: bool
+    found: list[Passage]
+    """Every sentence that can be quoted, in order, none twice, none with an avoided word."""
+    avoided: str | None
+    """A word of the avoid list that cost the title or a sentence."""
+
+    def title_piece(self, text: str | None = None) -> Piece:
+        """The headline, or `text` of it; in quotation marks where it says "I", which the user does not."""
+        text = self.headline.text if text is None else text
+        shown = credit.quoted(text, self.language) if speaks_as_author(text) else text
+        trace = Trace(text=text, field=Field.TITLE, start=self.headline.start, end=self.headline.end)
+        return Piece(shown, (trace,))
+
+    def quote_piece(self, passage: Passage) -> Piece:
+        """A sentence in quotation marks."""
+        trace = Trace(text=passage.text, field=passage.field, start=passage.start, end=passage.end)
+        return Piece(credit.quoted(passage.text, self.language), (trace,))
+
+    @property
+    def seed(self) -> str:
+        """What decides between choices that are equally good; another one for each new version."""
+        return f"{self.brief.item_id} {self.brief.format} {self.brief.previous or ''}"
+
+    @property
+    def language(self) -> str | None:
+        """The item's language; English where it looks like it and nothing is stated."""
+        return self.brief.language or ("en" if self.english else None)
+
+
+def read(brief: Brief) -> Material:
+    """What `brief` offers."""
+    emoji = brief.settings.emoji is not Emoji.NEVER
+    name = readable(credit.name_of(brief), emoji=emoji)
+    headline = _headline(brief, name, emoji=emoji)
+    found = passages(brief.summary, Field.SUMMARY, emoji=emoji)
+    if not _is_caption(brief):
+        found += passages(brief.text, Field.TEXT, emoji=emoji)
+    allowed = [passage for passage in choose.distinct(found) if not first_avoided(passage.text, brief.voice.avoid)]
+    avoided = first_avoided(" ".join([headline.text, *(passage.text for passage in found)]), brief.voice.avoid)
+    link = None if brief.settings.link is Link.NEVER else links.postable(links.untracked(brief.url or ""))
+    if first_avoided(headline.text, brief.voice.avoid):
+        headline = Headline("", 0, 0)
+    return Material(brief, headline, name, link, credit.is_english(brief), allowed, avoided)
+
+
+def template(shown: str) -> Piece:
+    """A piece of the writer's own."""
+    return Piece(shown, (Trace(text=shown, field=Field.TEMPLATE),))
+
+
+def room(brief: Brief, *, short_links: bool = False) -> Fits:
+    """Whether a text is within the limits of one post of `brief`; `short_links` counts links as Bluesky shows them."""
+    most = brief.settings.max_length
+    platforms = brief.platforms
+    if brief.format is Format.BLOG:
+        platforms = ()
+    elif not platforms and (most is None or most <= LIMITS["bluesky"]):
+        platforms = DEFAULT_PLATFORMS
+
+    def within(text: str) -> bool:
+        shown = with_short_links(text) if short_links else text
+        if most is not None and max(length(shown, "bluesky"), _on_x(text, platforms)) > most:
+            return False
+        return all(fits(shown if platform == "bluesky" else text, platform) for platform in platforms)
+
+    return within
+
+
+def checked(composed: Composed, fits_in: Fits, avoid: tuple[str, ...]) -> bool:
+    """Whether a text can be handed over: within its limits, and without a word that the user avoids."""
+    return fits_in(composed.text) and first_avoided(composed.text, avoid) is None
+
+
+def nothing_left(material: Material) -> WriterError:
+    """Why there is no draft."""
+    if material.avoided:
+        return WriterError(
+            f"Nothing of the item is left without words on the avoid list (such as {material.avoided!r}).",
+            hint="Take a word off the list, or write this one by hand.",
+        )
+    return WriterError("Nothing of the item fits into the length that is set.", hint="Allow more, or write it by hand.")
+
+
+def _is_caption(brief: Brief) -> bool:
+    """Whether the text beside a summary is no more than a picture's caption, as some feeds have it."""
+    return len(brief.text) <= 1.1 * len(brief.summary) and brief.summary not in brief.text
+
+
+def _on_x(text: str, platforms: tuple[str, ...]) -> int:
+    return length(text, "x") if "x" in platforms else 0
+
+
+def _headline(brief: Brief, name: str, *, emoji: bool) -> Headline:
+    """The title without what a source hangs on it: its own name, links, hashtags."""
+    title = brief.title[:_TITLE_READ]
+    end = len(title.rstrip())
+    if tail := _TAIL.search(title, 0, end):
+        end = tail.start() or end
+    if (tail := _SOURCE_TAIL.search(title, 0, end)) and tail.start() > 10 and _names_source(tail[1], brief, name):
+        end = tail.start()
+    text = readable(title[:end], emoji=emoji)
+    text = readable(links.replaced(text, links.spans(text), ""))
+    return Headline(links.HASHTAG.sub(lambda match: match[0][1:], text), 0, end)
+
+
+def _names_source(tail: str, brief: Brief, name: str) -> bool:
+    return tail.casefold().strip() in {
+        known.casefold() for known in (name, brief.publisher, brief.source_name, links.host(brief.url)) if known
+    }

@@ -1,0 +1,86 @@
+"""A THREAD: an opening that stands alone, the points quoted in the source's order, the link at the end."""
+
+from collections.abc import Iterator
+from itertools import chain
+
+from copydesk.drafting.extract import choose, frames
+from copydesk.drafting.extract.frames import Composed
+from copydesk.drafting.extract.hashtags import with_hashtags
+from copydesk.drafting.extract.material import Fits, Material, checked, nothing_left, room
+from copydesk.drafting.extract.passages import Passage
+from copydesk.drafting.extract.short import ALONE, pieces_of, quotable, usable_frames
+from copydesk.drafting.thread import join_parts
+from copydesk.drafting.writer import Field, Written
+from copydesk.errors import WriterError
+
+MOST_PARTS = 6
+"""Where the voice says nothing."""
+SHARE = 3
+"""At most one in so many of the source's sentences is quoted."""
+
+
+def write_thread(material: Material) -> Written:
+    """Two parts at least. Raises WriterError where the item has too little for that, or nothing fits."""
+    for short_links in (False, True):
+        fits_in = room(material.brief, short_links=short_links)
+        closing = _closing(material, fits_in)
+        for opening, quote in _openings(material):
+            if checked(opening, fits_in, material.brief.voice.avoid):
+                points = list(_points(material, quote, fits_in, closing))
+                if quote or points:
+                    return _assembled([opening, *points, *closing])
+    raise nothing_left(material) if material.avoided else _too_little()
+
+
+def _too_little() -> WriterError:
+    return WriterError("The item has too little to say for a thread.", hint="Ask for a SHORT.")
+
+
+def _assembled(parts: list[Composed]) -> Written:
+    if len(parts) < 2:
+        raise _too_little()
+    traces = tuple(chain.from_iterable(part.traces for part in parts))
+    return Written(text=join_parts([part.text for part in parts]), sentences=traces)
+
+
+def _openings(material: Material) -> Iterator[tuple[Composed, Passage | None]]:
+    """Ways to open, the best first, each with the sentence that it quotes."""
+    if not material.headline.broken:
+        frames_for_both = usable_frames(frames.OPENING, frames.OPENING_ENGLISH, material)
+        for passage in quotable(material, material.headline.text) or quotable(material, ""):
+            pieces = pieces_of(material, passage) | {"url": None}
+            for frame in frames_for_both:
+                yield frames.compose(frame, pieces), passage
+    for passage in quotable(material, "") if material.headline.broken else ():
+        for frame in frames.in_turn(frames.QUOTE[:2], material.seed):
+            yield frames.compose(frame, pieces_of(material, passage) | {"url": None}), passage
+    if material.headline.text:
+        for frame in usable_frames(frames.TITLE, frames.TITLE, material):
+            yield frames.compose(frame, pieces_of(material) | {"url": None}), None
+
+
+def _points(material: Material, said: Passage | None, fits_in: Fits, closing: list[Composed]) -> Iterator[Composed]:
+    """The sentences that say most beside the opening's, in the order in which the source says them."""
+    most = (material.brief.settings.max_parts or MOST_PARTS) - 1 - len(closing)
+    count = min(most, max(1, len(material.found) // SHARE))
+    weighed = [choice for choice in choose.weigh(material.found, material.headline.text) if choice.alone >= ALONE]
+    chosen: list[tuple[Passage, Composed]] = []
+    for choice in choose.best(weighed, 40):
+        part = frames.compose("{quote}", {"quote": material.quote_piece(choice.passage)})
+        beside = material.headline.text + (said.text if said else "")
+        known = choice.passage == said or choose.repeats(choice.passage.text, beside)
+        if len(chosen) < count and not known and checked(part, fits_in, material.brief.voice.avoid):
+            chosen.append((choice.passage, part))
+    ordered = sorted(chosen, key=lambda pair: (pair[0].field is Field.TEXT, pair[0].start))
+    return (part for _, part in ordered)
+
+
+def _closing(material: Material, fits_in: Fits) -> list[Composed]:
+    """The part with the link; none where there is no link to give."""
+    if not material.link:
+        return []
+    for frame in usable_frames(frames.CLOSING, frames.CLOSING_ENGLISH, material):
+        part = with_hashtags(frames.compose(frame, pieces_of(material)), material, fits_in)
+        if checked(part, fits_in, material.brief.voice.avoid):
+            return [part]
+    return []
