@@ -45,6 +45,14 @@ async def test_a_writer_keeps_rows_from_pointing_at_nothing(store: Engines) -> N
             await add_source(connection, "nobody")
 
 
+@pytest.mark.parametrize("way", ["writing", "reading"])
+async def test_the_time_to_wait_for_another_process_is_a_setting(tmp_path: Path, way: str) -> None:
+    store = await open_store(tmp_path, busy_timeout=0.25)
+
+    assert await pragma(store, way, "busy_timeout") == 250
+    await store.close()
+
+
 async def test_only_readers_are_barred_from_writing(store: Engines) -> None:
     assert await pragma(store, "writing", "query_only") == 0
     assert await pragma(store, "reading", "query_only") == 1
@@ -258,12 +266,36 @@ async def test_a_lock_that_is_let_go_in_time_is_waited_for(store: Engines) -> No
         timer.join()
 
 
-async def test_closing_does_not_wait_for_a_process_that_holds_the_lock(store: Engines) -> None:
+async def want_statistics(store: Engines) -> None:
+    """Rows, and a query that could go by more than one index."""
+    query = "SELECT id FROM item WHERE user_id = 'x' AND state = 'new' AND published > 5 AND story_id = 'z'"
     async with store.writing() as connection:
-        await add_user(connection)
+        user = await add_user(connection)
+        for _ in range(50):
+            await add_item(connection, user, None)
+        await connection.exec_driver_sql(query)
+
+
+def has_statistics(path: Path) -> bool:
+    with closing(sqlite3.connect(path)) as connection:
+        return bool(connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'sqlite_stat1'").fetchone())
+
+
+async def test_closing_refreshes_the_statistics_that_queries_wanted(store: Engines) -> None:
+    await want_statistics(store)
+
+    await store.close()
+
+    assert has_statistics(store.path)
+
+
+async def test_closing_does_not_wait_for_a_process_that_holds_the_lock(store: Engines) -> None:
+    await want_statistics(store)
     with closing(sqlite3.connect(store.path, isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
         await asyncio.wait_for(store.close(), 1)
+
+    assert not has_statistics(store.path)
 
 
 def connection_threads() -> list[threading.Thread]:

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import shutil
 import sqlite3
 import subprocess
 import sys
@@ -135,6 +136,25 @@ async def test_a_newer_database_in_use_keeps_what_is_still_in_its_log(tmp_path: 
 
     assert (newer.path.read_bytes(), log.read_bytes()) == before
     await newer.close()
+
+
+async def test_a_newer_database_that_was_not_closed_keeps_its_log(tmp_path: Path) -> None:
+    # Whoever opens such a file to write, even without writing, moves the log into it when closing.
+    newer = await open_store(tmp_path / "running")
+    async with newer.writing() as connection:
+        await connection.exec_driver_sql("UPDATE alembic_version SET version_num = '9999'")
+    shutil.copytree(tmp_path / "running", tmp_path / "killed", ignore=shutil.ignore_patterns("*-shm"))
+    await newer.close()
+    path = tmp_path / "killed" / "desk.db"
+    before = path.read_bytes()
+
+    engines = open_engines(path)
+    with pytest.raises(StoreNewerError):
+        await prepare(path, engines, NOW)
+    await engines.close()
+
+    assert path.read_bytes() == before
+    assert "desk.db-wal" in files(path.parent)
 
 
 async def test_a_file_that_is_no_database_is_refused_and_not_touched(tmp_path: Path) -> None:

@@ -169,13 +169,10 @@ def test_pages_visit_every_row_once_and_in_order(
     columns = (notes.c.at, notes.c.id)
     query = select(*columns).order_by(*(c.desc() if newest_first else c for c in columns)).limit(size)
 
-    seen = [tuple(row) for row in connection.execute(query)]
-    page = seen
-    while page:
-        page = [
-            tuple(row) for row in connection.execute(query.where(keyset(columns, page[-1], descending=newest_first)))
-        ]
-        seen += page
+    page = seen = connection.execute(query).all()
+    while page and len(seen) <= len(rows):
+        page = connection.execute(query.where(keyset(columns, page[-1], descending=newest_first))).all()
+        seen = [*seen, *page]
 
     assert seen == sorted(((row["at"], row["id"]) for row in rows), reverse=newest_first)
 

@@ -22,7 +22,6 @@ PRAGMA temp_store = MEMORY;
 PRAGMA journal_size_limit = 67108864;
 """
 _ON_CLOSE = """
-PRAGMA busy_timeout = 0;
 PRAGMA analysis_limit = 400;
 PRAGMA optimize;
 """
@@ -80,7 +79,7 @@ class Engines:
         """Lets SQLite refresh its statistics, then ends every connection and its thread."""
         try:
             if self._written:
-                # Not worth waiting for, nor an error.
+                # It does not wait for another process, and is worth no error.
                 with suppress(StoreError):
                     await self._optimize()
         finally:
@@ -128,8 +127,8 @@ def _read_engine(path: Path, busy_timeout: float) -> AsyncEngine:
 
 
 def _engine(path: Path, busy_timeout: float, **options: Any) -> AsyncEngine:
-    # isolation_level None: the driver's own transactions leave a released savepoint and every CREATE TABLE
-    # behind after a rollback, so each BEGIN is ours.
+    # isolation_level None keeps the driver from beginning transactions by itself, which leave a released savepoint
+    # and every CREATE TABLE behind after a rollback: each BEGIN is ours.
     return create_async_engine(
         URL.create("sqlite+aiosqlite", database=str(path)),
         connect_args={"timeout": busy_timeout, "isolation_level": None},

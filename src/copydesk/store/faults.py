@@ -26,7 +26,9 @@ def translated(path: Path) -> Iterator[None]:
             raise
         raise fault from error
     except PoolTimeoutError as error:
-        raise StoreBusyError from error
+        raise StoreBusyError(
+            "This process is still busy with the database; nothing was changed.", hint="Try again in a moment."
+        ) from error
 
 
 def fault_of(path: Path, error: Exception) -> StoreError | None:

@@ -5,10 +5,10 @@ from typing import Final
 from sqlalchemy import Connection
 
 TRIGGERS: Final = {
-    "item_counted": """CREATE TRIGGER item_counted AFTER INSERT ON item WHEN new.source_id IS NOT NULL BEGIN
+    "item_counted": """CREATE TRIGGER item_counted AFTER INSERT ON item BEGIN
     UPDATE source SET item_count = item_count + 1 WHERE id = new.source_id;
 END""",
-    "item_uncounted": """CREATE TRIGGER item_uncounted AFTER DELETE ON item WHEN old.source_id IS NOT NULL BEGIN
+    "item_uncounted": """CREATE TRIGGER item_uncounted AFTER DELETE ON item BEGIN
     UPDATE source SET item_count = item_count - 1 WHERE id = old.source_id;
 END""",
 }
