@@ -200,7 +200,8 @@ async def main():
             await store.close()
 
 asyncio.run(main())
-print(json.dumps([name for name in ("alembic", "mako", "feedparser", "httpx") if name in sys.modules]))
+heavy = ("alembic", "mako", "feedparser", "httpx", "sqlalchemy.dialects.postgresql")
+print(json.dumps([name for name in heavy if name in sys.modules]))
 """
 
 

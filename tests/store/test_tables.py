@@ -1,10 +1,13 @@
 """What the tables promise: nothing doubled, nothing orphaned, counts that are right, queries that find an index."""
 
 import random
+import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
 
 import pytest
-from sqlalchemy import Table, UniqueConstraint, delete, func, select, text, update
+from sqlalchemy import Table, UniqueConstraint, delete, event, func, select, text, update
 from sqlalchemy.dialects.sqlite import insert
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncConnection
@@ -189,6 +192,41 @@ async def test_a_word_that_the_interface_does_not_know_is_refused_by_the_databas
         await add_everything(connection)
         with pytest.raises(IntegrityError, match="ck_draft_status"):
             await connection.execute(text("UPDATE draft SET status = 'lost'"))
+
+
+async def test_many_rows_are_one_statement(store: Engines) -> None:
+    # With a key that the database makes, rows can go in one by one, which takes seven times as long.
+    seen = []
+    event.listen(store._write.sync_engine, "before_cursor_execute", lambda *args: seen.append(args[-1]))
+    async with store.writing() as connection:
+        user = await add_user(connection)
+        await add_item(connection, user, None)
+        row = dict((await connection.execute(select(tables.item))).mappings().one())
+        del row["rid"]
+        seen.clear()
+        await connection.execute(insert(tables.item), [row | {"id": new_id(NOW)} for _ in range(500)])
+
+    assert seen == [True]
+    assert await count(store, tables.item) == 501
+
+
+def rids(path: Path, statement: str) -> list[int]:
+    """The numbers of the items' rows after `statement`."""
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        connection.execute(statement)
+        return [rid for (rid,) in connection.execute("SELECT rid FROM item ORDER BY rid")]
+
+
+async def test_packing_the_file_does_not_number_rows_anew(store: Engines) -> None:
+    # Full text search points at these numbers.
+    async with store.writing() as connection:
+        user = await add_user(connection)
+        for number in range(4):
+            await add_item(connection, user, None, ident=str(number))
+
+    assert rids(store.path, "DELETE FROM item WHERE ident IN ('0', '2')") == [2, 4]
+    assert rids(store.path, "VACUUM") == [2, 4]
+    assert tables.draft.primary_key.columns.keys() == tables.item.primary_key.columns.keys() == ["rid"]
 
 
 ONE = "SELECT id, text FROM draft WHERE user_id = 'u'"

@@ -59,7 +59,7 @@ def next_version(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.M
 
     def write(body: str) -> None:
         scripts = tmp_path_factory.mktemp("version") / "migrations"
-        shutil.copytree(str(migrate._scripts()), scripts)
+        shutil.copytree(migrate._scripts(), scripts)
         (scripts / "versions" / "next.py").write_text(HEADER.format(before=migrate.HEAD) + body)
         monkeypatch.setattr(migrate, "_scripts", lambda: scripts)
         monkeypatch.setattr(migrate, "REVISIONS", (*migrate.REVISIONS, "next"))

@@ -8,8 +8,6 @@ import sqlite3
 from collections import Counter
 from contextlib import closing
 from datetime import datetime
-from importlib.resources import files
-from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Final
 
@@ -131,8 +129,8 @@ def _run_migrations(connection: Connection) -> None:
         raise StoreError(f"rows of {', '.join(sorted(lost))} point at nothing")
 
 
-def _scripts() -> Traversable:
-    return files("copydesk.store") / "migrations"
+def _scripts() -> Path:
+    return Path(__file__).with_name("migrations")
 
 
 def _orphans(connection: Connection) -> Counter[str]:

@@ -100,7 +100,6 @@ def _run() -> None:
         ["user_id"],
         unique=True,
         sqlite_where=sa.text("status = 'running'"),
-        postgresql_where=sa.text("status = 'running'"),
     )
 
 
@@ -222,7 +221,6 @@ def _item() -> None:
         ["user_id", "canonical"],
         unique=False,
         sqlite_where=sa.text("canonical != ''"),
-        postgresql_where=sa.text("canonical != ''"),
     )
     op.create_index(op.f("ix_item_user_id_published"), "item", ["user_id", "published"], unique=False)
     op.create_index(op.f("ix_item_user_id_state_published"), "item", ["user_id", "state", "published"], unique=False)
@@ -295,7 +293,6 @@ def _draft() -> None:
         ["user_id", "scheduled_at", "id"],
         unique=False,
         sqlite_where=sa.text("scheduled_at IS NOT NULL"),
-        postgresql_where=sa.text("scheduled_at IS NOT NULL"),
     )
     op.create_index(op.f("ix_draft_user_id_source_id_id"), "draft", ["user_id", "source_id", "id"], unique=False)
     op.create_index(op.f("ix_draft_user_id_source_type_id"), "draft", ["user_id", "source_type", "id"], unique=False)
@@ -309,7 +306,6 @@ def _draft() -> None:
         ["user_id", "status", "scheduled_at", "id"],
         unique=False,
         sqlite_where=sa.text("scheduled_at IS NOT NULL"),
-        postgresql_where=sa.text("scheduled_at IS NOT NULL"),
     )
     op.create_index(
         "uq_draft_user_id_story_id_format_pipeline",
@@ -317,7 +313,6 @@ def _draft() -> None:
         ["user_id", "story_id", "format"],
         unique=True,
         sqlite_where=sa.text("origin = 'pipeline'"),
-        postgresql_where=sa.text("origin = 'pipeline'"),
     )
 
 
