@@ -1,0 +1,64 @@
+"""Text as comparable words: case and accents folded, function words left out, unspaced scripts in pairs of letters."""
+
+import re
+import unicodedata
+
+_ACCENTS = re.compile("[\u0300-\u036f]+")
+_LETTERS = str.maketrans({"ø": "o", "ł": "l", "đ": "d", "ı": "i", "æ": "ae", "œ": "oe", "’": "'", "‘": "'", "ʼ": "'"})
+# Han, kana, Thai, Lao, Myanmar and Khmer write no spaces between words.
+UNSPACED = "\u0e01-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3041-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
+_WORD = re.compile(
+    r"\d+(?:[.,:/-]\d+)+"  # a version, a date, a score: one word, not several
+    r"|(?<!\w)[^\W\d_](?:\.[^\W\d_])+(?!\w)"  # U.S., A.I.
+    rf"|[{UNSPACED}]+"
+    rf"|[^\W_{UNSPACED}]+"
+)
+_UNSPACED_RUN = re.compile(f"[{UNSPACED}]+")
+_THOUSANDS = re.compile(r"\d{1,3}(?:,\d{3})+")
+_POSSESSIVE = re.compile(r"'s\b")
+
+# Words that carry no story. Of other languages only those that are no word of weight in English ("war", "die").
+_FUNCTION_WORDS = """
+    the an and or but nor of to in on at by for from with as into onto over under after before about amid than then
+    is are was were be been being am has have had do does did will would can could may might shall should must
+    it its this that these those he she they we you his her their our your my me him them who whom whose which
+    what when where why how not no if so there here just also only more most some any all
+    say says said new via vs re live latest update updates breaking news video watch
+    el la le les los las un una uno des du et en y que por para con del al lo se su sus
+    der das und den dem von zu im ein eine einer auf mit ist nicht fur il di che per gli della dei
+    och att som det ett av og til pa de het een van
+"""
+STOP_WORDS = frozenset(_FUNCTION_WORDS.split())
+
+
+def fold(text: str) -> str:
+    """`text` with case, accents and typographic apostrophes folded away; other marks and all spaces stay."""
+    if text.isascii():
+        return text.lower()
+    decomposed = unicodedata.normalize("NFKD", text)
+    return unicodedata.normalize("NFC", _ACCENTS.sub("", decomposed)).casefold().translate(_LETTERS)
+
+
+def words(text: str) -> list[str]:
+    """The content words of `text`, folded, in their order. Chinese, Japanese and Thai become pairs of letters."""
+    found = []
+    for word in _WORD.findall(_POSSESSIVE.sub("", fold(text))):
+        if word in STOP_WORDS:
+            continue
+        if len(word) == 1:
+            if not ("a" <= word <= "z"):
+                found.append(word)
+        elif word[0] >= "\u0e01" and _UNSPACED_RUN.fullmatch(word):
+            found.extend(word[at : at + 2] for at in range(len(word) - 1))
+        else:
+            found.append(_joined(word))
+    return found
+
+
+def _joined(word: str) -> str:
+    """`u.s` as `us`, `1,000` as `1000`."""
+    if "." in word and not word[0].isdigit():
+        return word.replace(".", "")
+    if "," in word and _THOUSANDS.fullmatch(word):
+        return word.replace(",", "")
+    return word

@@ -1,0 +1,196 @@
+"""Which story an item tells."""
+
+import time
+from datetime import UTC, datetime, timedelta
+from itertools import pairwise
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from copydesk.ranking.duplicates import StoryIndex
+
+NOW = datetime(2026, 2, 17, 12, tzinfo=UTC)
+DIES = "Civil rights leader Jesse Jackson dies, aged 84"
+DIES_TOO = "US civil rights leader Jesse Jackson dies aged 84"
+A_PAGE = "https://example.com/2026/jackson"
+
+
+class Desk:
+    """An index with a short way to say what comes in: items are named a1, b1...: source a, source b."""
+
+    def __init__(self) -> None:
+        self.index = StoryIndex()
+
+    def comes(self, item: str, title: str, url: str = "", *, hours: float = 0) -> str | None:
+        return self.index.place(item, item[0], title, url, NOW + timedelta(hours=hours))
+
+
+@pytest.fixture
+def desk() -> Desk:
+    return Desk()
+
+
+def test_the_first_to_tell_starts_a_story(desk: Desk) -> None:
+    assert desk.comes("a1", DIES) is None
+
+
+def test_another_source_with_a_like_title_tells_the_same(desk: Desk) -> None:
+    desk.comes("a1", DIES)
+    assert desk.comes("b1", DIES_TOO) == "a1"
+    assert desk.comes("c1", DIES + " - BBC News") == "a1"
+
+
+def test_another_source_with_the_same_address_tells_the_same(desk: Desk) -> None:
+    desk.comes("a1", DIES, A_PAGE)
+    assert desk.comes("b1", "Read this", A_PAGE) == "a1"
+
+
+def test_a_front_page_and_no_address_are_no_address(desk: Desk) -> None:
+    desk.comes("a1", DIES, "https://example.com/")
+    desk.comes("a2", "Something quite different")
+    assert desk.comes("b1", "Our new site is ready today", "https://example.com/") is None
+    assert desk.comes("b2", "Yet another unrelated matter") is None
+
+
+def test_one_source_never_repeats_itself_by_title(desk: Desk) -> None:
+    desk.comes("a1", DIES)
+    assert desk.comes("a2", DIES_TOO) is None
+    assert desk.comes("a3", DIES) is None
+
+
+def test_two_titles_of_one_source_do_not_meet_through_another_source(desk: Desk) -> None:
+    desk.comes("a1", DIES)
+    assert desk.comes("b1", DIES_TOO) == "a1"
+    assert desk.comes("a2", DIES + " in Chicago") is None
+
+
+def test_one_source_repeats_itself_by_address(desk: Desk) -> None:
+    desk.comes("a1", DIES, A_PAGE)
+    assert desk.comes("a2", "Jesse Jackson has died", A_PAGE) == "a1"
+
+
+def test_a_page_that_one_source_links_to_for_everything_is_no_story(desk: Desk) -> None:
+    page = "https://example.com/changelog"
+    assert desk.comes("a1", "Faster start of the console", page) is None
+    assert desk.comes("a2", "New export to spreadsheets", page) is None
+    assert desk.comes("b1", "Example ships something", page) is None
+
+
+def test_versions_that_share_a_page_are_no_story(desk: Desk) -> None:
+    page = "https://example.com/releases"
+    assert desk.comes("a1", "Example 1.2.0 released", page) is None
+    assert desk.comes("a2", "Example 1.3.0 released", page) is None
+
+
+def test_the_address_counts_more_than_the_title(desk: Desk) -> None:
+    desk.comes("a1", DIES)
+    desk.comes("b1", "Obituary of a preacher", A_PAGE)
+    assert desk.comes("c1", DIES_TOO, A_PAGE) == "b1"
+
+
+def test_of_two_stories_the_more_similar_one_is_taken(desk: Desk) -> None:
+    desk.comes("a1", "Civil rights leader and preacher Jesse Jackson dies, aged 84")
+    desk.comes("b1", DIES_TOO.replace("leader", "icon of decades"))
+    assert desk.comes("c1", DIES) == "a1"
+
+
+@pytest.mark.parametrize(("hours", "known"), [(14 * 24, True), (14 * 24 + 1, False)])
+def test_a_story_ends_with_the_window(desk: Desk, hours: float, known: bool) -> None:
+    desk.comes("a1", DIES, A_PAGE)
+    assert (desk.comes("b1", DIES, A_PAGE, hours=hours) == "a1") is known
+    assert desk.comes("c1", DIES, hours=hours) is not None
+
+
+def test_items_may_come_in_any_order_of_time(desk: Desk) -> None:
+    desk.comes("a1", DIES, hours=30)
+    assert desk.comes("b1", DIES_TOO, hours=0) == "a1"
+
+
+def test_stored_items_are_put_in_with_the_story_they_have(desk: Desk) -> None:
+    desk.index.add("s7", "a", DIES, A_PAGE, NOW)
+    assert desk.comes("b1", DIES_TOO) == "s7"
+    assert desk.comes("c1", "", A_PAGE) == "s7"
+
+
+def test_memory_is_bounded_by_the_window(desk: Desk) -> None:
+    for day in range(60):
+        for n in range(20):
+            word = f"{day}x{n}"
+            desk.comes(f"a{word}", f"Story number {word} is told once {word}b", f"https://e.com/{word}", hours=24 * day)
+    index = desk.index
+    assert len(index) <= 20 * 16
+    held = [index._words, index._pages, index._tellers]
+    assert len(index._pages) == len(index._tellers) == len(index)
+    desk.comes("z1", "Long after all of it", hours=24 * 365)
+    assert len(index) == 1
+    assert [len(each) for each in held] == [3, 0, 1]
+
+
+def test_a_source_may_tell_the_story_again_when_its_first_telling_is_forgotten(desk: Desk) -> None:
+    desk.comes("a1", DIES)
+    for week in range(1, 4):
+        assert desk.comes(f"{'bcd'[week - 1]}1", DIES, hours=24 * 7 * week) == "a1"
+    assert desk.comes("a2", DIES, hours=24 * 22) == "a1"
+
+
+def test_very_old_items_leave_no_trace(desk: Desk) -> None:
+    desk.comes("a1", DIES)
+    desk.comes("b1", "Something of the year before last", "https://e.com/old", hours=-24 * 400)
+    assert len(desk.index) == 1
+
+
+def test_odd_titles_do_no_harm(desk: Desk) -> None:
+    for n, title in enumerate(
+        ("", " ", "\x1b[31m[red]", "🙂" * 1000, "a" * 100_000, "- " * 50_000, "\ud800", "日" * 5000)
+    ):
+        assert desk.comes(f"a{n}", title) is None
+
+
+SOURCES = st.sampled_from("abcd")
+TITLES = st.lists(
+    st.sampled_from(
+        ["iran", "talks", "geneva", "nuclear", "deal", "round", "japan", "quake", "84", "85", "monday", "friday"]
+    ),
+    max_size=7,
+)
+PAGES = st.sampled_from(["", "", "", "https://e.com/1", "https://e.com/2", "https://e.com/"])
+COMING = st.lists(st.tuples(SOURCES, TITLES.map(" ".join), PAGES, st.integers(0, 24 * 40)), max_size=40)
+
+
+@given(COMING)
+@settings(max_examples=150)
+def test_one_source_is_twice_in_a_story_only_by_address(coming: list[tuple[str, str, str, int]]) -> None:
+    index = StoryIndex()
+    told: dict[str, list[tuple[str, str, int]]] = {}
+    for n, (source, title, page, hours) in enumerate(coming):
+        story = index.place(f"{n}", source, title, page, NOW + timedelta(hours=hours)) or f"{n}"
+        in_window = [one for one in told.get(story, []) if one[2] >= max(h for *_, h in coming[: n + 1]) - 24 * 14]
+        if source in [one[0] for one in in_window]:
+            assert page in [one[1] for one in told[story]]
+        told.setdefault(story, []).append((source, page, hours))
+
+
+@given(COMING)
+@settings(max_examples=50)
+def test_the_same_stream_gives_the_same_stories(coming: list[tuple[str, str, str, int]]) -> None:
+    def run() -> list[str | None]:
+        index = StoryIndex()
+        return [
+            index.place(f"{n}", source, title, page, NOW + timedelta(hours=hours))
+            for n, (source, title, page, hours) in enumerate(coming)
+        ]
+
+    assert run() == run()
+
+
+def test_a_phrase_that_everybody_uses_costs_no_more_than_its_newest_titles(desk: Desk) -> None:
+    started = time.process_time()
+    for n in range(2000):
+        desk.index.place(
+            f"{n}", f"s{n % 40}", f"Breaking world news this morning briefing {n}", "", NOW + timedelta(minutes=n)
+        )
+    assert 2000 / (time.process_time() - started) > 1000
+    assert (
+        all(a is not b for a, b in pairwise(desk.index._words["breaking"])) if "breaking" in desk.index._words else True
+    )

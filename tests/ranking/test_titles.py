@@ -1,0 +1,90 @@
+"""Whether two titles tell one story. The pairs are of real feeds (February 2026), or of what real feeds do."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from copydesk.ranking.titles import read_title, same_story
+
+HOUR = 3600.0
+
+SAME = [
+    ("Civil rights leader Jesse Jackson dies, aged 84", "US civil rights leader Jesse Jackson dies aged 84"),
+    (
+        "Jesse Jackson, civil rights leader and U.S. presidential hopeful, dies at 84",
+        "Civil rights leader Jesse Jackson dies, aged 84",
+    ),
+    (
+        "Peru's Congress removes interim President Jerí as he faces corruption allegations",
+        "Peru’s Congress removes interim President Jeri as he faces a corruption probe",
+    ),
+    (
+        "Iran says 'guiding principles' agreed with US at nuclear talks",
+        "'Agreed On Guiding Principles For Deal': Iran On US Nuclear Talks",
+    ),
+    (
+        "France's Macron holds bilateral talks with India's Modi to boost economic and strategic ties",
+        "Macron holds talks with India's Modi to boost economic and strategic ties",
+    ),
+    ("Senate passes a budget to keep the government open", "Senate passes a budget to keep the government open - CNN"),
+    ("Senate passes budget to keep government open | The Hill", "Senate passes budget to keep government open — NPR"),
+    ("SQLite 3.51 released with faster joins", "SQLite 3.51 Released With Faster Joins"),
+    ("日本の首相が辞任を表明した", "日本の首相が辞任を表明"),
+    ("Zelenskyy meets allies in Paris for security talks", "Zelensky meets allies in Paris for security talks"),
+    ("Russia strikes power plants across the country", "Russian strikes power plants across the country"),
+]
+
+OTHER = [
+    ("Giant Bombcast 11-26-2013 with the whole crew", "Giant Bombcast 03-26-2013 with the whole crew"),
+    ("Writing a compiler in Rust, Part 1", "Writing a compiler in Rust, Part 2"),
+    ("Writing a compiler in Rust, Part II", "Writing a compiler in Rust, Part III"),
+    ("Postcards of old Lisbon 003/023", "Postcards of old Lisbon 004/023"),
+    ("Python 3.15.0 alpha 5 is ready for testing", "Python 3.15.0 alpha 6 is ready for testing"),
+    ("Stocks close higher on Monday after calm trading", "Stocks close higher on Friday after calm trading"),
+    ("January jobs report beats all expectations again", "February jobs report beats all expectations again"),
+    (
+        "Critical flaw in Cisco firewall exploited in the wild",
+        "Critical flaw in Fortinet firewall exploited in the wild",
+    ),
+    (
+        "Strong earthquake strikes off the coast of Japan, tsunami warning issued",
+        "Strong earthquake strikes off the coast of Chile, tsunami warning issued",
+    ),
+    ("Trump says Iran deal close", "Trump says Iran war close"),
+    ("Open thread", "Open thread"),
+    ("Morning briefing", "Morning briefing"),
+    ("Ukraine war live – Russia attacks Kyiv", "Ukraine war live – Zelensky visits Berlin"),
+    ("", ""),
+    ("北京で大規模な火災が発生", "大阪で選挙の投票が始まる"),
+]
+
+
+@pytest.mark.parametrize(("one", "other"), SAME)
+def test_two_titles_of_one_story(one: str, other: str) -> None:
+    assert same_story(read_title(one), read_title(other), HOUR) >= 0.55
+    assert same_story(read_title(other), read_title(one), HOUR) >= 0.55
+
+
+@pytest.mark.parametrize(("one", "other"), OTHER)
+def test_two_titles_of_two_stories(one: str, other: str) -> None:
+    assert same_story(read_title(one), read_title(other), HOUR) == 0
+
+
+def test_after_three_days_more_must_be_the_same() -> None:
+    one = read_title("Low expectations as Ukraine, Russia confirm new round of talks with U.S.")
+    other = read_title("Ukraine and Russia Hold New Round of Peace Talks, but Expectations Are Low")
+    assert same_story(one, other, 71 * HOUR) > 0
+    assert same_story(one, other, 73 * HOUR) == 0
+    assert same_story(one, one, 13 * 24 * HOUR) == 1
+
+
+@given(st.text(max_size=80), st.text(max_size=80))
+def test_likeness_does_not_depend_on_the_side(one: str, other: str) -> None:
+    first, second = read_title(one), read_title(other)
+    assert same_story(first, second, HOUR) == same_story(second, first, HOUR)
+    assert 0 <= same_story(first, second, HOUR) <= 1
+
+
+def test_a_title_of_a_hundred_thousand_characters_is_cut() -> None:
+    assert len(read_title("breaking story " * 7000).text) <= 400
+    assert read_title("a - " * 25_000).words == frozenset()
