@@ -302,7 +302,10 @@ class FeedServer:
 
 
 async def _read(reader: asyncio.StreamReader) -> Request:
-    raw = await reader.readuntil(b"\r\n\r\n")
+    raw = await reader.readexactly(1)
+    if not raw.isalpha():
+        raise OSError("this is not HTTP")
+    raw += await reader.readuntil(b"\r\n\r\n")
     first, _, rest = raw.decode("latin-1").partition("\r\n")
     method, target, _ = first.split(" ")
     pairs = [line.partition(":") for line in rest.split("\r\n") if line]

@@ -31,7 +31,7 @@ async def read_body(
     and AnswerError for a body that cannot be unpacked.
     """
     unpack = _unpacker(encoding.strip().lower(), host, max_body)
-    limit = max_body if isinstance(unpack, _Plain) else max_wire
+    limit = max_wire if isinstance(unpack, _Packed) else max_body
     if length.isdecimal() and int(length[:20]) > limit:
         raise _too_large(host, limit)
     wire = count = 0

@@ -6,6 +6,7 @@ a host asked for.
 """
 
 import asyncio
+import re
 from collections.abc import Callable, Mapping
 from datetime import datetime
 from types import TracebackType
@@ -29,6 +30,8 @@ MAX_ADDRESS = 4096
 _SUCCESS = (200, 201, 203, 226)
 _PERMANENT = (301, 308)
 _REDIRECT = (301, 302, 303, 307, 308)
+_HOST = re.compile(rb"[a-z0-9._-]{1,253}|[0-9a-f:.]{2,45}")
+"""A name or an address; httpx lets through what is neither."""
 _FORM = "application/x-www-form-urlencoded"
 
 
@@ -262,7 +265,9 @@ def _address(url: str) -> httpx.URL:
 
 def _checked(url: httpx.URL) -> httpx.URL:
     """`url` without its fragment, if it is one that is read at all; raises RefusedAddressError."""
-    if url.scheme not in ("http", "https") or not url.raw_host or len(url.raw_path) > MAX_ADDRESS:
+    known = url.scheme in ("http", "https") and _HOST.fullmatch(url.raw_host)
+    port = 80 if url.port is None else url.port
+    if not known or not 0 < port < 65536 or len(url.raw_path) > MAX_ADDRESS:
         raise _no_address()
     if url.userinfo:
         raise RefusedAddressError(

@@ -56,15 +56,18 @@ class GuardedTransport(httpx.AsyncBaseTransport):
         assert isinstance(request.stream, httpx.AsyncByteStream)
         port = url.port or PORTS[url.scheme]
         origin = (url.scheme, url.raw_host.decode("ascii"), port)
-        connection = await self._connection(origin)
-        answer = await connection.handle_async_request(
-            httpcore.Request(
-                request.method,
-                httpcore.URL(scheme=url.raw_scheme, host=url.raw_host, port=port, target=url.raw_path),
-                headers=request.headers.raw,
-                content=request.stream,
-            )
+        asked = httpcore.Request(
+            request.method,
+            httpcore.URL(scheme=url.raw_scheme, host=url.raw_host, port=port, target=url.raw_path),
+            headers=request.headers.raw,
+            content=request.stream,
         )
+        connection = await self._connection(origin)
+        try:
+            answer = await connection.handle_async_request(asked)
+        except BaseException:  # httpcore does not close it when it is cancelled in its first step
+            await connection.aclose()
+            raise
         return httpx.Response(answer.status, headers=answer.headers, stream=_Body(answer, self, origin, connection))
 
     async def aclose(self) -> None:
@@ -135,7 +138,11 @@ class _Body(httpx.AsyncByteStream):
         return aiter(self._answer.stream)
 
     async def aclose(self) -> None:
-        await self._answer.aclose()
+        try:
+            await self._answer.aclose()
+        except BaseException:  # as above
+            await self._connection.aclose()
+            raise
         if self._connection.is_idle():
             await self._transport.keep(self._origin, self._connection)
 

@@ -1,0 +1,332 @@
+"""What is asked for, what comes back, and how it is told when something else comes back."""
+
+import contextlib
+import logging
+
+import httpx
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from copydesk import errors
+from copydesk.ingest.fetch import Fetcher, Limits
+from feed_server import FeedServer
+from fetching import ANY, Clock, client
+
+RSS = b"<rss><channel><title>Caf\xc3\xa9</title></channel></rss>"
+
+
+async def test_a_page_comes_with_what_its_headers_say() -> None:
+    async with FeedServer() as server, client() as fetcher:
+        server.serve(
+            "/feed.xml", RSS, content_type="Application/RSS+XML; Charset=UTF-8", etag='"v1"', last_modified="yesterday"
+        )
+        answer = await fetcher.get(server.url("/feed.xml"), accept="application/rss+xml")
+    assert (answer.url, answer.status, answer.body) == (server.url("/feed.xml"), 200, RSS)
+    assert (answer.content_type, answer.charset) == ("application/rss+xml", "utf-8")
+    assert (answer.etag, answer.last_modified, answer.not_modified) == ('"v1"', "yesterday", False)
+    assert answer.moved_to is None
+
+
+async def test_the_request_says_who_asks_and_for_what_and_nothing_else() -> None:
+    async with FeedServer() as server, client(user_agent="Copydesk/1 (+mailto:me@example.org)") as fetcher:
+        server.serve("/feed.xml", RSS, headers={"Set-Cookie": "track=1"})
+        for _ in range(2):
+            await fetcher.get(server.url("/feed.xml"), accept="application/rss+xml", headers={"X-Key": "k"})
+        first, second = server.asked("/feed.xml")
+    assert first.headers == second.headers
+    assert first.headers == {
+        "host": server.host(),
+        "user-agent": "Copydesk/1 (+mailto:me@example.org)",
+        "accept": "application/rss+xml",
+        "accept-encoding": "gzip, deflate",
+        "a-im": "feed",
+        "x-key": "k",
+    }
+
+
+async def test_a_caller_may_name_another_user_agent() -> None:
+    async with FeedServer() as server, client() as fetcher:
+        server.serve("/", RSS)
+        await fetcher.get(server.url(), accept=ANY, headers={"User-Agent": "linux:copydesk:1 (by /u/me)"})
+    assert server.requests[0].headers["user-agent"] == "linux:copydesk:1 (by /u/me)"
+
+
+async def test_the_fragment_is_not_sent_and_the_query_is() -> None:
+    async with FeedServer() as server, client() as fetcher:
+        server.serve("/feed", RSS)
+        answer = await fetcher.get(server.url("/feed?a=1&b=%20#top"), accept=ANY)
+    assert server.requests[0].target == "/feed?a=1&b=%20"
+    assert answer.url == server.url("/feed?a=1&b=%20")
+
+
+@pytest.mark.parametrize(
+    "etag", ['"v1"', 'W/"v1"', "unquoted", '"with \\" and , comma"', '"caf\xe9"', '""', '"1"-gzip', "'single'"]
+)
+async def test_an_etag_goes_back_byte_for_byte(etag: str) -> None:
+    async with FeedServer() as server, client() as fetcher:
+        server.serve("/", RSS, etag=etag)
+        first = await fetcher.get(server.url(), accept=ANY)
+        again = await fetcher.get(server.url(), accept=ANY, etag=first.etag, last_modified=first.last_modified)
+    assert again.not_modified
+    assert b"if-none-match: " + etag.encode("latin-1") + b"\r\n" in server.requests[1].raw_headers
+
+
+async def test_a_last_modified_goes_back_byte_for_byte_even_if_it_is_no_date() -> None:
+    async with FeedServer() as server, client() as fetcher:
+        server.serve("/", RSS, etag=False, last_modified="Tue,  3 Feb 26 1:2:3 CEST")
+        first = await fetcher.get(server.url(), accept=ANY)
+        again = await fetcher.get(server.url(), accept=ANY, etag=first.etag, last_modified=first.last_modified)
+    assert again.not_modified
+    assert server.requests[1].headers["if-modified-since"] == "Tue,  3 Feb 26 1:2:3 CEST"
+    assert "if-none-match" not in server.requests[1].headers
+
+
+async def test_a_304_has_no_body_and_still_says_how_long_it_is_fresh() -> None:
+    async with FeedServer() as server, client() as fetcher:
+        server.serve("/", RSS, etag='"v1"', headers={"Cache-Control": "public, max-age=1800"})
+        answer = await fetcher.get(server.url(), accept=ANY, etag='"v1"')
+    assert (answer.status, answer.not_modified, answer.body) == (304, True, b"")
+    assert answer.fresh_for == 1800
+
+
+async def test_a_304_that_nobody_asked_for_is_no_answer() -> None:
+    async with FeedServer() as server, client() as fetcher:
+        server.raw("/", b"HTTP/1.1 304 Not Modified\r\nETag: 1\r\n\r\n")
+        with pytest.raises(errors.AnswerError, match="304"):
+            await fetcher.get(server.url(), accept=ANY)
+
+
+@pytest.mark.parametrize("status", [200, 203, 226])
+async def test_a_success_is_200_whatever_it_is_called(status: int) -> None:
+    async with FeedServer() as server, client() as fetcher:
+        server.serve("/", RSS, status=status)
+        answer = await fetcher.get(server.url(), accept=ANY)
+    assert (answer.status, answer.body) == (200, RSS)
+
+
+@pytest.mark.parametrize(
+    ("status", "error"),
+    [
+        (202, errors.AnswerError),
+        (204, errors.AnswerError),
+        (300, errors.AnswerError),
+        (400, errors.AnswerError),
+        (401, errors.NeedsLoginError),
+        (403, errors.NeedsLoginError),
+        (404, errors.MissingError),
+        (410, errors.GoneError),
+        (418, errors.AnswerError),
+        (429, errors.ThrottledError),
+        (500, errors.AnswerError),
+        (503, errors.AnswerError),
+    ],
+)
+async def test_each_status_has_its_error(status: int, error: type[errors.FetchError]) -> None:
+    async with FeedServer() as server, client() as fetcher:
+        server.fail("/", status)
+        with pytest.raises(errors.FetchError) as raised:
+            await fetcher.get(server.url(), accept=ANY)
+    assert type(raised.value) is error
+    assert server.host() in raised.value.message
+    assert raised.value.hint
+    if error is errors.AnswerError:
+        assert str(status) in raised.value.message
+
+
+async def test_a_wall_of_bot_protection_is_named() -> None:
+    async with FeedServer() as server, client() as fetcher:
+        server.fail("/", 403, headers={"cf-mitigated": "challenge"})
+        with pytest.raises(errors.NeedsLoginError, match="people with a browser"):
+            await fetcher.get(server.url(), accept=ANY)
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "ftp://example.org/feed",
+        "file:///etc/passwd",
+        "example.org/feed",
+        "",
+        "/feed",
+        "http://",
+        "https:///feed",
+        "http://[::1",
+        "http://exa mple.org/",
+        "http://example.org:99999/",
+        "http://example.org/\x00",
+        "javascript:alert(1)",
+        "http://example.org/" + "a" * 5000,
+        "h" * 100_000,
+    ],
+)
+async def test_what_is_no_web_address_is_refused_before_anything_is_sent(url: str) -> None:
+    async with client() as fetcher:
+        with pytest.raises(errors.RefusedAddressError) as refused:
+            await fetcher.get(url, accept=ANY)
+    assert "https://" in refused.value.hint
+
+
+async def test_an_address_with_a_password_is_refused_without_showing_it() -> None:
+    async with client() as fetcher:
+        with pytest.raises(errors.RefusedAddressError) as refused:
+            await fetcher.get("https://me:secret@example.org/feed", accept=ANY)
+    assert "secret" not in str(refused.value)
+
+
+@given(st.text(max_size=80))
+async def test_no_text_as_an_address_breaks_the_client(text: str) -> None:
+    async with client(transport=httpx.MockTransport(lambda request: httpx.Response(200))) as fetcher:
+        for url in (text, f"http://{text}/", f"http://example.org/{text}", f"http://example.org:{text}"):
+            with contextlib.suppress(errors.RefusedAddressError):
+                assert (await fetcher.get(url, accept=ANY)).url.isprintable()
+
+
+async def test_this_machine_is_refused_unless_the_settings_allow_it() -> None:
+    async with FeedServer() as server, Fetcher(clock=Clock()) as fetcher:
+        with pytest.raises(errors.RefusedAddressError, match=r"127\.0\.0\.1 is not a public address"):
+            await fetcher.get(server.url("/feed"), accept=ANY)
+        with pytest.raises(errors.RefusedAddressError):
+            await fetcher.get(server.url("/feed", host="localhost"), accept=ANY)
+    assert server.connections == 0
+
+
+async def test_a_closed_port_is_unreachable() -> None:
+    with FeedServer() as server:
+        pass
+    async with client() as fetcher:
+        with pytest.raises(errors.UnreachableError, match="refuses the connection"):
+            await fetcher.get(server.url("/feed"), accept=ANY)
+
+
+async def test_https_where_only_http_is_spoken_is_unreachable_and_says_so() -> None:
+    async with FeedServer() as server, client() as fetcher:
+        with pytest.raises(errors.UnreachableError, match="TLS"):
+            await fetcher.get(server.url("/feed", scheme="https"), accept=ANY)
+
+
+async def test_credentials_are_sent_and_never_shown(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.DEBUG):
+        async with FeedServer() as server, client() as fetcher:
+            server.fail("/", 401)
+            with pytest.raises(errors.NeedsLoginError) as raised:
+                await fetcher.get(server.url("/?x=1"), accept=ANY, headers={"Authorization": "Bearer s3cret"})
+    assert server.requests[0].headers["authorization"] == "Bearer s3cret"
+    assert "s3cret" not in str(raised.value)
+    assert "s3cret" not in caplog.text
+
+
+@pytest.mark.parametrize("value", ["caf\u0119", "two\r\nlines: 1", "nul\x00", "ok\ud800"])
+async def test_credentials_that_cannot_be_sent_are_an_error_and_not_a_second_header(value: str) -> None:
+    async with FeedServer() as server, client() as fetcher:
+        server.serve("/", RSS)
+        with pytest.raises(errors.AnswerError, match="cannot be sent"):
+            await fetcher.get(server.url(), accept=ANY, headers={"Authorization": f"Bearer {value}"})
+    assert server.requests == []
+
+
+async def test_no_word_of_the_server_gets_into_a_message() -> None:
+    async with FeedServer() as server, client() as fetcher:
+        server.raw("/", b"HTTP/1.1 500 \x1b[31mred[red]\r\nContent-Length: 0\r\n\r\n")
+        with pytest.raises(errors.AnswerError) as raised:
+            await fetcher.get(server.url(), accept=ANY)
+    assert raised.value.message == f"{server.host()} answered with status 500 (internal server error)."
+
+
+async def test_a_form_is_posted_and_its_answer_read() -> None:
+    async with FeedServer() as server, client() as fetcher:
+        server.serve("/token", b'{"access_token": "t"}', content_type="application/json", gzip=False)
+        answer = await fetcher.post_form(
+            server.url("/token"), {"grant_type": "client_credentials", "x": "a b"}, {"Authorization": "Basic eDp5"}
+        )
+    (asked,) = server.requests
+    assert (asked.method, asked.body) == ("POST", b"grant_type=client_credentials&x=a+b")
+    assert asked.headers["content-type"] == "application/x-www-form-urlencoded"
+    assert asked.headers["authorization"] == "Basic eDp5"
+    assert answer.body == b'{"access_token": "t"}'
+
+
+async def test_a_form_is_not_posted_again_to_where_it_is_redirected() -> None:
+    async with FeedServer() as server, client() as fetcher:
+        server.redirect("/token", "/elsewhere", status=307)
+        with pytest.raises(errors.AnswerError, match="307"):
+            await fetcher.post_form(server.url("/token"), {"secret": "x"})
+    assert server.asked("/elsewhere") == []
+
+
+async def test_a_form_follows_the_same_rules() -> None:
+    async with FeedServer() as server, client() as fetcher, Fetcher(clock=Clock()) as guarded:
+        server.throttle("/token", retry_after="60")
+        with pytest.raises(errors.ThrottledError):
+            await fetcher.post_form(server.url("/token"), {})
+        with pytest.raises(errors.ThrottledError):
+            await fetcher.post_form(server.url("/token"), {})
+        with pytest.raises(errors.RefusedAddressError):
+            await guarded.post_form(server.url("/token"), {})
+    assert len(server.requests) == 1
+
+
+async def test_a_connection_is_used_again() -> None:
+    async with FeedServer() as server, client() as fetcher:
+        server.serve("/", RSS)
+        for _ in range(5):
+            await fetcher.get(server.url(), accept=ANY)
+    assert server.connections == 1
+
+
+async def test_a_connection_that_the_server_closed_meanwhile_is_not_used_again() -> None:
+    async with FeedServer() as server, client() as fetcher:
+        server.raw("/", b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi")
+        for _ in range(3):
+            assert (await fetcher.get(server.url(), accept=ANY)).body == b"hi"
+    assert server.connections == 3
+
+
+async def test_of_many_hosts_only_twenty_connections_are_kept() -> None:
+    async with FeedServer("0.0.0.0") as server, client() as fetcher:
+        server.serve("/", RSS)
+        for n in range(2, 27):
+            await fetcher.get(server.url(host=f"127.0.0.{n}"), accept=ANY)
+        assert len(fetcher._transport._idle) == 20
+        await fetcher.get(server.url(host="127.0.0.26"), accept=ANY)
+        assert server.connections == 25
+        await fetcher.get(server.url(host="127.0.0.2"), accept=ANY)
+        assert server.connections == 26
+
+
+async def test_with_a_transport_of_ones_own_nothing_goes_over_the_network() -> None:
+    asked: list[httpx.Request] = []
+
+    def respond(request: httpx.Request) -> httpx.Response:
+        asked.append(request)
+        if request.headers.get("if-none-match") == '"1"':
+            return httpx.Response(304, headers={"Cache-Control": "max-age=60"})
+        return httpx.Response(200, content=RSS, headers={"ETag": '"1"', "Content-Type": "text/xml"})
+
+    async with Fetcher(Limits(), clock=Clock(), transport=httpx.MockTransport(respond)) as fetcher:
+        first = await fetcher.get("https://sample.invalid/feed", accept=ANY)
+        again = await fetcher.get("https://sample.invalid/feed", accept=ANY, etag=first.etag)
+    assert (first.body, again.not_modified, again.fresh_for) == (RSS, True, 60)
+    assert asked[0].headers["host"] == "sample.invalid"
+
+
+@pytest.mark.parametrize(
+    ("raised", "error"),
+    [
+        (httpx.ConnectError("x"), errors.UnreachableError),
+        (httpx.ConnectTimeout("x"), errors.TooSlowError),
+        (httpx.ReadTimeout("x"), errors.TooSlowError),
+        (httpx.ReadError("x"), errors.AnswerError),
+        (httpx.RemoteProtocolError("x"), errors.AnswerError),
+        (OSError(24, "too many open files"), errors.UnreachableError),
+    ],
+)
+async def test_what_a_transport_raises_becomes_one_of_our_errors(
+    raised: Exception, error: type[errors.FetchError]
+) -> None:
+    def respond(request: httpx.Request) -> httpx.Response:
+        raise raised
+
+    async with client(transport=httpx.MockTransport(respond)) as fetcher:
+        with pytest.raises(error):
+            await fetcher.get("https://sample.invalid/feed", accept=ANY)

@@ -1,0 +1,298 @@
+"""No answer takes more time or memory than it is allowed, and a broken one is told as broken."""
+
+import asyncio
+import gc
+import gzip
+import time
+import tracemalloc
+import zlib
+from itertools import pairwise
+
+import httpx
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from copydesk.errors import AnswerError, FetchError, TooLargeError, TooSlowError
+from copydesk.ingest.body import read_body
+from feed_server import FeedServer, bomb, head
+from fetching import ANY, client
+
+RSS = b"<rss><channel><title>News</title></channel></rss>" * 100
+KIB, MIB = 2**10, 2**20
+
+
+def raw_deflate(data: bytes) -> bytes:
+    packer = zlib.compressobj(wbits=-15)
+    return packer.compress(data) + packer.flush()
+
+
+@pytest.mark.parametrize(
+    ("encoding", "data"),
+    [
+        ("gzip", gzip.compress(RSS)),
+        ("x-gzip", gzip.compress(RSS)),
+        ("GZIP", gzip.compress(RSS)),
+        ("deflate", zlib.compress(RSS)),
+        ("deflate", raw_deflate(RSS)),
+        ("identity", RSS),
+        ("gzip", gzip.compress(RSS[:99]) + gzip.compress(RSS[99:])),
+        ("gzip", gzip.compress(RSS) + b"\0" * 512),
+    ],
+    ids=["gzip", "x-gzip", "capitals", "zlib", "raw deflate", "identity", "two members", "padding"],
+)
+async def test_a_packed_body_is_unpacked(encoding: str, data: bytes) -> None:
+    async with FeedServer() as server, client() as fetcher:
+        server.packed("/", data, encoding=encoding)
+        assert (await fetcher.get(server.url(), accept=ANY)).body == RSS
+
+
+@pytest.mark.parametrize(
+    ("encoding", "data"),
+    [
+        ("gzip", RSS),
+        ("gzip", gzip.compress(RSS)[:-9]),
+        ("gzip", gzip.compress(RSS)[:-4] + b"\0\0\0\0"),
+        ("gzip", b"\x1f"),
+        ("gzip", gzip.compress(b"") * 2000),
+        ("deflate", RSS),
+        ("deflate", zlib.compress(RSS)[:-1]),
+        ("br", RSS),
+        ("zstd", RSS),
+        ("gzip, gzip", gzip.compress(gzip.compress(RSS))),
+        ("\x1b[31m", RSS),
+    ],
+)
+async def test_a_body_that_cannot_be_unpacked_is_an_error(encoding: str, data: bytes) -> None:
+    async with FeedServer() as server, client() as fetcher:
+        server.packed("/", data, encoding=encoding)
+        with pytest.raises(AnswerError) as raised:
+            await fetcher.get(server.url(), accept=ANY)
+    assert "packed" in str(raised.value)
+    assert str(raised.value).isprintable()
+
+
+async def test_an_empty_body_is_empty_even_if_it_is_called_packed() -> None:
+    async with FeedServer() as server, client() as fetcher:
+        server.packed("/", b"")
+        assert (await fetcher.get(server.url(), accept=ANY)).body == b""
+
+
+@given(
+    data=st.binary(max_size=2000),
+    cuts=st.lists(st.integers(0, 2100), max_size=8),
+    kind=st.sampled_from(["", "gzip", "deflate", "raw"]),
+)
+async def test_it_does_not_matter_where_the_body_is_cut_into_pieces(data: bytes, cuts: list[int], kind: str) -> None:
+    packed = {"": bytes, "gzip": gzip.compress, "deflate": zlib.compress, "raw": raw_deflate}[kind](data)
+    places = [0, *sorted(min(cut, len(packed)) for cut in cuts), len(packed)]
+
+    async def pieces():
+        for start, end in pairwise(places):
+            yield packed[start:end]
+
+    encoding = "deflate" if kind == "raw" else kind
+    body = await read_body(pieces(), host="h", encoding=encoding, length="", max_wire=10_000, max_body=2000)
+    assert body == data
+
+
+@pytest.mark.parametrize("encoding", ["gzip", "deflate"])
+async def test_a_limit_is_met_exactly(encoding: str) -> None:
+    data = bytes(100_000)
+    packed = gzip.compress(data) if encoding == "gzip" else raw_deflate(data)
+
+    async def chunks():
+        yield packed
+
+    async def read(max_wire: int, max_body: int) -> bytes:
+        return await read_body(chunks(), host="h", encoding=encoding, length="", max_wire=max_wire, max_body=max_body)
+
+    assert await read(len(packed), len(data)) == data
+    with pytest.raises(TooLargeError):
+        await read(len(packed) - 1, len(data))
+    with pytest.raises(TooLargeError):
+        await read(len(packed), len(data) - 1)
+
+
+async def test_a_body_whose_length_is_over_the_limit_is_not_read() -> None:
+    async with FeedServer() as server, client(max_body=MIB) as fetcher:
+        server.raw("/", head(200, {"Content-Length": str(50 * MIB)}))  # and nothing of it ever comes
+        with pytest.raises(TooLargeError, match="1 MB"):
+            await fetcher.get(server.url(), accept=ANY)
+
+
+async def test_a_packed_body_whose_length_is_over_the_limit_is_not_read() -> None:
+    async with FeedServer() as server, client(max_wire=100 * KIB) as fetcher:
+        server.raw("/", head(200, {"Content-Length": str(MIB), "Content-Encoding": "gzip"}))
+        with pytest.raises(TooLargeError, match="100 KB"):
+            await fetcher.get(server.url(), accept=ANY)
+
+
+async def test_fifty_megabytes_are_too_many() -> None:
+    async with FeedServer() as server, client() as fetcher:
+        server.large("/", 50 * MIB)
+        with pytest.raises(TooLargeError, match="10 MB"):
+            await fetcher.get(server.url(), accept=ANY)
+
+
+async def test_a_body_without_end_is_read_up_to_the_limit() -> None:
+    async with FeedServer() as server, client(max_body=MIB) as fetcher:
+        server.endless("/")
+        with pytest.raises(TooLargeError):
+            await fetcher.get(server.url(), accept=ANY)
+
+
+async def test_a_gzip_bomb_takes_little_memory() -> None:
+    packed = bomb(2 * 2**30)
+    assert len(packed) < 3 * MIB
+
+    async def chunks():
+        for start in range(0, len(packed), 65536):
+            yield packed[start : start + 65536]
+
+    tracemalloc.start()
+    with pytest.raises(TooLargeError):
+        await read_body(chunks(), host="h", encoding="gzip", length="", max_wire=4 * MIB, max_body=MIB)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 3 * MIB
+
+
+async def test_a_gzip_bomb_over_the_network_is_refused() -> None:
+    async with FeedServer() as server, client() as fetcher:
+        server.bomb("/")
+        with pytest.raises(TooLargeError):
+            await fetcher.get(server.url(), accept=ANY)
+
+
+async def test_a_body_in_millions_of_tiny_chunks_leaves_others_their_turn() -> None:
+    turns = 0
+
+    async def tiny():
+        for _ in range(100_000):
+            yield b"xy"
+
+    async def other() -> None:
+        nonlocal turns
+        while True:
+            turns += 1
+            await asyncio.sleep(0)
+
+    running = asyncio.create_task(other())
+    body = await read_body(tiny(), host="h", encoding="", length="", max_wire=MIB, max_body=MIB)
+    running.cancel()
+    assert (len(body), turns > 300) == (200_000, True)
+
+
+@pytest.mark.parametrize("behaviour", ["drip", "silent", "slow packed"])
+async def test_the_deadline_is_for_the_whole_answer(behaviour: str) -> None:
+    """Each read of a drip is quick, so that a limit on each read never trips."""
+    async with FeedServer() as server, client(timeout=0.2) as fetcher:
+        if behaviour == "drip":
+            server.drip("/", every=0.02)
+        elif behaviour == "silent":
+            server.silent("/")
+        else:
+            server.endless("/", every=0.05)
+        began = time.monotonic()
+        with pytest.raises(TooSlowError, match="in time"):
+            await fetcher.get(server.url(), accept=ANY)
+        assert time.monotonic() - began < 0.6
+
+
+async def test_headers_without_end_are_refused() -> None:
+    async with FeedServer() as server, client(timeout=0.5) as fetcher:
+        server.raw("/", b"HTTP/1.1 200 OK\r\n" + b"X-Filler: 0123456789\r\n" * 20_000)
+        with pytest.raises(FetchError):
+            await fetcher.get(server.url(), accept=ANY)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"",
+        b"hello",
+        b"HTTP/1.1 abc\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nonly this",
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\nnot hex\r\n",
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhe",
+        b"HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\nhello",
+        b"HTTP/1.1 200 OK\r\nbad header line\r\n\r\n",
+        b"\x00\x01\x02\x03",
+        b"HTTP/1.1 101 Switching Protocols\r\n\r\n",
+        b"SSH-2.0-OpenSSH_9.6\r\n",
+    ],
+)
+async def test_broken_http_is_an_error_of_the_answer(data: bytes) -> None:
+    async with FeedServer() as server, client() as fetcher:
+        server.raw("/", data)
+        with pytest.raises(AnswerError) as raised:
+            await fetcher.get(server.url(), accept=ANY)
+        assert raised.value.message.isprintable()
+        server.serve("/", RSS)
+        assert (await fetcher.get(server.url(), accept=ANY)).body == RSS
+
+
+async def test_a_fetch_that_is_cancelled_closes_its_connection_and_the_next_one_works() -> None:
+    async with FeedServer() as server, client() as fetcher:
+        server.drip("/slow", every=0.01)
+        server.serve("/", RSS)
+        for _ in range(5):
+            task = asyncio.create_task(fetcher.get(server.url("/slow"), accept=ANY))
+            await asyncio.sleep(0.03)
+            task.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await task
+        assert len(server.asked("/slow")) == 5
+        assert (await fetcher.get(server.url(), accept=ANY)).body == RSS
+        assert len(fetcher._transport._idle) == 1
+    gc.collect()  # what was left open warns here, and a warning fails the test
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "127.0.0.{}"], ids=["kept connection", "new connection"])
+async def test_a_fetch_can_be_cancelled_at_any_step_and_leaves_nothing_open(host: str) -> None:
+    """httpcore leaves a connection open that is cancelled while it waits for its own lock."""
+    async with FeedServer("0.0.0.0") as server, client() as fetcher:
+        server.serve("/", RSS)
+        for steps in range(80):
+            url = server.url(host=host.format(steps + 2))
+            task = asyncio.create_task(fetcher.get(url, accept=ANY))
+            for _ in range(steps):
+                await asyncio.sleep(0)
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+        assert (await fetcher.get(server.url(), accept=ANY)).body == RSS
+    gc.collect()
+
+
+async def test_a_slow_host_does_not_hold_up_the_others() -> None:
+    async with FeedServer("0.0.0.0") as server, client(timeout=0.3) as fetcher:
+        server.silent("/silent")
+        server.serve("/", RSS)
+        slow = asyncio.create_task(fetcher.get(server.url("/silent"), accept=ANY))
+        answers = await asyncio.gather(
+            *(fetcher.get(server.url(host=f"127.0.0.{n}"), accept=ANY) for n in range(2, 12))
+        )
+        assert not slow.done()
+        assert all(answer.body == RSS for answer in answers)
+        with pytest.raises(TooSlowError):
+            await slow
+
+
+async def test_a_stream_of_a_given_transport_is_closed_too() -> None:
+    closed = []
+
+    class Stream(httpx.AsyncByteStream):
+        async def __aiter__(self):
+            while True:
+                yield b"x" * KIB
+
+        async def aclose(self) -> None:
+            closed.append(True)
+
+    transport = httpx.MockTransport(lambda request: httpx.Response(200, stream=Stream()))
+    async with client(transport=transport, max_body=MIB) as fetcher:
+        with pytest.raises(TooLargeError):
+            await fetcher.get("http://sample.invalid/", accept=ANY)
+    assert closed == [True]
