@@ -128,6 +128,8 @@ class FetchState(Struct, frozen=True):
     """Seconds between fetches as learnt so far."""
     gap: float | None = None
     """Running mean of the time between two new entries."""
+    ttl: float | None = None
+    """Seconds for which the feed itself says that it need not be asked again; a 304 does not repeat it."""
     fails: int = 0
     """Failures in a row."""
     error_category: str | None = None
