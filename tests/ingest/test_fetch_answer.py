@@ -1,0 +1,115 @@
+"""What the headers of an answer mean."""
+
+from datetime import timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from copydesk.ingest.answer import LONGEST_WAIT, answer, fresh_for, header_map, host_wait, refusal, retry_after, span
+from fetching import NOW
+
+DATE = {"date": "Tue, 10 Feb 2026 12:00:00 GMT"}
+
+
+@pytest.mark.parametrize(
+    ("headers", "seconds"),
+    [
+        ({}, None),
+        ({"cache-control": "max-age=600"}, 600),
+        ({"cache-control": "Public, MAX-AGE = 600"}, 600),
+        ({"cache-control": 'max-age="600"'}, 600),
+        ({"cache-control": "s-maxage=600"}, None),
+        ({"cache-control": "no-cache"}, None),
+        ({"cache-control": "max-age=-1"}, None),
+        ({"cache-control": "max-age=soon"}, None),
+        ({"cache-control": "max-age=" + "9" * 30}, LONGEST_WAIT),
+        ({"expires": "Tue, 10 Feb 2026 12:10:00 GMT"} | DATE, 600),
+        ({"expires": "Tue, 10 Feb 2026 12:10:00 GMT"}, 600),
+        ({"expires": "Sun, 01 Jan 2023 11:00:00 GMT", "date": "Sun, 01 Jan 2023 10:00:00 GMT"}, 3600),
+        ({"expires": "Tuesday, 10-Feb-26 12:10:00 GMT"} | DATE, 600),
+        ({"expires": "Tue Feb 10 12:10:00 2026"} | DATE, 600),
+        ({"expires": "Tue, 10 Feb 2026 11:00:00 GMT"} | DATE, 0),
+        ({"expires": "0"}, None),
+        ({"expires": "-1"}, None),
+        ({"expires": "Thu, 99 Foo 20260 99:99:99 GMT"}, None),
+        ({"expires": "x" * 10_000}, None),
+        ({"cache-control": "max-age=60", "expires": "Tue, 10 Feb 2026 12:10:00 GMT"} | DATE, 600),
+        ({"cache-control": "max-age=900", "expires": "Tue, 10 Feb 2026 12:10:00 GMT"} | DATE, 900),
+        ({"cache-control": "max-age=0", "expires": "Tue, 10 Feb 2026 11:00:00 GMT"} | DATE, 0),
+    ],
+)
+def test_how_long_an_answer_is_fresh(headers: dict[str, str], seconds: float | None) -> None:
+    assert fresh_for(headers, NOW) == seconds
+
+
+@pytest.mark.parametrize(
+    ("content_type", "media", "charset"),
+    [
+        ("text/xml", "text/xml", None),
+        ("Text/XML; Charset=ISO-8859-1", "text/xml", "iso-8859-1"),
+        ('text/xml;charset="utf-8"', "text/xml", "utf-8"),
+        ("text/xml; charset='utf-8'", "text/xml", "utf-8"),
+        ("application/feed+json; version=1; charset=utf-8", "application/feed+json", "utf-8"),
+        ("", None, None),
+        ("rss", None, None),
+        ("\x1b[31m/\x07; charset=\x1b[0m", None, None),
+        ("text/xml; charset=", "text/xml", None),
+    ],
+)
+def test_what_a_content_type_says(content_type: str, media: str | None, charset: str | None) -> None:
+    got = answer("http://h/", 200, {"content-type": content_type}, b"", NOW, None)
+    assert (got.content_type, got.charset) == (media, charset)
+
+
+def test_headers_are_found_in_any_case_and_repeated_ones_are_joined() -> None:
+    assert header_map([(b"ETag", b"1"), (b"LINK", b"<a>"), (b"link", b"<b>")]) == {"etag": "1", "link": "<a>, <b>"}
+
+
+def test_a_header_of_monstrous_size_is_not_kept() -> None:
+    got = answer("http://h/", 200, {"etag": '"' + "e" * 50_000, "link": "l" * 50_000}, b"", NOW, None)
+    assert (got.etag, got.headers) == (None, {})
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"),
+    [
+        (0, "1 second"),
+        (1, "1 second"),
+        (59.6, "60 seconds"),
+        (60, "1 minute"),
+        (90, "90 seconds"),
+        (900, "15 minutes"),
+        (3600, "1 hour"),
+        (5400, "90 minutes"),
+        (21600, "6 hours"),
+        (86400, "1 day"),
+        (31 * 86400, "31 days"),
+    ],
+)
+def test_a_span_in_words(seconds: float, words: str) -> None:
+    assert span(seconds) == words
+
+
+header_values = st.text(st.characters(max_codepoint=255), max_size=40) | st.sampled_from(
+    ["Sun, 01 Jan 2023 10:05:00 GMT", "0", "1e309", "²", "-0000", "Mon, 01 Jan 0001 00:00:00 -2359", "max-age=5"]
+)
+names = [
+    "date",
+    "expires",
+    "cache-control",
+    "retry-after",
+    "x-ratelimit-remaining",
+    "x-ratelimit-reset",
+    "content-type",
+]
+
+
+@given(headers=st.dictionaries(st.sampled_from(names), header_values), status=st.integers(100, 999))
+def test_no_headers_break_it_or_make_us_wait_longer_than_a_month(headers: dict[str, str], status: int) -> None:
+    for waiting in (fresh_for(headers, NOW), retry_after(headers, NOW), host_wait(status, headers, NOW, shy=True)):
+        assert waiting is None or 0 <= waiting <= LONGEST_WAIT
+    error = refusal(status, headers, "h", host_wait(status, headers, NOW, shy=False), NOW)
+    assert str(error).isprintable()
+    assert answer("http://h/", 200, headers, b"", NOW, None).status == 200
+    assert NOW + timedelta(seconds=error.retry_after or 0)

@@ -1,0 +1,218 @@
+"""One thing at a time of each host, a pause between two, and silence for as long as a host asks for."""
+
+import asyncio
+import time
+from datetime import timedelta
+from itertools import pairwise
+
+import httpx
+import pytest
+
+from copydesk.errors import AnswerError, NeedsLoginError, ThrottledError
+from feed_server import FeedServer
+from fetching import ANY, NOW, Clock, client
+
+RSS = b"<rss/>"
+
+
+async def test_a_host_is_asked_one_thing_at_a_time() -> None:
+    async with FeedServer("0.0.0.0") as server, client() as fetcher:
+        server.serve("/", RSS, delay=0.005)
+        urls = [server.url(host=f"127.0.0.{2 + n % 3}") for n in range(12)]
+        await asyncio.gather(*(fetcher.get(url, accept=ANY) for url in urls))
+    assert [server.most_at_once[server.host(f"127.0.0.{n}")] for n in (2, 3, 4)] == [1, 1, 1]
+
+
+async def test_no_more_requests_are_under_way_than_allowed() -> None:
+    async with FeedServer("0.0.0.0") as server, client(concurrency=3) as fetcher:
+        busy = most = 0
+
+        async def count(request: object, writer: asyncio.StreamWriter) -> bool:
+            nonlocal busy, most
+            busy += 1
+            most = max(most, busy)
+            await asyncio.sleep(0.01)
+            busy -= 1
+            writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
+            return True
+
+        server.route("/", count)
+        await asyncio.gather(*(fetcher.get(server.url(host=f"127.0.0.{n}"), accept=ANY) for n in range(2, 14)))
+    assert most == 3
+
+
+async def test_waiting_for_ones_turn_is_not_counted_as_slowness() -> None:
+    async with FeedServer() as server, client(timeout=0.1) as fetcher:
+        server.serve("/", RSS, delay=0.04)
+        answers = await asyncio.gather(*(fetcher.get(server.url(), accept=ANY) for _ in range(6)))
+    assert len(answers) == 6
+
+
+async def test_there_is_a_pause_between_two_requests_to_a_host_that_wants_one() -> None:
+    async with FeedServer("0.0.0.0") as server, client() as fetcher:
+        server.serve("/", RSS)
+        calm, other = server.url(host="127.0.0.2"), server.url(host="127.0.0.3")
+        await asyncio.gather(
+            *(fetcher.get(calm, accept=ANY, host_gap=0.05) for _ in range(3)),
+            *(fetcher.get(other, accept=ANY) for _ in range(3)),
+        )
+    calm_times = [request.at for request in server.requests if request.host == server.host("127.0.0.2")]
+    other_times = [request.at for request in server.requests if request.host == server.host("127.0.0.3")]
+    assert all(later - earlier >= 0.049 for earlier, later in pairwise(calm_times))
+    assert other_times[-1] < calm_times[1]
+
+
+async def test_the_pause_is_over_when_it_has_passed_by_itself() -> None:
+    async with FeedServer() as server, client() as fetcher:
+        server.serve("/", RSS)
+        await fetcher.get(server.url(), accept=ANY, host_gap=0.05)
+        await asyncio.sleep(0.06)
+        began = time.monotonic()
+        await fetcher.get(server.url(), accept=ANY, host_gap=0.05)
+        assert time.monotonic() - began < 0.04
+
+
+@pytest.mark.parametrize(
+    ("retry_after", "wait"),
+    [("120", 120), (None, 900), ("0", 900), ("soon", 900), ("-5", 900), ("99999999999999999999", 31 * 86400)],
+)
+async def test_429_silences_us_towards_the_whole_host(retry_after: str | None, wait: float) -> None:
+    clock = Clock()
+    async with FeedServer() as server, client(clock) as fetcher:
+        server.throttle("/a", retry_after=retry_after)
+        server.serve("/b", RSS)
+        with pytest.raises(ThrottledError) as first:
+            await fetcher.get(server.url("/a"), accept=ANY)
+        clock.forward(60)
+        with pytest.raises(ThrottledError) as second:
+            await fetcher.get(server.url("/b"), accept=ANY)
+        assert first.value.retry_after == wait
+        assert second.value.retry_after == wait - 60
+        assert fetcher.cooldowns == {server.host(): NOW + timedelta(seconds=wait)}
+        assert len(server.requests) == 1
+
+        clock.forward(wait - 60)
+        assert (await fetcher.get(server.url("/b"), accept=ANY)).body == RSS
+        assert fetcher.cooldowns == {}
+
+
+async def test_a_date_to_come_back_at_counts_from_the_servers_clock() -> None:
+    async with FeedServer() as server, client() as fetcher:
+        headers = {"Date": "Sun, 01 Jan 2023 10:00:00 GMT", "Retry-After": "Sun, 01 Jan 2023 10:05:00 GMT"}
+        server.fail("/", 429, headers=headers)
+        with pytest.raises(ThrottledError, match="5 minutes") as throttled:
+            await fetcher.get(server.url(), accept=ANY)
+    assert throttled.value.retry_after == 300
+
+
+async def test_those_who_wait_for_their_turn_hear_of_the_silence() -> None:
+    async with FeedServer() as server, client() as fetcher:
+        server.throttle("/", retry_after="60")
+        done = await asyncio.gather(*(fetcher.get(server.url(), accept=ANY) for _ in range(5)), return_exceptions=True)
+    assert [type(error) for error in done] == [ThrottledError] * 5
+    assert len(server.requests) == 1
+
+
+async def test_other_hosts_are_still_asked() -> None:
+    async with FeedServer("0.0.0.0") as server, client() as fetcher:
+        server.throttle("/limited")
+        server.serve("/", RSS)
+        with pytest.raises(ThrottledError):
+            await fetcher.get(server.url("/limited", host="127.0.0.2"), accept=ANY)
+        assert (await fetcher.get(server.url(host="127.0.0.3"), accept=ANY)).body == RSS
+
+
+async def test_the_silence_outlasts_a_restart() -> None:
+    clock = Clock()
+    async with FeedServer() as server:
+        server.throttle("/", retry_after="3600")
+        async with client(clock) as fetcher:
+            with pytest.raises(ThrottledError):
+                await fetcher.get(server.url(), accept=ANY)
+            kept = fetcher.cooldowns
+        async with client(clock) as restarted:
+            restarted.cooldowns = kept
+            with pytest.raises(ThrottledError):
+                await restarted.get(server.url(), accept=ANY)
+    assert len(server.requests) == 1
+
+
+async def test_a_silence_that_was_kept_by_a_wrong_clock_is_forgotten() -> None:
+    async with FeedServer() as server, client() as fetcher:
+        server.serve("/", RSS)
+        fetcher.cooldowns = {server.host(): NOW + timedelta(days=20_000)}
+        assert (await fetcher.get(server.url(), accept=ANY)).body == RSS
+
+
+async def test_503_with_a_time_silences_only_the_feed() -> None:
+    async with FeedServer() as server, client() as fetcher:
+        server.throttle("/", retry_after="600", status=503)
+        server.serve("/other", RSS)
+        with pytest.raises(ThrottledError, match="10 minutes") as throttled:
+            await fetcher.get(server.url(), accept=ANY)
+        assert throttled.value.retry_after == 600
+        assert fetcher.cooldowns == {}
+        assert (await fetcher.get(server.url("/other"), accept=ANY)).body == RSS
+
+
+async def test_503_without_a_time_is_an_ordinary_failure() -> None:
+    async with FeedServer() as server, client() as fetcher:
+        server.fail("/", 503)
+        with pytest.raises(AnswerError):
+            await fetcher.get(server.url(), accept=ANY)
+
+
+def answering(status: int, **headers: str) -> httpx.MockTransport:
+    named = {name.replace("_", "-"): value for name, value in headers.items()}
+    return httpx.MockTransport(lambda request: httpx.Response(status, content=RSS, headers=named))
+
+
+async def test_reddit_means_429_when_it_says_403_to_one_without_credentials() -> None:
+    async with client(transport=answering(403)) as fetcher:
+        with pytest.raises(ThrottledError) as throttled:
+            await fetcher.get("https://www.reddit.com/r/python/new/.rss", accept=ANY)
+        assert throttled.value.retry_after == 900
+        assert list(fetcher.cooldowns) == ["www.reddit.com"]
+        with pytest.raises(NeedsLoginError):
+            await fetcher.get("https://oauth.reddit.com/r/x", accept=ANY, headers={"Authorization": "Bearer t"})
+        with pytest.raises(NeedsLoginError):
+            await fetcher.get("https://notreddit.com/", accept=ANY)
+
+
+@pytest.mark.parametrize(
+    ("headers", "wait"),
+    [
+        ({"x_ratelimit_remaining": "0", "x_ratelimit_reset": "240"}, 240),
+        ({"x_ratelimit_remaining": "0.0", "x_ratelimit_reset": "30.5"}, 30.5),
+        ({"x_rate_limit_remaining": "0", "x_rate_limit_reset": str(int(NOW.timestamp()) + 700)}, 700),
+        ({"x_rate_limit_remaining": "0", "x_rate_limit_reset": str(int(NOW.timestamp()) - 700)}, 1),
+        ({"x_ratelimit_remaining": "598.0", "x_ratelimit_reset": "240"}, None),
+        ({"x_ratelimit_remaining": "0"}, None),
+        ({"x_ratelimit_remaining": "0", "x_ratelimit_reset": "never"}, None),
+        ({"x_ratelimit_remaining": "nan", "x_ratelimit_reset": "inf"}, None),
+    ],
+)
+async def test_a_used_up_allowance_silences_us_towards_the_host_though_the_answer_is_good(
+    headers: dict[str, str], wait: float | None
+) -> None:
+    async with client(transport=answering(200, **headers)) as fetcher:
+        answer = await fetcher.get("https://api.example/", accept=ANY)
+        assert answer.body == RSS
+        assert answer.headers == {name.replace("_", "-"): value for name, value in headers.items()}
+        expected = {"api.example": NOW + timedelta(seconds=wait)} if wait else {}
+        assert fetcher.cooldowns == expected
+
+
+async def test_429_of_x_says_when_by_its_allowance() -> None:
+    reset = str(int(NOW.timestamp()) + 500)
+    async with client(transport=answering(429, x_rate_limit_remaining="0", x_rate_limit_reset=reset)) as fetcher:
+        with pytest.raises(ThrottledError) as throttled:
+            await fetcher.get("https://api.x.com/2/users/1/tweets", accept=ANY)
+    assert throttled.value.retry_after == 500
+
+
+async def test_a_longer_silence_is_not_cut_short() -> None:
+    async with client(transport=answering(200, x_ratelimit_remaining="0", x_ratelimit_reset="10")) as fetcher:
+        fetcher._hosts.cool("api.example", 5000)
+        fetcher._hosts.cool("api.example", 10)
+        assert fetcher.cooldowns == {"api.example": NOW + timedelta(seconds=5000)}

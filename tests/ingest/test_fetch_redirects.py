@@ -1,0 +1,236 @@
+"""Redirects are followed by hand: each hop is checked, and credentials stay with the host that they are for."""
+
+import asyncio
+
+import httpx
+import pytest
+
+from copydesk.errors import AnswerError, FetchError, RefusedAddressError, TooSlowError
+from copydesk.ingest.fetch import Fetcher, Limits
+from feed_server import FeedServer
+from fetching import ANY, client
+
+RSS = b"<rss/>"
+
+
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+async def test_a_redirect_leads_to_the_answer(status: int) -> None:
+    async with FeedServer() as server, client() as fetcher:
+        server.redirect("/old", "/new", status=status)
+        server.serve("/new", RSS)
+        answer = await fetcher.get(server.url("/old"), accept=ANY)
+    assert (answer.url, answer.body) == (server.url("/new"), RSS)
+    assert answer.moved_to == (server.url("/new") if status in (301, 308) else None)
+
+
+@pytest.mark.parametrize(
+    ("statuses", "moved"),
+    [([301], True), ([308, 301], True), ([301, 302], False), ([302, 301], False), ([307, 308], False), ([], False)],
+)
+async def test_only_a_chain_of_permanent_redirects_moves_the_address(statuses: list[int], moved: bool) -> None:
+    async with FeedServer() as server, client() as fetcher:
+        for n, status in enumerate(statuses):
+            server.redirect(f"/{n}", f"/{n + 1}", status=status)
+        server.serve(f"/{len(statuses)}", RSS, etag='"v"')
+        for etag in (None, '"v"'):
+            answer = await fetcher.get(server.url("/0"), accept=ANY, etag=etag)
+            assert answer.moved_to == (server.url(f"/{len(statuses)}") if moved else None)
+
+
+@pytest.mark.parametrize(
+    ("location", "path"),
+    [
+        ("/new", "/new"),
+        ("new", "/a/new"),
+        ("../new", "/new"),
+        ("?page=2", "/a/old?page=2"),
+        ("/new#top", "/new"),
+        ("/b\xc3\xbccher", "/b%C3%BCcher"),
+    ],
+)
+async def test_the_forms_that_an_address_has_in_a_redirect(location: str, path: str) -> None:
+    async with FeedServer() as server, client() as fetcher:
+        server.redirect("/a/old", location)
+        server.serve(path, RSS)
+        assert (await fetcher.get(server.url("/a/old"), accept=ANY)).url == server.url(path)
+
+
+async def test_five_redirects_are_followed_and_the_sixth_is_not() -> None:
+    async with FeedServer() as server, client() as fetcher:
+        for n in range(6):
+            server.redirect(f"/{n}", f"/{n + 1}")
+        server.serve("/6", RSS)
+        assert (await fetcher.get(server.url("/1"), accept=ANY)).body == RSS
+        with pytest.raises(AnswerError, match="more than 5 times"):
+            await fetcher.get(server.url("/0"), accept=ANY)
+
+
+async def test_a_redirect_to_itself_ends() -> None:
+    async with FeedServer() as server, client() as fetcher:
+        server.redirect("/", "/")
+        with pytest.raises(AnswerError, match="more than 5 times"):
+            await fetcher.get(server.url(), accept=ANY)
+    assert len(server.requests) == 6
+
+
+async def test_a_redirect_to_nowhere_is_an_error() -> None:
+    async with FeedServer() as server, client() as fetcher:
+        server.fail("/", 302)
+        with pytest.raises(AnswerError, match="302"):
+            await fetcher.get(server.url(), accept=ANY)
+
+
+@pytest.mark.parametrize(
+    "location",
+    [
+        "ftp://example.org/",
+        "file:///etc/passwd",
+        "javascript:alert(1)",
+        "data:text/xml,<rss/>",
+        "gopher://example.org:70/",
+        "http://[::1",
+        "http://example.org:99999/",
+        "http://user:secret@example.org/",
+        "//user@example.org/",
+        "http://a b/",
+        "http://example.org/" + "a" * 5000,
+        "http://\xff\xfe/",
+    ],
+)
+async def test_a_redirect_to_what_is_no_web_address_is_refused(location: str) -> None:
+    async with FeedServer() as server, client() as fetcher:
+        server.redirect("/", location)
+        with pytest.raises(RefusedAddressError) as refused:
+            await fetcher.get(server.url(), accept=ANY)
+    assert "secret" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    "location",
+    [
+        "http://127.0.0.1:1/",
+        "http://[::ffff:10.0.0.1]/",
+        "http://169.254.169.254/latest/meta-data",
+        "http://localhost/",
+        "http://2130706433/",
+        "http://[64:ff9b::7f00:1]/",
+        "https://0x7f.1/",
+    ],
+)
+async def test_a_redirect_to_a_private_address_is_refused(location: str) -> None:
+    """The first hop is answered by a public site, here a transport of our own; the second meets the guard."""
+    guarded = Fetcher(clock=lambda: pytest.fail("nothing is to be answered"))
+
+    class Public(httpx.AsyncBaseTransport):
+        async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+            if request.url.host == "public.example":
+                return httpx.Response(302, headers={"Location": location})
+            return await guarded._transport.handle_async_request(request)
+
+    async with guarded, client(transport=Public()) as fetcher:
+        with pytest.raises(RefusedAddressError, match="is not a public address"):
+            await fetcher.get("https://public.example/feed", accept=ANY)
+
+
+class Web(httpx.MockTransport):
+    """Hosts that redirect from one to the next as told, and what they were asked."""
+
+    def __init__(self, **redirects: str) -> None:
+        self.redirects = {name.replace("_", "."): to for name, to in redirects.items()}
+        self.asked: list[httpx.Request] = []
+        super().__init__(self._respond)
+
+    def _respond(self, request: httpx.Request) -> httpx.Response:
+        self.asked.append(request)
+        to = self.redirects.get(request.url.host)
+        if to and request.url.path == "/":
+            return httpx.Response(301, headers={"Location": to})
+        return httpx.Response(200, content=RSS)
+
+    def carried(self) -> list[bool]:
+        """For each request, whether it carried the credentials."""
+        return ["authorization" in request.headers and "x-key" in request.headers for request in self.asked]
+
+
+SECRETS = {"Authorization": "Bearer s3cret", "X-Key": "k"}
+
+
+@pytest.mark.parametrize(
+    ("start", "to", "kept"),
+    [
+        ("https://a.example/", "/feed", True),
+        ("https://a.example/", "https://a.example/feed", True),
+        ("http://a.example/", "https://a.example/feed", True),
+        ("https://a.example/", "https://b.example/feed", False),
+        ("https://a.example/", "https://sub.a.example/feed", False),
+        ("https://a.example/", "https://a.example:8443/feed", False),
+        ("http://a.example/", "http://b.example/feed", False),
+    ],
+)
+async def test_credentials_stay_with_their_host(start: str, to: str, kept: bool) -> None:
+    web = Web(a_example=to)
+    async with client(transport=web) as fetcher:
+        await fetcher.get(start, accept="text/xml", etag='"v"', headers=SECRETS)
+    assert web.carried() == [True, kept]
+    assert [request.headers["accept"] for request in web.asked] == ["text/xml"] * 2
+    assert [request.headers["if-none-match"] for request in web.asked] == ['"v"'] * 2
+    assert "referer" not in web.asked[1].headers
+
+
+async def test_credentials_do_not_come_back_when_the_chain_does() -> None:
+    web = Web(a_example="https://b.example/", b_example="https://a.example/feed")
+    async with client(transport=web) as fetcher:
+        await fetcher.get("https://a.example/", accept=ANY, headers=SECRETS)
+    assert web.carried() == [True, False, False]
+
+
+@pytest.mark.parametrize("to", ["http://a.example/feed", "http://b.example/feed"])
+async def test_with_credentials_a_step_back_from_encryption_is_refused(to: str) -> None:
+    web = Web(a_example=to)
+    async with client(transport=web) as fetcher:
+        with pytest.raises(RefusedAddressError, match="without encryption"):
+            await fetcher.get("https://a.example/", accept=ANY, headers=SECRETS)
+        assert len(web.asked) == 1
+        assert (await fetcher.get("https://a.example/", accept=ANY)).url == to
+
+
+async def test_the_deadline_is_for_all_hops_together() -> None:
+    async with FeedServer() as server, client(timeout=0.25) as fetcher:
+        for n in range(5):
+            server.serve(f"/{n}", b"", status=302, headers={"Location": f"/{n + 1}"}, delay=0.1)
+        server.serve("/5", RSS)
+        with pytest.raises(TooSlowError):
+            await fetcher.get(server.url("/0"), accept=ANY)
+    assert len(server.requests) <= 4
+
+
+async def test_the_body_of_a_redirect_is_not_read() -> None:
+    async with FeedServer() as server, client() as fetcher:
+        endless = b"HTTP/1.1 302 Found\r\nLocation: /new\r\n\r\n" + b"x" * 2**20
+        server.raw("/old", endless)
+        server.serve("/new", RSS)
+        assert (await fetcher.get(server.url("/old"), accept=ANY)).body == RSS
+
+
+async def test_a_hop_to_another_host_waits_for_its_turn_there_without_blocking_the_first() -> None:
+    """Two hosts that redirect to each other must not wait for each other."""
+    async with FeedServer("0.0.0.0") as server, client() as fetcher:
+        server.redirect("/to3", server.url("/feed", host="127.0.0.3"))
+        server.redirect("/to2", server.url("/feed", host="127.0.0.2"))
+        server.serve("/feed", RSS)
+        answers = await asyncio.wait_for(
+            asyncio.gather(
+                *(fetcher.get(server.url("/to3", host="127.0.0.2"), accept=ANY) for _ in range(5)),
+                *(fetcher.get(server.url("/to2", host="127.0.0.3"), accept=ANY) for _ in range(5)),
+            ),
+            1.0,
+        )
+    assert all(answer.body == RSS for answer in answers)
+    assert set(server.most_at_once.values()) == {1}
+
+
+async def test_limits_are_the_ones_that_are_promised() -> None:
+    limits = Limits()
+    assert (limits.timeout, limits.redirects, limits.concurrency) == (30.0, 5, 16)
+    assert (limits.max_wire, limits.max_body, limits.allow_private) == (4 * 2**20, 10 * 2**20, False)
+    assert issubclass(RefusedAddressError, FetchError)
