@@ -1,0 +1,130 @@
+"""feedparser, in a process of its own: `python -m copydesk.ingest.looseparser CHARSET MOST`, a feed in, RawFeed out.
+
+It repairs what the strict parser refuses, but some input makes it run for minutes or fill the memory, so it has no
+part in the main process and no more than it needs in this one.
+"""
+
+import contextlib
+import io
+import sys
+from collections.abc import Mapping
+from typing import Any
+
+import feedparser
+import msgspec
+
+from copydesk.ingest.picture import offer
+from copydesk.ingest.raw import RawEntry, RawFeed
+
+MAX_MEMORY = 1 << 30
+MAX_SECONDS = 30
+"""Of CPU: in case that the one who waits for the answer is gone."""
+
+READY = b"\n"
+"""Said when feedparser is loaded: the deadline is for its work, not for the loading."""
+
+_TEXTS = {
+    "id": "ident",
+    "link": "link",
+    "title": "title",
+    "summary": "summary",
+    "published": "published",
+    "updated": "updated",
+    "created": "created",
+    "language": "language",
+    "comments": "discussion",
+    "slash_comments": "comments",
+    "thr_total": "comments",
+    "feedburner_origlink": "original link",
+    "ttl": "ttl",
+}
+_MARKUP = frozenset(["text/html", "application/xhtml+xml"])
+
+
+def main() -> None:
+    """Say READY, read the feed, answer on standard output; an exit status other than 0 is an answer too."""
+    charset, most = sys.argv[1:]
+    limit()
+    sys.stdout.buffer.write(READY)
+    sys.stdout.buffer.flush()
+    sys.stdout.buffer.write(msgspec.msgpack.encode(parse(sys.stdin.buffer.read(), charset, int(most))))
+
+
+def limit() -> None:
+    """Give back what a parser has no use for: memory without end, time without end, files."""
+    try:
+        import resource  # noqa: PLC0415 - not on every platform
+    except ImportError:
+        return
+    for what, most in (
+        (resource.RLIMIT_AS, MAX_MEMORY),
+        (resource.RLIMIT_CPU, MAX_SECONDS),
+        (resource.RLIMIT_FSIZE, 0),
+        (resource.RLIMIT_CORE, 0),
+    ):
+        with contextlib.suppress(ValueError, OSError):  # a lower limit is in force already
+            resource.setrlimit(what, (most, most))
+
+
+def parse(body: bytes, charset: str, most: int) -> RawFeed | None:
+    """What feedparser makes of `body`; None if that is no feed."""
+    # On bytes themselves, feedparser would open the file of that name.
+    found = feedparser.parse(
+        io.BytesIO(body),
+        response_headers={"content-type": f"application/xml; charset={charset}"},
+        sanitize_html=False,
+        resolve_relative_uris=False,
+    )
+    if not found.entries and (not found.version or _is_damaged(found)):
+        return None
+    return RawFeed(
+        about=_entry(found.feed),
+        entries=[_entry(entry) for entry in found.entries[:most]],
+        atom=True,  # feedparser has decided what is HTML and what is not
+        more=len(found.entries) > most,
+    )
+
+
+def _is_damaged(found: Mapping[str, Any]) -> bool:
+    harmless = (feedparser.CharacterEncodingOverride, feedparser.NonXMLContentType)
+    return bool(found["bozo"]) and not isinstance(found.get("bozo_exception"), harmless)
+
+
+def _entry(given: Mapping[str, Any]) -> RawEntry:
+    entry = RawEntry(
+        texts={field: text for name, field in _TEXTS.items() if (text := _text(given.get(name)))},
+        tags=[_text(tag.get("label") or tag.get("term")) for tag in given.get("tags", ())],
+        authors=[_text(person.get("name") or person.get("email")) for person in given.get("authors", ()) if person],
+    )
+    for field in ("title", "summary"):
+        entry.is_markup[field] = given.get(f"{field}_detail", {}).get("type") in _MARKUP
+    _add_content(entry, given)
+    source = given.get("source", {})
+    if source.get("title"):
+        entry.texts["publisher"] = _text(source["title"])
+    pictures = [*given.get("media_content", ()), *given.get("media_thumbnail", ()), *given.get("links", ())]
+    for attributes in pictures:
+        if attributes.get("rel", "enclosure") == "enclosure":
+            offer(entry, {name: _text(value) for name, value in attributes.items()})
+    return entry
+
+
+def _add_content(entry: RawEntry, given: Mapping[str, Any]) -> None:
+    """The longest of the contents; feedparser takes the first for the summary where there is none."""
+    contents = [content for content in given.get("content", ()) if content.get("value")]
+    if not contents:
+        return
+    content = max(contents, key=lambda content: len(content["value"]))
+    entry.texts["content"] = _text(content["value"])
+    entry.is_markup["content"] = content.get("type") in _MARKUP
+    if any(entry.texts.get("summary") == _text(content["value"]) for content in contents):
+        del entry.texts["summary"]
+
+
+def _text(value: object) -> str:
+    """`value` as text that can be sent."""
+    return value.strip().encode("utf-8", "replace").decode() if isinstance(value, str) else ""
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,38 @@
+"""Which picture stands for an entry."""
+
+import re
+
+from copydesk.ingest.plaintext import unescape
+from copydesk.ingest.raw import RawEntry
+
+_IMG = re.compile(r"<img\b([^<>]*)", re.IGNORECASE)
+_SRC = re.compile(r"\bsrc\s*+=\s*+(?:\"([^\"]*)\"|'([^']*)'|([^\s\"'>]+))", re.IGNORECASE)
+_PIXEL = re.compile(r"\b(?:width|height)\s*+=\s*+[\"']?[01](?![\d.%])", re.IGNORECASE)
+_EXTENSION = re.compile(r"\.(?:jpe?g|png|webp|gif|avif)(?:[?#]|\Z)", re.IGNORECASE)
+_MOST_LOOKED_AT = 5
+
+
+def offer(entry: RawEntry, attributes: dict[str, str]) -> bool:
+    """Whether an enclosure or media element with these attributes is a picture; `entry` keeps the widest."""
+    url = attributes.get("url") or attributes.get("href") or ""
+    kind = attributes.get("type") or attributes.get("medium") or ""
+    if not url or not (kind.startswith("image") if kind else _EXTENSION.search(url)):
+        return False
+    width = attributes.get("width", "")
+    pixels = int(width) if width.isdecimal() and len(width) < 6 else 0
+    if not entry.picture or pixels > entry.width:
+        entry.picture, entry.width = url, pixels
+    return True
+
+
+def first_in(markup: str) -> str:
+    """The address of the first picture in an HTML fragment that is meant to be seen, or nothing."""
+    if "<img" not in markup and "<IMG" not in markup:
+        return ""
+    for number, image in enumerate(_IMG.finditer(markup)):
+        if number == _MOST_LOOKED_AT:
+            break
+        source = _SRC.search(image[1])
+        if source and not _PIXEL.search(image[1]):
+            return unescape(source[1] or source[2] or source[3] or "").strip()
+    return ""
