@@ -174,7 +174,7 @@ def eligible(published: datetime | None, seen: datetime, first_fetch: bool, firs
 
 def _after_throttling(state: FetchState, error: FetchError, now: datetime, jitter: float) -> FetchState:
     """Not a failure: the source works, and only wants to be asked less often."""
-    wait = min(_span(error.retry_after) or USUAL_WAIT, LONGEST_WAIT)
+    wait = min(max(_span(error.retry_after) or USUAL_WAIT, 1.0), LONGEST_WAIT)
     later = min(_vary(wait, abs(jitter)), LONGEST_WAIT)
     return replace(
         state,

@@ -1,0 +1,436 @@
+"""When a source is looked at again, and how it is doing."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec.structs import replace
+
+from copydesk import errors
+from copydesk.ingest.decide import (
+    Fetched,
+    after_failure,
+    after_fetch,
+    after_offline,
+    eligible,
+    health,
+    is_due,
+    may_fetch,
+    new_address,
+    offline,
+)
+from copydesk.model.source import FetchState, Health
+from fetching import NOW
+
+MINUTE, HOUR, DAY = 60, 3600, 86_400
+WEEK, MONTH = 7 * DAY, 31 * DAY
+NEW = FetchState()
+
+
+def ago(seconds: float) -> datetime:
+    return NOW - timedelta(seconds=seconds)
+
+
+def ahead(seconds: float) -> datetime:
+    return NOW + timedelta(seconds=seconds)
+
+
+def wait(state: FetchState) -> float:
+    """Seconds until the source is due."""
+    assert state.next_at is not None
+    return (state.next_at - NOW).total_seconds()
+
+
+def every(span: float, count: int = 10) -> tuple[datetime, ...]:
+    """Times of entries, the newest an hour ago."""
+    return tuple(ago(HOUR + span * n) for n in range(count))
+
+
+def fetched(state: FetchState = NEW, interval: int | None = None, **outcome: object) -> FetchState:
+    return after_fetch(state, Fetched(**outcome), interval, NOW, 0.0)
+
+
+def failed(error: errors.FetchError, state: FetchState = NEW) -> FetchState:
+    return after_failure(state, error, NOW, 0.0)
+
+
+# A fetch that worked.
+
+
+@pytest.mark.parametrize(
+    ("gap", "interval"),
+    [
+        (MINUTE, 15 * MINUTE),
+        (30 * MINUTE, 15 * MINUTE),
+        (HOUR, 30 * MINUTE),
+        (12 * HOUR, 6 * HOUR),
+        (2 * DAY, DAY),
+        (300 * DAY, DAY),
+    ],
+)
+def test_a_source_is_read_twice_as_often_as_it_publishes_within_bounds(gap: float, interval: float) -> None:
+    state = fetched(published=every(gap))
+    assert (state.gap, state.interval, wait(state)) == (gap, interval, interval)
+
+
+@pytest.mark.parametrize(
+    "published",
+    [(), (ago(HOUR),), (NOW, NOW, NOW), (ahead(DAY), ahead(2 * DAY))],
+    ids=["empty", "one entry", "without dates", "in the future"],
+)
+def test_before_its_habit_is_known_a_source_is_read_about_hourly(published: tuple[datetime, ...]) -> None:
+    assert HOUR <= wait(fetched(published=published)) <= 1.5 * HOUR
+
+
+def test_later_the_gap_is_the_time_since_the_last_news_over_their_number() -> None:
+    state = FetchState(gap=10 * HOUR, last_new=ago(8 * HOUR), interval=5 * HOUR)
+    state = fetched(state, published=(ago(60), ago(50)))
+    assert state.gap == pytest.approx(10 * HOUR + 0.3 * (4 * HOUR - 10 * HOUR))
+    assert state.interval == state.gap / 2
+    assert state.last_new == NOW
+
+
+def test_dates_of_the_year_one_do_no_harm() -> None:
+    state = fetched(published=(datetime(1, 1, 1, tzinfo=UTC), ago(60)))
+    assert (state.gap, state.interval) == (365 * DAY, DAY)
+
+
+def test_each_fetch_without_news_makes_the_next_one_later_and_news_bring_the_pace_back() -> None:
+    state = fetched(published=every(4 * HOUR))
+    waits = [wait(state)]
+    for _ in range(7):
+        state = fetched(state)
+        waits.append(wait(state))
+    assert waits == [2 * HOUR, 3 * HOUR, 4.5 * HOUR, 6.75 * HOUR, 10.125 * HOUR, 15.1875 * HOUR, 22.78125 * HOUR, DAY]
+    state = fetched(replace(state, last_new=ago(4 * HOUR)), published=(ago(60),))
+    assert wait(state) == 2 * HOUR
+
+
+@pytest.mark.parametrize(
+    ("asked", "expected"),
+    [
+        ({"ttl": 3 * HOUR}, 3 * HOUR),
+        ({"fresh_for": 3 * HOUR}, 3 * HOUR),
+        ({"retry_after": 3 * HOUR}, 3 * HOUR),
+        ({"ttl": 2 * HOUR, "fresh_for": 4 * HOUR, "retry_after": 3 * HOUR}, 4 * HOUR),
+        ({"ttl": MINUTE, "fresh_for": MINUTE}, HOUR),
+        ({"ttl": -5.0, "fresh_for": float("nan"), "retry_after": float("inf")}, HOUR),
+        ({"ttl": 400 * DAY}, WEEK),
+        ({"fresh_for": 400 * DAY}, WEEK),
+        ({"retry_after": 20 * DAY}, 20 * DAY),
+        ({"retry_after": 400 * DAY}, MONTH),
+    ],
+)
+def test_what_the_server_asks_for_comes_before_the_learnt_interval(asked: dict[str, float], expected: float) -> None:
+    assert wait(fetched(published=every(2 * HOUR), **asked)) == expected
+
+
+@pytest.mark.parametrize(
+    ("minutes", "asked", "expected"),
+    [
+        (5, {}, 5 * MINUTE),
+        (600, {}, 10 * HOUR),
+        (5, {"fresh_for": HOUR}, HOUR),
+        (5, {"ttl": HOUR}, HOUR),
+        (10**30, {}, WEEK),
+    ],
+)
+def test_an_interval_that_the_user_set_replaces_the_learnt_one_but_not_the_servers(
+    minutes: int, asked: dict[str, float], expected: float
+) -> None:
+    state = fetched(published=every(2 * HOUR), interval=minutes, **asked)
+    assert wait(state) == expected
+    assert state.interval == HOUR, "what was learnt is kept for the day when the setting goes"
+
+
+def test_a_304_does_not_repeat_the_feeds_ttl_so_it_is_remembered() -> None:
+    state = fetched(published=every(2 * HOUR), body_hash=b"1", ttl=12 * HOUR)
+    state = fetched(state, body_hash=b"1")
+    assert (state.ttl, wait(state)) == (12 * HOUR, 12 * HOUR)
+    state = fetched(state, published=(ago(9),), body_hash=b"2")
+    assert (state.ttl, wait(state)) == (None, state.interval)
+
+
+@pytest.mark.parametrize(("jitter", "expected"), [(-1.0, 0.9), (0.5, 1.05), (1.0, 1.1), (99.0, 1.1)])
+def test_sources_that_began_together_drift_apart(jitter: float, expected: float) -> None:
+    state = after_fetch(FetchState(), Fetched(published=every(2 * HOUR)), None, NOW, jitter)
+    assert wait(state) == pytest.approx(HOUR * expected)
+
+
+def test_drifting_never_cuts_short_what_the_server_asked_for() -> None:
+    state = after_fetch(FetchState(), Fetched(fresh_for=3 * HOUR), None, NOW, -1.0)
+    assert wait(state) == 3 * HOUR
+
+
+def test_validators_are_replaced_together() -> None:
+    state = FetchState(etag='"1"', last_modified="yesterday", body_hash=b"1")
+    assert fetched(state, etag='"2"').etag == '"2"'
+    assert fetched(state, etag='"2"').last_modified is None
+
+
+def test_success_forgets_every_failure() -> None:
+    state = FetchState(
+        fails=7,
+        error="no",
+        error_category="missing",
+        missing_since=ago(DAY),
+        not_before=ago(1),
+        next_at=ago(1),
+        gone=True,
+        cursor={"a": "1"},
+    )
+    state = fetched(state, cursor={"b": "2"})
+    assert (state.fails, state.error, state.error_category, state.missing_since) == (0, None, None, None)
+    assert (state.not_before, state.gone, state.cursor) == (None, False, {"b": "2"})
+    assert (state.last_fetch, state.last_ok, state.last_new) == (NOW, NOW, None)
+
+
+def test_the_third_equal_permanent_redirect_in_a_row_moves_the_source() -> None:
+    state, addresses = FetchState(), []
+    for to in ("http://b/", "http://b/", "http://c/", "http://c/", None, "http://c/", "http://c/", "http://c/"):
+        state = fetched(state, moved_to=to)
+        addresses.append(new_address(state))
+    assert addresses == [None] * 7 + ["http://c/"]
+
+
+# A fetch that failed.
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        errors.UnreachableError(),
+        errors.TooSlowError(),
+        errors.TooLargeError(),
+        errors.AnswerError(),
+        errors.NotAFeedError(),
+        errors.RefusedAddressError(),
+        errors.MissingError(),
+    ],
+)
+def test_a_failing_source_is_tried_ever_more_rarely_and_for_ever(error: errors.FetchError) -> None:
+    state, waits = FetchState(interval=HOUR), []
+    for _ in range(200):
+        state = failed(error, state)
+        waits.append(wait(state) / HOUR)
+    assert waits[:6] == [2, 4, 8, 16, 24, 24]
+    assert set(waits[6:]) == {24}
+    assert (state.fails, state.error_category, state.gone) == (200, error.category, False)
+
+
+def test_a_failure_keeps_what_was_known() -> None:
+    state = FetchState(etag='"1"', body_hash=b"1", last_ok=ago(DAY), last_new=ago(DAY), gap=5.0, cursor={"a": "1"})
+    after = failed(errors.AnswerError("No.", hint="Wait."), state)
+    for name in ("etag", "body_hash", "last_ok", "last_new", "gap", "cursor"):
+        assert getattr(after, name) == getattr(state, name)
+    assert (after.last_fetch, after.error) == (NOW, "No. Wait.")
+
+
+def test_the_users_interval_is_the_base_of_the_back_off_too() -> None:
+    state = after_failure(FetchState(interval=DAY), errors.AnswerError(), NOW, 0.0, 10)
+    assert wait(state) == 20 * MINUTE
+
+
+def test_a_failure_that_says_when_is_believed() -> None:
+    assert wait(failed(errors.AnswerError(retry_after=3 * DAY))) == 3 * DAY
+
+
+def test_a_source_that_wants_credentials_is_asked_every_six_hours() -> None:
+    state = failed(errors.NeedsLoginError(), failed(errors.NeedsLoginError()))
+    assert (wait(state), state.fails) == (6 * HOUR, 2)
+
+
+def test_a_source_that_is_gone_is_never_asked_again() -> None:
+    state = failed(errors.GoneError())
+    assert (state.gone, state.next_at) == (True, None)
+    assert not is_due(state, ahead(1000 * DAY))
+    assert not may_fetch(state, ahead(1000 * DAY), by_hand=True)
+
+
+def test_a_missing_source_is_tried_on_and_after_two_weeks_the_user_is_told_what_to_do() -> None:
+    state = FetchState()
+    for day in range(20):
+        state = after_failure(state, errors.MissingError("Nothing (404)."), NOW + timedelta(days=day), 0.0)
+        assert ("new address" in (state.error or "")) == (day >= 14)
+        assert not state.gone
+    assert state.missing_since == NOW
+    assert "for 19 days" in (state.error or "")
+    assert failed(errors.AnswerError(), state).missing_since is None
+
+
+@pytest.mark.parametrize(
+    ("retry_after", "expected"), [(HOUR, HOUR), (None, 15 * MINUTE), (0.0, 15 * MINUTE), (99 * DAY, MONTH)]
+)
+def test_a_source_that_throttles_us_is_left_alone_and_has_not_failed(
+    retry_after: float | None, expected: float
+) -> None:
+    state = failed(errors.ThrottledError(retry_after=retry_after), FetchState(fails=2))
+    assert (wait(state), state.not_before, state.fails) == (expected, ahead(expected), 2)
+    assert not may_fetch(state, ahead(expected - 1), by_hand=True)
+    assert may_fetch(state, ahead(expected), by_hand=True)
+    assert after_failure(FetchState(), errors.ThrottledError(retry_after=HOUR), NOW, -1.0).next_at >= ahead(HOUR)
+
+
+# Our own network.
+
+
+def test_when_nearly_every_host_is_out_of_reach_it_is_us() -> None:
+    dark = errors.UnreachableError()
+    assert offline([("a", dark), ("b", dark), ("c", dark)])
+    assert offline([(str(n), dark) for n in range(9)] + [("z", None)])
+    assert not offline([])
+    assert not offline([("a", dark), ("b", dark)])
+    assert not offline([("a", dark), ("a", dark), ("a", dark), ("b", dark)]), "two hosts are not three"
+    assert not offline([("a", dark), ("b", dark), ("c", None)])
+    assert not offline([("a", dark), ("b", dark), ("c", dark), ("d", dark), ("e", None)]), "80 % is not more than 80 %"
+    assert not offline([("a", dark), ("b", dark), ("c", errors.TooSlowError())])
+    assert not offline([("a", dark), ("b", dark), ("c", dark), ("c", None)]), "c was reached by another source"
+
+
+def test_being_offline_is_told_and_not_counted() -> None:
+    before = FetchState(fails=1, interval=DAY, last_ok=ago(DAY))
+    after = after_offline(before, errors.UnreachableError("No way."), NOW)
+    assert (after.fails, after.error, after.interval, wait(after)) == (1, "No way.", DAY, 15 * MINUTE)
+    assert (
+        health(after_offline(FetchState(last_ok=ago(1)), errors.UnreachableError(), NOW), None, NOW) is Health.HEALTHY
+    )
+    assert health(after_offline(FetchState(), errors.UnreachableError(), NOW), None, NOW) is Health.UNKNOWN
+
+
+# When it is time.
+
+
+@pytest.mark.parametrize(
+    ("state", "due", "by_hand"),
+    [
+        (FetchState(), True, True),
+        (FetchState(next_at=NOW), True, True),
+        (FetchState(next_at=ahead(1)), False, True),
+        (FetchState(not_before=ahead(1)), False, False),
+        (FetchState(next_at=ago(1), not_before=ahead(1)), False, False),
+        (FetchState(gone=True), False, False),
+        (FetchState(next_at=ahead(10_000 * DAY), not_before=ahead(10_000 * DAY)), True, True),
+    ],
+    ids=["new", "due", "too early", "forbidden", "due but forbidden", "gone", "written by a wrong clock"],
+)
+def test_by_hand_one_need_not_wait_for_ones_own_schedule(state: FetchState, due: bool, by_hand: bool) -> None:
+    assert is_due(state, NOW) is may_fetch(state, NOW, by_hand=False) is due
+    assert may_fetch(state, NOW, by_hand=True) is by_hand
+
+
+# How it is doing.
+
+
+@pytest.mark.parametrize(
+    ("state", "expected"),
+    [
+        (FetchState(), Health.UNKNOWN),
+        (FetchState(last_ok=NOW), Health.HEALTHY),
+        (FetchState(last_ok=NOW, last_new=ago(13 * DAY)), Health.HEALTHY),
+        (FetchState(last_ok=NOW, last_new=ago(15 * DAY)), Health.STALE),
+        (FetchState(fails=1, error_category="answer"), Health.DEGRADED),
+        (FetchState(fails=2, error_category="answer", last_ok=NOW), Health.DEGRADED),
+        (FetchState(fails=3, error_category="answer", last_ok=NOW), Health.ERROR),
+        (FetchState(error_category="throttled"), Health.DEGRADED),
+        (FetchState(error_category="throttled", last_ok=NOW, last_new=ago(99 * DAY)), Health.DEGRADED),
+        (FetchState(fails=1, error_category="missing"), Health.ERROR),
+        (FetchState(fails=1, error_category="gone", gone=True), Health.ERROR),
+        (FetchState(fails=1, error_category="needs-login"), Health.DEGRADED),
+    ],
+)
+def test_how_a_source_is_doing(state: FetchState, expected: Health) -> None:
+    assert health(state, None, NOW) is expected
+
+
+@pytest.mark.parametrize(
+    ("median_gap", "silent", "expected"),
+    [
+        (HOUR, 14 * DAY, Health.HEALTHY),
+        (HOUR, 14 * DAY + 1, Health.STALE),
+        (5 * DAY, 20 * DAY, Health.HEALTHY),
+        (5 * DAY, 20 * DAY + 1, Health.STALE),
+        (None, 15 * DAY, Health.STALE),
+    ],
+)
+def test_a_source_is_stale_by_its_own_habit(median_gap: float | None, silent: float, expected: Health) -> None:
+    state = FetchState(last_ok=NOW, last_new=ago(silent))
+    assert health(state, median_gap, NOW) is expected
+    assert health(state, median_gap, NOW, enabled=False) is Health.HEALTHY
+
+
+# What may become a draft.
+
+
+@pytest.mark.parametrize(
+    ("age", "first", "expected"),
+    [
+        (47 * HOUR, True, True),
+        (48 * HOUR, True, True),
+        (48 * HOUR + 1, True, False),
+        (1000 * DAY, True, False),
+        (1000 * DAY, False, True),
+        (-DAY, True, True),
+        (None, True, True),
+    ],
+)
+def test_of_a_first_fetch_only_the_last_hours_can_become_drafts(age: float | None, first: bool, expected: bool) -> None:
+    published = None if age is None else ago(age)
+    assert eligible(published, NOW, first, 48) is expected
+
+
+# What holds whatever happens.
+
+spans = st.none() | st.floats(allow_nan=True, allow_infinity=True)
+moments = st.datetimes(timezones=st.just(UTC))
+fetches = st.builds(
+    Fetched,
+    published=st.lists(moments, max_size=5).map(tuple),
+    body_hash=st.none() | st.binary(max_size=1),
+    fresh_for=spans,
+    ttl=spans,
+    retry_after=spans,
+    moved_to=st.none() | st.sampled_from(["http://a/", "http://b/"]),
+)
+kinds = [
+    errors.UnreachableError,
+    errors.TooSlowError,
+    errors.NeedsLoginError,
+    errors.MissingError,
+    errors.ThrottledError,
+    errors.GoneError,
+    errors.NotAFeedError,
+]
+failures = st.builds(lambda kind, span: kind(retry_after=span), st.sampled_from(kinds), spans)
+histories = st.lists(
+    st.tuples(fetches | failures, st.floats(-1, 1), st.none() | st.integers(1, 10**9), st.integers(0, 100 * DAY)),
+    max_size=20,
+)
+
+
+@given(histories)
+def test_whatever_happens_the_next_time_is_near_and_a_source_is_given_up_only_when_it_is_gone(
+    history: list[tuple[Fetched | errors.FetchError, float, int | None, int]],
+) -> None:
+    state, now = FetchState(), NOW
+    for event, jitter, minutes, pause in history:
+        before = state
+        if isinstance(event, Fetched):
+            state = after_fetch(before, event, minutes, now, jitter)
+            longest = MONTH if event.retry_after else WEEK
+            assert state.fails == 0
+        else:
+            state = after_failure(before, event, now, jitter, minutes)
+            longest = MONTH if event.retry_after else WEEK
+            assert state.fails == before.fails + (not isinstance(event, errors.ThrottledError))
+        if isinstance(event, errors.GoneError):
+            assert state.gone
+            assert state.next_at is None
+            assert not is_due(state, now + timedelta(days=400))
+        else:
+            assert state.next_at is not None
+            assert 0 < (state.next_at - now).total_seconds() <= longest
+            assert state.gone == (before.gone and not isinstance(event, Fetched))
+            assert state.gone or is_due(state, now + timedelta(seconds=longest))
+        assert isinstance(health(state, None, now), Health)
+        now += timedelta(seconds=pause)
