@@ -1,0 +1,124 @@
+"""What is learnt from the user's decisions."""
+
+import math
+import random
+import time
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from copydesk.ranking.preference import Decision, Preference, train
+
+TOPICS = {
+    "databases": ["sqlite", "postgres", "index", "query", "transaction"],
+    "gossip": ["celebrity", "divorce", "yacht", "paparazzi", "royal"],
+}
+FILLER = ["yesterday", "report", "people", "company", "plan", "week", "city", "group", "market", "public"]
+
+
+def made_up(count: int, seed: int = 7) -> list[Decision]:
+    """A reviewer who likes databases and not gossip, and is of two minds one time in ten."""
+    rng = random.Random(seed)
+    decisions = []
+    for _ in range(count):
+        topic = rng.choice(list(TOPICS))
+        words = rng.sample(TOPICS[topic], 2) + rng.sample(FILLER, 5)
+        liked = (topic == "databases") ^ (rng.random() < 0.1)
+        decisions.append(Decision(text=" ".join(words), source_id=f"s{rng.randrange(5)}", approved=liked))
+    return decisions
+
+
+def test_without_decisions_everything_is_as_likely() -> None:
+    for nothing in (Preference(), train([])):
+        assert nothing.labels == 0
+        assert nothing.trust == 0
+        assert nothing.probability("sqlite", "s1") == 0.5
+        assert nothing.why("sqlite", "s1") == ()
+
+
+def test_a_simple_taste_is_learnt() -> None:
+    preference = train(made_up(200))
+    assert preference.probability("A faster query planner in sqlite", "s1") > 0.8
+    assert preference.probability("Celebrity yacht seen", "s1") < 0.2
+
+
+def test_the_reason_names_the_words_that_pull() -> None:
+    preference = train(made_up(200))
+    liked = preference.why("A new index for sqlite this week", "s1")
+    assert {pull.word for pull in liked[:2]} == {"sqlite", "index"}
+    assert all(pull.strength > 0 for pull in liked)
+    assert all(pull.strength < 0 for pull in preference.why("Royal divorce with a celebrity", "s1"))
+
+
+def test_a_source_is_learnt_where_the_words_say_nothing() -> None:
+    rng = random.Random(3)
+    decisions = [
+        Decision(text=" ".join(rng.sample(FILLER, 4)), source_id="good" if n % 2 else "bad", approved=bool(n % 2))
+        for n in range(100)
+    ]
+    preference = train(decisions)
+    assert preference.probability("report", "good") > 0.7
+    assert preference.probability("report", "bad") < 0.3
+
+
+def test_trust_grows_with_the_number_of_decisions() -> None:
+    assert train(made_up(50)).trust == 0.5
+    assert train(made_up(450)).trust == 0.9
+
+
+def test_the_order_of_the_decisions_does_not_matter() -> None:
+    decisions = made_up(60)
+    shuffled = random.Random(1).sample(decisions, len(decisions))
+    assert train(decisions).probability("sqlite", "s1") == train(shuffled).probability("sqlite", "s1")
+
+
+def test_the_opposite_taste_gives_the_opposite_answer() -> None:
+    decisions = made_up(80)
+    opposite = [Decision(text=each.text, source_id=each.source_id, approved=not each.approved) for each in decisions]
+    for text in ("sqlite query", "celebrity yacht", "report", "never seen"):
+        sum_of_both = train(decisions).probability(text, "s1") + train(opposite).probability(text, "s1")
+        assert math.isclose(sum_of_both, 1, abs_tol=0.02)
+
+
+def test_a_decision_that_counts_more_pulls_more() -> None:
+    def after(weight: float) -> float:
+        for_it = Decision(text="sqlite", source_id="s1", approved=True, weight=weight)
+        return train([for_it, Decision(text="yacht", source_id="s2", approved=False)]).probability("sqlite", "s1")
+
+    assert after(3) > after(1) > after(0.3) > 0.5
+
+
+@pytest.mark.parametrize("weight", [0, -1, math.nan, math.inf])
+def test_a_weight_that_is_none_does_not_count(weight: float) -> None:
+    assert train([Decision(text="sqlite", source_id="s1", approved=True, weight=weight)]).labels == 0
+
+
+@given(st.lists(st.builds(Decision, text=st.text(max_size=60), source_id=st.text(max_size=5), approved=st.booleans())))
+@settings(max_examples=60)
+def test_any_text_can_be_learnt_and_asked(decisions: list[Decision]) -> None:
+    preference = train(decisions)
+    for each in decisions:
+        assert 0 <= preference.probability(each.text, each.source_id) <= 1
+        preference.why(each.text, each.source_id)
+
+
+def test_empty_text_is_judged_by_its_source() -> None:
+    assert 0 < train(made_up(20)).probability("", "s1") < 1
+
+
+def test_a_thousand_decisions_are_learnt_and_items_scored_at_once() -> None:
+    decisions = [
+        Decision(
+            text=f"{each.text} {' '.join(FILLER)} {each.source_id}{n % 300}", source_id="s", approved=each.approved
+        )
+        for n, each in enumerate(made_up(1000))
+    ]
+    started = time.process_time()
+    preference = train(decisions)
+    trained = time.process_time()
+    for each in decisions:
+        preference.probability(each.text, each.source_id)
+    scored = time.process_time()
+    assert trained - started < 0.5
+    assert (scored - trained) / 1000 < 60e-6
