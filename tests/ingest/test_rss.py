@@ -1,0 +1,156 @@
+"""A feed, or a web page whose feed is looked for."""
+
+import pytest
+
+from copydesk.errors import MissingError, NotAFeedError, ThrottledError
+from copydesk.ingest.visit import FEEDS
+from copydesk.model.source import SourceSpec, SourceType
+from small_web import NASTY, SmallWeb, after, spec
+
+FEED = """<?xml version="1.0" encoding="UTF-8"?>
+<rss version="2.0"><channel><title>Example Blog</title><link>https://blog.example/</link><ttl>60</ttl>
+<item><title>Why SQLite is enough</title><link>https://blog.example/sqlite</link>
+<guid isPermaLink="false">tag:blog.example,2026:42</guid><pubDate>Tue, 17 Nov 2026 09:30:00 +0100</pubDate></item>
+</channel></rss>"""
+ATOM = """<feed xmlns="http://www.w3.org/2005/Atom"><title>Lab</title><id>urn:1</id>
+<entry><title>Agents</title><id>urn:2</id><link href="https://lab.example/agents"/></entry></feed>"""
+JSON_FEED = """{"version": "https://jsonfeed.org/version/1.1", "title": "JSON blog",
+"items": [{"id": "1", "url": "https://j.example/1", "title": "Hello", "content_text": "Hello, world."}]}"""
+PAGE = """<!doctype html><html><head><title>Blog</title>
+<link rel="alternate" type="application/rss+xml" href="/posts.xml"></head><body><p>Hi</p></body></html>"""
+PLAIN_PAGE = "<!doctype html><html><head><title>Blog</title></head><body><p>Hi</p></body></html>"
+
+
+def source(url: str = "https://blog.example/feed") -> SourceSpec:
+    return spec(SourceType.RSS, url)
+
+
+@pytest.mark.parametrize(("body", "title"), [(FEED, "Example Blog"), (ATOM, "Lab"), (JSON_FEED, "JSON blog")])
+async def test_a_feed_is_read_whatever_the_server_calls_it(body: str, title: str) -> None:
+    web = SmallWeb()
+    web.put("https://blog.example/feed", body, content_type="text/html")
+    reading = await web.read(source())
+    assert reading.feed_title == title
+    assert len(reading.entries) == 1
+    assert (reading.found_at, reading.requests) == (None, 1)
+
+
+async def test_the_request_says_what_is_wanted() -> None:
+    web = SmallWeb()
+    web.put("https://blog.example/feed", FEED)
+    await web.read(source())
+    assert web.asked[0].headers["accept"] == FEEDS
+    assert FEEDS.startswith("application/atom+xml, application/rss+xml, application/feed+json")
+    assert "if-none-match" not in web.asked[0].headers
+
+
+async def test_what_the_answer_says_of_its_age_is_handed_on() -> None:
+    web = SmallWeb()
+    web.put("https://blog.example/feed", FEED, etag='W/"a"', last_modified="x", cache_control="max-age=600")
+    reading = await web.read(source())
+    assert (reading.etag, reading.last_modified) == ('W/"a"', "x")
+    assert (reading.fresh_for, reading.ttl) == (600, 3600)
+
+
+async def test_a_feed_that_did_not_change_is_not_parsed() -> None:
+    web = SmallWeb()
+    web.put("https://blog.example/feed", FEED, etag='"1"', last_modified="x")
+    first = await web.read(source())
+    second = await web.read(source(), after(first))
+    assert web.asked[1].headers["if-none-match"] == '"1"'
+    assert web.asked[1].headers["if-modified-since"] == "x"
+    assert (second.unchanged, second.entries) == (True, ())
+    assert (second.etag, second.last_modified, second.body_hash) == ('"1"', "x", first.body_hash)
+
+
+async def test_the_same_body_again_is_not_parsed_and_its_new_validators_are_kept() -> None:
+    web = SmallWeb()
+    web.put("https://blog.example/feed", FEED, etag='"1"')
+    web.put("https://blog.example/feed", FEED, last_modified="y")
+    first = await web.read(source())
+    second = await web.read(source(), after(first))
+    assert second.unchanged
+    assert (second.etag, second.last_modified) == (None, "y")
+
+
+async def test_a_moved_feed_says_where_it_went() -> None:
+    web = SmallWeb()
+    web.put("https://blog.example/feed", "", status=301, location="https://new.example/feed")
+    web.put("https://new.example/feed", FEED)
+    assert (await web.read(source())).moved_to == "https://new.example/feed"
+
+
+async def test_the_feed_that_a_page_names_is_found() -> None:
+    web = SmallWeb()
+    web.put("https://blog.example/", PAGE, content_type="text/html")
+    web.put("https://blog.example/posts.xml", FEED, etag='"1"')
+    reading = await web.read(source("https://blog.example/"))
+    assert (reading.found_at, reading.requests, len(reading.entries)) == ("https://blog.example/posts.xml", 2, 1)
+    again = await web.read(source("https://blog.example/posts.xml"), after(reading))
+    assert again.unchanged
+
+
+async def test_the_usual_places_are_tried_where_a_page_names_none() -> None:
+    web = SmallWeb()
+    web.put("https://blog.example/about", PLAIN_PAGE)
+    web.put("https://blog.example/feed.xml", PLAIN_PAGE)
+    web.put("https://blog.example/rss.xml", FEED)
+    reading = await web.read(source("https://blog.example/about"))
+    assert reading.found_at == "https://blog.example/rss.xml"
+
+
+async def test_a_page_without_a_feed_says_so_after_a_bounded_search() -> None:
+    web = SmallWeb()
+    links = "".join(f'<link rel="alternate" type="application/rss+xml" href="/{n}.xml">' for n in range(500))
+    web.put("https://blog.example/", PAGE.replace("<title>", links + "<title>"))
+    with pytest.raises(NotAFeedError):
+        await web.read(source("https://blog.example/"))
+    assert len(web.asked) < 25
+
+
+async def test_a_site_that_has_enough_of_the_search_is_left_alone() -> None:
+    web = SmallWeb()
+    web.put("https://blog.example/", PAGE)
+    web.put("https://blog.example/posts.xml", "slow down", status=429)
+    with pytest.raises(ThrottledError):
+        await web.read(source("https://blog.example/"))
+    assert len(web.asked) == 2
+
+
+async def test_a_page_in_place_of_a_feed_that_worked_is_a_fault_and_no_invitation() -> None:
+    """A captive portal or a parked domain answers with a page; its feed is not the source's."""
+    web = SmallWeb()
+    web.put("https://blog.example/feed", FEED)
+    web.put("https://blog.example/feed", PAGE)
+    web.put("https://blog.example/posts.xml", FEED)
+    first = await web.read(source())
+    with pytest.raises(NotAFeedError):
+        await web.read(source(), after(first))
+    assert len(web.asked) == 2
+
+
+async def test_a_feed_that_is_not_there_is_missing() -> None:
+    with pytest.raises(MissingError):
+        await SmallWeb().read(source())
+
+
+@pytest.mark.parametrize("body", [b"", b"\x00\xff\xfe", b"plain words", b"{}", b"[]", b"<a/>", b"/etc/passwd"])
+async def test_what_is_no_feed_is_refused(body: bytes) -> None:
+    web = SmallWeb()
+    web.put("https://blog.example/feed", body)
+    with pytest.raises(NotAFeedError):
+        await web.read(source())
+
+
+async def test_a_hostile_entry_becomes_a_harmless_one() -> None:
+    web = SmallWeb()
+    title = NASTY.replace("\x1b", "&#27;").replace("\x07", "") + "a" * 100_000
+    web.put(
+        "https://blog.example/feed",
+        FEED.replace("Why SQLite is enough", title).replace("https://blog.example/sqlite", "javascript:alert(1)"),
+    )
+    (entry,) = (await web.read(source())).entries
+    assert "\x1b" not in entry.title
+    assert "[red]" in entry.title
+    assert len(entry.title) < 2_000
+    assert not (entry.url or "").startswith("javascript:")
