@@ -1,0 +1,318 @@
+"""A subreddit over its feed, and over the API where credentials are set."""
+
+import base64
+import html
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from copydesk.errors import MissingError, NeedsLoginError, NotAFeedError, ThrottledError
+from copydesk.ingest.reading import Reading
+from copydesk.ingest.visit import FEEDS
+from copydesk.model.source import FetchState, SourceSpec, SourceType
+from small_web import NASTY, NOW, SmallWeb, after, spec
+
+SITE = "https://www.reddit.com"
+FEED_URL = f"{SITE}/r/Python/new/.rss?limit=100"
+TOKEN_URL = f"{SITE}/api/v1/access_token"
+API_URL = "https://oauth.reddit.com/r/Python/new?limit=100&raw_json=1"
+TOKEN = {"access_token": "hush", "token_type": "bearer", "expires_in": 86400, "scope": "*"}
+COMMENTS = f"{SITE}/r/Python/comments/1abcde/t/"
+MORE = (
+    ' &#32; submitted by &#32; <a href="https://www.reddit.com/user/someone"> /u/someone </a> <br/> '
+    '<span><a href="{link}">[link]</a></span> &#32; <span><a href="{comments}">[comments]</a></span>'
+)
+POST: dict[str, Any] = {
+    "name": "t3_1abcde",
+    "id": "1abcde",
+    "subreddit": "Python",
+    "title": "SQLite is enough",
+    "selftext": "",
+    "selftext_html": None,
+    "author": "someone",
+    "created_utc": 1795089480.0,
+    "score": 312,
+    "num_comments": 88,
+    "url": "https://blog.example/sqlite?a=1&b=2",
+    "permalink": "/r/Python/comments/1abcde/sqlite_is_enough/",
+    "is_self": False,
+    "over_18": False,
+    "stickied": False,
+    "hide_score": False,
+    "removed_by_category": None,
+}
+
+
+def source(url: str = f"{SITE}/r/Python/", **config: Any) -> SourceSpec:
+    return spec(SourceType.REDDIT, url, **config)
+
+
+def entry(ident: str = "t3_1abcde", title: str = "SQLite is enough", text: str = "", link: str = COMMENTS) -> str:
+    """An entry of Reddit's feed."""
+    content = html.escape(text + MORE.format(link=html.escape(link), comments=COMMENTS))
+    return f"""<entry><author><name>/u/someone</name><uri>{SITE}/user/someone</uri></author>
+<category term="Python" label="r/Python"/><content type="html">{content}</content><id>{ident}</id>
+<link href="{COMMENTS}"/><updated>2026-11-18T11:58:00+00:00</updated><published>2026-11-18T11:58:00+00:00</published>
+<title>{html.escape(title)}</title></entry>"""
+
+
+def feed(*entries: str) -> str:
+    return f"""<?xml version="1.0" encoding="UTF-8"?><feed xmlns="http://www.w3.org/2005/Atom">
+<category term="Python" label="r/Python"/><updated>2026-11-18T12:00:00+00:00</updated><id>/r/Python/new/.rss</id>
+<title>newest submissions : Python</title>{"".join(entries)}</feed>"""
+
+
+def listing(*posts: Any) -> dict[str, Any]:
+    """The API's answer."""
+    return {"kind": "Listing", "data": {"children": [{"kind": "t3", "data": post} for post in posts]}}
+
+
+def with_api(*posts: Any) -> SmallWeb:
+    web = SmallWeb()
+    web.put(TOKEN_URL, TOKEN)
+    web.put(API_URL, listing(*posts))
+    return web
+
+
+async def read_api(web: SmallWeb, state: FetchState | None = None, now: datetime = NOW, **config: Any) -> Reading:
+    return await web.read(source(**config), state, now=now, reddit_client_id="id", reddit_client_secret="secret")
+
+
+async def read_one(**post: Any) -> Any:
+    """The entry that one post of the API becomes."""
+    (entry,) = (await read_api(with_api(POST | post))).entries
+    return entry
+
+
+async def test_without_credentials_the_feed_is_read_once_a_minute() -> None:
+    web = SmallWeb()
+    web.put(FEED_URL, feed(entry()))
+    reading = await web.read(source())
+    assert (web.urls, web.gaps) == ([FEED_URL], [60.0])
+    assert web.asked[0].headers["accept"] == FEEDS
+    assert "authorization" not in web.asked[0].headers
+    assert reading.feed_title == "newest submissions : Python"
+
+
+@pytest.mark.parametrize(
+    ("url", "config", "path"),
+    [
+        ("r/Python+sqlite", {}, "/r/Python+sqlite/new/.rss?limit=100"),
+        ("r/Python", {"listing": "hot"}, "/r/Python/hot/.rss?limit=100"),
+        ("r/Python", {"listing": "rising", "window": "week"}, "/r/Python/rising/.rss?limit=100"),
+        ("r/Python", {"listing": "top"}, "/r/Python/top/.rss?t=day&limit=100"),
+        ("r/Python", {"listing": "top", "window": "week"}, "/r/Python/top/.rss?t=week&limit=100"),
+        (f"{SITE}/r/Python/top/?t=month", {}, "/r/Python/top/.rss?t=month&limit=100"),
+        (f"{SITE}/r/Python/top/?t=month", {"listing": "hot"}, "/r/Python/hot/.rss?limit=100"),
+    ],
+)
+async def test_the_settings_say_which_listing_else_the_address(url: str, config: dict[str, str], path: str) -> None:
+    web = SmallWeb()
+    web.put(SITE + path, feed(entry()))
+    await web.read(source(url, **config))
+    assert web.urls == [SITE + path]
+
+
+async def test_a_link_is_the_page_it_leads_to_and_its_comments_are_the_discussion() -> None:
+    web = SmallWeb()
+    web.put(FEED_URL, feed(entry(link="https://blog.example/sqlite?a=1&b=2")))
+    (post,) = (await web.read(source())).entries
+    assert post.ident == post.alias == "t3_1abcde"
+    assert post.url == "https://blog.example/sqlite?a=1&b=2"
+    assert post.discussion == COMMENTS
+    assert (post.title, post.summary, post.text, post.author) == ("SQLite is enough", "", "", "u/someone")
+    assert post.published == datetime(2026, 11, 18, 11, 58, tzinfo=UTC)
+    assert (post.points, post.comments) == (None, None)
+
+
+async def test_a_text_is_its_own_page_without_what_reddit_adds_to_it() -> None:
+    web = SmallWeb()
+    text = '<!-- SC_OFF --><div class="md"><p>I was submitted by fate.</p> <p>Second.</p></div><!-- SC_ON -->'
+    web.put(FEED_URL, feed(entry(text=text)))
+    (post,) = (await web.read(source())).entries
+    assert post.url == post.discussion == COMMENTS
+    assert post.text == "I was submitted by fate.\n\nSecond."
+    assert "[link]" not in post.summary + post.text
+
+
+async def test_a_link_within_the_text_is_not_taken_for_reddits_own() -> None:
+    web = SmallWeb()
+    text = '<p><a href="https://evil.example/">[link]</a></p>'
+    web.put(FEED_URL, feed(entry(text=text, link="https://blog.example/"), entry("t3_2", "[link]", text)))
+    first, second = (await web.read(source())).entries
+    assert first.url == "https://blog.example/"
+    assert second.url == COMMENTS
+
+
+@pytest.mark.parametrize("title", ["[removed]", "[deleted by user]"])
+async def test_removed_posts_are_passed_over(title: str) -> None:
+    web = SmallWeb()
+    web.put(FEED_URL, feed(entry("t3_1", title), entry("t3_2")))
+    assert [post.ident for post in (await web.read(source())).entries] == ["t3_2"]
+
+
+async def test_a_later_look_is_conditional() -> None:
+    web = SmallWeb()
+    web.put(FEED_URL, feed(entry()), etag='"1"')
+    first = await web.read(source())
+    assert (await web.read(source(), after(first))).unchanged
+
+
+async def test_where_reddit_sends_a_listing_is_not_the_sources_new_address() -> None:
+    web = SmallWeb()
+    web.put(FEED_URL, "", status=301, location=f"{SITE}/r/python/new.rss?limit=100")
+    web.put(f"{SITE}/r/python/new.rss?limit=100", feed(entry()))
+    assert (await web.read(source())).moved_to is None
+
+
+@pytest.mark.parametrize(("status", "wait"), [(403, 900), (429, 900)])
+async def test_a_refusal_means_too_often_and_says_how_to_get_more(status: int, wait: float) -> None:
+    web = SmallWeb()
+    web.put(FEED_URL, "whoa there, pardner!", status=status)
+    with pytest.raises(ThrottledError, match="COPYDESK_REDDIT__CLIENT_ID") as error:
+        await web.read(source())
+    assert error.value.retry_after == wait
+
+
+async def test_a_page_in_place_of_the_feed_asks_whether_the_subreddit_exists() -> None:
+    web = SmallWeb()
+    web.put(FEED_URL, "<!doctype html><html><body>search results</body></html>")
+    with pytest.raises(NotAFeedError, match="r/Python exists"):
+        await web.read(source())
+
+
+async def test_a_subreddit_that_is_not_there_is_missing() -> None:
+    with pytest.raises(MissingError):
+        await SmallWeb().read(source())
+
+
+async def test_with_credentials_the_api_is_asked_with_a_token() -> None:
+    web = with_api(POST)
+    reading = await read_api(web)
+    token, asked = web.asked
+    assert (token.method, str(token.url), token.content) == ("POST", TOKEN_URL, b"grant_type=client_credentials")
+    assert token.headers["authorization"] == "Basic " + base64.b64encode(b"id:secret").decode()
+    assert (asked.method, str(asked.url)) == ("GET", API_URL)
+    assert asked.headers["authorization"] == "Bearer hush"
+    assert (reading.requests, reading.cursor) == (2, {"asked": API_URL})
+
+
+async def test_a_post_of_the_api_has_points_and_comments() -> None:
+    post = await read_one()
+    assert (post.ident, post.title) == ("t3_1abcde", "SQLite is enough")
+    assert post.url == "https://blog.example/sqlite?a=1&b=2"
+    assert post.discussion == f"{SITE}/r/Python/comments/1abcde/sqlite_is_enough/"
+    assert (post.points, post.comments, post.author, post.tags) == (312, 88, "u/someone", ("r/Python",))
+    assert post.published == datetime.fromtimestamp(1795089480, UTC)
+
+
+async def test_a_text_of_the_api_is_its_own_page() -> None:
+    post = await read_one(
+        is_self=True, selftext="I **ask**", selftext_html='<div class="md"><p>I <b>ask</b></p></div>', over_18=True
+    )
+    assert post.url == post.discussion
+    assert post.text == "I ask"
+    assert post.tags == ("r/Python", "nsfw")
+
+
+async def test_a_score_that_reddit_hides_is_not_known() -> None:
+    assert (await read_one(hide_score=True)).points is None
+
+
+async def test_pinned_and_removed_posts_are_passed_over() -> None:
+    posts = [POST | {"stickied": True}, POST | {"removed_by_category": "moderator"}, POST]
+    assert len((await read_api(with_api(*posts))).entries) == 1
+
+
+async def test_a_token_is_used_until_a_minute_before_it_expires() -> None:
+    web = with_api(POST)
+    await read_api(web)
+    await read_api(web, now=NOW + timedelta(seconds=86_339))
+    assert web.urls.count(TOKEN_URL) == 1
+    await read_api(web, now=NOW + timedelta(seconds=86_340))
+    assert web.urls.count(TOKEN_URL) == 2
+
+
+async def test_a_token_that_was_taken_back_is_replaced_once() -> None:
+    web = SmallWeb()
+    web.put(TOKEN_URL, TOKEN)
+    web.put(API_URL, listing(POST))
+    web.put(API_URL, "", status=401)
+    web.put(API_URL, listing(POST))
+    await read_api(web)
+    assert len((await read_api(web)).entries) == 1
+    assert web.urls == [TOKEN_URL, API_URL, API_URL, TOKEN_URL, API_URL]
+
+
+@pytest.mark.parametrize("status", [401, 403])
+async def test_credentials_that_are_refused_say_which_they_are(status: int) -> None:
+    web = SmallWeb()
+    web.put(TOKEN_URL, {"message": "Unauthorized"}, status=status)
+    with pytest.raises((NeedsLoginError, ThrottledError), match="COPYDESK_REDDIT__CLIENT_SECRET") as error:
+        await read_api(web)
+    assert "secret" not in str(error.value)
+    assert len(web.asked) == 1
+
+
+@pytest.mark.parametrize("answer", [{"error": "invalid_grant"}, {"access_token": None}])
+async def test_an_answer_without_a_token_is_a_refusal(answer: dict[str, Any]) -> None:
+    web = SmallWeb()
+    web.put(TOKEN_URL, answer)
+    with pytest.raises(NeedsLoginError):
+        await read_api(web)
+
+
+async def test_a_token_that_would_break_a_header_is_refused() -> None:
+    web = SmallWeb()
+    web.put(TOKEN_URL, TOKEN | {"access_token": "a\r\nX-Evil: 1"})
+    with pytest.raises(NotAFeedError):
+        await read_api(web)
+
+
+@pytest.mark.parametrize(
+    "body", [b"", b"<html>", b"[]", b"{}", b'{"data": null}', b'{"data": {"children": [null, 7, {"data": 1}]}}']
+)
+async def test_an_answer_of_another_shape_is_no_traceback(body: bytes) -> None:
+    web = SmallWeb()
+    web.put(TOKEN_URL, TOKEN)
+    web.put(API_URL, body)
+    with pytest.raises(NotAFeedError):
+        await read_api(web)
+
+
+async def test_a_bad_post_does_not_lose_the_others() -> None:
+    bad = [None, {}, POST | {"title": None}, POST | {"name": "t3_../x"}, POST | {"score": "many"}]
+    assert len((await read_api(with_api(*bad, POST))).entries) == 1
+
+
+async def test_an_empty_subreddit_is_no_error() -> None:
+    assert (await read_api(with_api())).entries == ()
+
+
+async def test_hostile_values_become_harmless_ones() -> None:
+    post = await read_one(
+        title=NASTY + "a" * 100_000,
+        url="javascript:alert(1)",
+        permalink="//evil.example/",
+        author=None,
+        subreddit=None,
+        score="312",
+        num_comments=10**15,
+        created_utc="1e300",
+        selftext_html="<script>x</script>" + "<p>" * 100_000,
+    )
+    assert "\x1b" not in post.title
+    assert len(post.title) < 2_000
+    assert post.url == post.discussion == f"{SITE}/comments/1abcde/"
+    assert (post.points, post.comments, post.author, post.published) == (312, 1_000_000_000, None, None)
+    assert (post.text, post.tags) == ("", ())
+
+
+async def test_a_hostile_feed_is_read_in_no_time() -> None:
+    nasty = feed(entry(text="<entry><id>" * 20_000), entry("t3_2", NASTY.replace("\x1b", "").replace("\x07", "")))
+    web = SmallWeb()
+    web.put(FEED_URL, nasty)
+    first, second = (await web.read(source())).entries
+    assert (first.url, second.url) == (COMMENTS, COMMENTS)
+    assert "\u202e" not in second.title
