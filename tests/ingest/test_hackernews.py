@@ -1,0 +1,273 @@
+"""Hacker News: one request to Algolia, or a list and its stories from Firebase."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from copydesk.errors import AnswerError, NotAFeedError, ThrottledError
+from copydesk.model.source import FetchState, SourceSpec, SourceType
+from small_web import NASTY, NOW, SmallWeb, after, spec
+
+SITE = "https://news.ycombinator.com"
+ALGOLIA = "https://hn.algolia.com/api/v1/search_by_date"
+FIREBASE = "https://hacker-news.firebaseio.com/v0"
+FRONT_PAGE = f"{ALGOLIA}?tags=front_page&hitsPerPage=100"
+SECONDS = int(NOW.timestamp())
+MONTH_AGO = SECONDS - 30 * 86_400
+TWO_DAYS_AGO = SECONDS - 2 * 86_400
+HIT: dict[str, Any] = {
+    "objectID": "48210001",
+    "title": "SQLite is enough",
+    "url": "https://blog.example/sqlite",
+    "author": "pg",
+    "points": 312,
+    "num_comments": 120,
+    "created_at_i": SECONDS - 600,
+    "story_text": None,
+    "_tags": ["story", "author_pg", "story_48210001", "front_page"],
+    "_highlightResult": {"title": {"value": "<em>SQLite</em> is enough"}},
+}
+ITEM: dict[str, Any] = {
+    "by": "dhouston",
+    "descendants": 71,
+    "id": 8863,
+    "kids": [8952, 9224],
+    "score": 111,
+    "time": 1175714200,
+    "title": "My YC app: Dropbox",
+    "type": "story",
+    "url": "http://www.getdropbox.com/u/2/screencast.html",
+}
+
+
+def source(url: str = f"{SITE}/", **config: Any) -> SourceSpec:
+    return spec(SourceType.HACKERNEWS, url, **config)
+
+
+def found(*hits: dict[str, Any], pages: int = 1, took: int = 3) -> dict[str, Any]:
+    """Algolia's answer."""
+    return {"hits": list(hits), "nbHits": len(hits), "page": 0, "nbPages": pages, "processingTimeMS": took}
+
+
+def listing(name: str, since: int = MONTH_AGO) -> str:
+    return f"{ALGOLIA}?tags={name}&numericFilters=created_at_i%3E{since}&hitsPerPage=100"
+
+
+async def read_one(**hit: Any) -> Any:
+    """The entry that one hit becomes."""
+    web = SmallWeb()
+    web.put(FRONT_PAGE, found(HIT | hit))
+    (entry,) = (await web.read(source())).entries
+    return entry
+
+
+async def test_the_front_page_is_one_request() -> None:
+    web = SmallWeb()
+    web.put(FRONT_PAGE, found(HIT))
+    reading = await web.read(source())
+    assert web.urls == [FRONT_PAGE]
+    assert web.asked[0].headers["accept"] == "application/json"
+    (entry,) = reading.entries
+    assert (entry.ident, entry.title, entry.url) == ("48210001", "SQLite is enough", "https://blog.example/sqlite")
+    assert entry.discussion == f"{SITE}/item?id=48210001"
+    assert (entry.points, entry.comments, entry.author) == (312, 120, "pg")
+    assert entry.published == NOW - timedelta(seconds=600)
+    assert reading.cursor == {"newest": str(SECONDS - 600)}
+
+
+@pytest.mark.parametrize(("named", "tag"), [("new", "story"), ("ask", "ask_hn"), ("show", "show_hn")])
+async def test_a_list_is_a_search_for_its_tag(named: str, tag: str) -> None:
+    web = SmallWeb()
+    web.put(listing(tag), found(HIT))
+    await web.read(source(list=named))
+    assert web.urls == [listing(tag)]
+
+
+@pytest.mark.parametrize(("page", "tag"), [("newest", "story"), ("ask", "ask_hn"), ("show", "show_hn")])
+async def test_the_address_may_name_the_list(page: str, tag: str) -> None:
+    web = SmallWeb()
+    web.put(listing(tag), found(HIT))
+    await web.read(source(f"{SITE}/{page}"))
+    assert web.urls == [listing(tag)]
+
+
+@pytest.mark.parametrize(("named", "tag"), [("top", "story"), ("ask", "ask_hn")])
+async def test_a_query_searches_stories_and_filters_by_time_alone(named: str, tag: str) -> None:
+    web = SmallWeb()
+    url = f"{ALGOLIA}?tags={tag}&query=sqlite+%26+wal&numericFilters=created_at_i%3E{MONTH_AGO}&hitsPerPage=100"
+    web.put(url, found(HIT))
+    await web.read(source(query="sqlite & wal", list=named))
+    assert web.urls == [url]
+
+
+async def test_the_stories_of_two_days_are_asked_for_again_and_again() -> None:
+    """Their points still change."""
+    web = SmallWeb()
+    url = listing("story", TWO_DAYS_AGO)
+    web.put(url, found(HIT | {"points": 400}))
+    reading = await web.read(source(list="new"), FetchState(cursor={"newest": str(SECONDS - 600)}))
+    assert web.urls == [url]
+    assert reading.entries[0].points == 400
+
+
+async def test_after_a_pause_every_page_back_to_the_last_look_is_read() -> None:
+    web = SmallWeb()
+    newest = SECONDS - 5 * 86_400
+    url = listing("story", newest)
+    web.put(url, found(HIT | {"objectID": "3", "created_at_i": newest + 30}, pages=9))
+    web.put(f"{url}&page=1", found(HIT | {"objectID": "2", "created_at_i": newest + 20}, pages=9))
+    web.put(f"{url}&page=2", found(HIT | {"objectID": "1", "created_at_i": newest}, pages=9))
+    reading = await web.read(source(list="new"), FetchState(cursor={"newest": str(newest)}))
+    assert [entry.ident for entry in reading.entries] == ["3", "2", "1"]
+    assert (reading.requests, reading.cursor["newest"]) == (3, str(newest + 30))
+
+
+async def test_the_same_stories_are_unchanged_however_long_the_search_took() -> None:
+    web = SmallWeb()
+    web.put(FRONT_PAGE, found(HIT, took=3))
+    web.put(FRONT_PAGE, found(HIT, took=4))
+    web.put(FRONT_PAGE, found(HIT | {"points": 313}, took=4))
+    first = await web.read(source())
+    second = await web.read(source(), after(first))
+    third = await web.read(source(), after(second))
+    assert [(look.unchanged, len(look.entries)) for look in (first, second, third)] == [
+        (False, 1),
+        (True, 0),
+        (False, 1),
+    ]
+
+
+async def test_a_question_without_a_link_is_its_discussion() -> None:
+    entry = await read_one(url=None, story_text="<p>What do you use?<p>I use &quot;vi&quot;. <a href='x'>x</a>")
+    assert entry.url == entry.discussion == f"{SITE}/item?id=48210001"
+    assert entry.text == 'What do you use?\n\nI use "vi". x'
+
+
+async def test_best_comes_from_firebase() -> None:
+    web = SmallWeb()
+    web.put(f"{FIREBASE}/beststories.json", [8863])
+    web.put(f"{FIREBASE}/item/8863.json", ITEM)
+    reading = await web.read(source(list="best"))
+    (entry,) = reading.entries
+    assert (entry.ident, entry.title) == ("8863", "My YC app: Dropbox")
+    assert entry.url == "http://www.getdropbox.com/u/2/screencast.html"
+    assert (entry.points, entry.comments, entry.author) == (111, 71, "dhouston")
+    assert entry.published == datetime(2007, 4, 4, 19, 16, 40, tzinfo=UTC)
+    assert reading.requests == 2
+
+
+async def test_a_list_falls_back_to_firebase_and_keeps_its_place() -> None:
+    web = SmallWeb()
+    web.put(listing("story", TWO_DAYS_AGO), "down", status=500)
+    web.put(f"{FIREBASE}/newstories.json", [8863])
+    web.put(f"{FIREBASE}/item/8863.json", ITEM)
+    reading = await web.read(source(list="new"), FetchState(cursor={"newest": str(SECONDS - 60)}))
+    assert [entry.ident for entry in reading.entries] == ["8863"]
+    assert reading.cursor["newest"] == str(SECONDS - 60)
+
+
+async def test_a_search_has_no_other_service() -> None:
+    web = SmallWeb()
+    url = f"{ALGOLIA}?tags=story&query=a&numericFilters=created_at_i%3E{MONTH_AGO}&hitsPerPage=100"
+    web.put(url, {"code": 400, "message": "invalid numeric attribute(points)"}, status=400)
+    with pytest.raises(AnswerError):
+        await web.read(source(query="a"))
+
+
+async def test_firebase_is_asked_for_thirty_stories_at_most() -> None:
+    web = SmallWeb()
+    web.put(f"{FIREBASE}/beststories.json", list(range(1, 501)))
+    for number in range(1, 501):
+        web.put(f"{FIREBASE}/item/{number}.json", ITEM | {"id": number})
+    reading = await web.read(source(list="best"))
+    assert len(reading.entries) == 30
+    assert len(web.asked) == reading.requests == 31
+
+
+async def test_one_story_that_fails_does_not_lose_the_others_and_is_tried_again() -> None:
+    web = SmallWeb()
+    web.put(f"{FIREBASE}/beststories.json", [1, 2, 3], etag='"same"')
+    web.put(f"{FIREBASE}/item/1.json", ITEM | {"id": 1})
+    web.put(f"{FIREBASE}/item/2.json", "down", status=500)
+    web.put(f"{FIREBASE}/item/3.json", "<html>")
+    first = await web.read(source(list="best"))
+    assert [entry.ident for entry in first.entries] == ["1"]
+    second = await web.read(source(list="best"), after(first))
+    assert not second.unchanged
+
+
+async def test_an_unchanged_list_of_firebase_is_not_read_story_by_story() -> None:
+    web = SmallWeb()
+    web.put(f"{FIREBASE}/beststories.json", [1], etag='"same"')
+    web.put(f"{FIREBASE}/item/1.json", ITEM | {"id": 1})
+    first = await web.read(source(list="best"))
+    second = await web.read(source(list="best"), after(first))
+    assert (second.unchanged, len(web.asked)) == (True, 3)
+
+
+async def test_firebase_without_a_single_story_says_why() -> None:
+    web = SmallWeb()
+    web.put(f"{FIREBASE}/beststories.json", [1])
+    web.put(f"{FIREBASE}/item/1.json", "later", status=429)
+    with pytest.raises(ThrottledError):
+        await web.read(source(list="best"))
+
+
+@pytest.mark.parametrize(
+    "item", [None, ITEM | {"type": "job"}, ITEM | {"dead": True}, ITEM | {"deleted": True}, ITEM | {"title": None}]
+)
+async def test_what_is_no_story_is_passed_over(item: Any) -> None:
+    web = SmallWeb()
+    web.put(f"{FIREBASE}/beststories.json", [1])
+    web.put(f"{FIREBASE}/item/1.json", item)
+    assert (await web.read(source(list="best"))).entries == ()
+
+
+@pytest.mark.parametrize(
+    "body", [b"", b"<html>", b"[]", b"{}", b'{"hits": null}', b'{"hits": {"a": 1}}', b'{"hits": [7]}']
+)
+async def test_an_answer_of_another_shape_is_no_traceback(body: bytes) -> None:
+    web = SmallWeb()
+    web.put(f"{ALGOLIA}?tags=story&query=a&numericFilters=created_at_i%3E{MONTH_AGO}&hitsPerPage=100", body)
+    with pytest.raises(NotAFeedError):
+        await web.read(source(query="a"))
+    web.put(f"{FIREBASE}/beststories.json", body if body != b"[]" else b"[null]")
+    with pytest.raises(NotAFeedError):
+        await web.read(source(list="best"))
+
+
+async def test_a_bad_hit_does_not_lose_the_others() -> None:
+    web = SmallWeb()
+    bad: list[Any] = [
+        None,
+        {},
+        {"objectID": "../1", "title": "a"},
+        HIT | {"objectID": "9" * 5000},
+        HIT | {"title": None},
+    ]
+    web.put(FRONT_PAGE, found(*bad, HIT))
+    assert [entry.ident for entry in (await web.read(source())).entries] == ["48210001"]
+
+
+async def test_hostile_values_become_harmless_ones() -> None:
+    entry = await read_one(
+        title=NASTY + "a" * 100_000,
+        url="javascript:alert(1)",
+        author=None,
+        points="312",
+        num_comments=10**15,
+        created_at_i=1e18,
+        story_text="<script>x</script>" + "<p>" * 100_000,
+    )
+    assert "\x1b" not in entry.title
+    assert len(entry.title) < 2_000
+    assert entry.url == entry.discussion
+    assert (entry.points, entry.comments, entry.author) == (312, 1_000_000_000, None)
+    assert (entry.published, entry.text) == (None, "")
+
+
+async def test_a_date_in_the_future_does_not_move_the_place() -> None:
+    web = SmallWeb()
+    web.put(FRONT_PAGE, found(HIT | {"created_at_i": SECONDS + 10**8}, HIT))
+    assert (await web.read(source())).cursor == {"newest": str(SECONDS - 600)}
