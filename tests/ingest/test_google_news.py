@@ -1,0 +1,142 @@
+"""A search or a topic of Google News."""
+
+from typing import Any
+
+import pytest
+
+from copydesk.errors import NotAFeedError, ThrottledError
+from copydesk.ingest.visit import FEEDS
+from copydesk.model.source import SourceSpec, SourceType
+from small_web import NASTY, SmallWeb, after, spec
+
+SITE = "https://news.google.com"
+FEED = """<?xml version="1.0" encoding="UTF-8" standalone="yes"?><rss version="2.0"><channel>
+<generator>NFE/5.0</generator><title>"sqlite" - Google News</title><link>https://news.google.com/search?q=sqlite</link>
+<item><title>SQLite turns 26 - The Register</title><link>https://news.google.com/rss/articles/CBMiFAKE0001?oc=5</link>
+<guid isPermaLink="false">CBMiFAKE0001</guid><pubDate>Wed, 18 Nov 2026 07:00:00 GMT</pubDate>
+<description>&lt;a href="https://news.google.com/rss/articles/CBMiFAKE0001?oc=5" target="_blank"&gt;SQLite&lt;/a&gt;
+&amp;nbsp;&amp;nbsp;&lt;font color="#6f6f6f"&gt;The Register&lt;/font&gt;</description>
+<source url="https://www.theregister.com">The Register</source></item></channel></rss>"""
+AMERICA = "hl=en-US&gl=US&ceid=US%3Aen"
+
+
+def source(url: str = f"{SITE}/rss/search", **config: Any) -> SourceSpec:
+    return spec(SourceType.GOOGLE_NEWS, url, **config)
+
+
+async def test_a_search_asks_for_the_last_week_of_one_edition() -> None:
+    web = SmallWeb()
+    url = f"{SITE}/rss/search?q=sqlite+when%3A7d&{AMERICA}"
+    web.put(url, FEED)
+    await web.read(source(SITE, query="sqlite"))
+    assert web.urls == [url]
+    assert web.asked[0].headers["accept"] == FEEDS
+
+
+@pytest.mark.parametrize("query", ["sqlite when:12h", "sqlite after:2026-11-01", "before:2026-11-01 sqlite"])
+async def test_a_search_that_names_a_time_keeps_it(query: str) -> None:
+    web = SmallWeb()
+    with pytest.raises(Exception, match="404"):
+        await web.read(source(query=query))
+    assert web.asked[0].url.params["q"] == query
+
+
+@pytest.mark.parametrize(
+    ("url", "asked"),
+    [
+        (SITE, f"{SITE}/rss?{AMERICA}"),
+        (f"{SITE}/search?q=sqlite", f"{SITE}/rss/search?q=sqlite+when%3A7d&{AMERICA}"),
+        (f"{SITE}/topics/CAAqJg", f"{SITE}/rss/topics/CAAqJg?{AMERICA}"),
+        (
+            f"{SITE}/rss/headlines/section/topic/TECHNOLOGY?hl=de&gl=DE&ceid=DE:de",
+            f"{SITE}/rss/headlines/section/topic/TECHNOLOGY?hl=de&gl=DE&ceid=DE%3Ade",
+        ),
+    ],
+)
+async def test_a_page_is_read_as_its_feed(url: str, asked: str) -> None:
+    web = SmallWeb()
+    web.put(asked, FEED)
+    await web.read(source(url))
+    assert web.urls == [asked]
+
+
+@pytest.mark.parametrize(
+    ("config", "place"),
+    [
+        ({"hl": "en-GB"}, "hl=en-GB&gl=GB&ceid=GB%3Aen"),
+        ({"hl": "en", "gl": "IE"}, "hl=en-IE&gl=IE&ceid=IE%3Aen"),
+        ({"ceid": "DE:de"}, "hl=de&gl=DE&ceid=DE%3Ade"),
+        ({"hl": "de", "gl": "AT"}, "hl=de&gl=AT&ceid=AT%3Ade"),
+        ({"hl": "es-419", "gl": "MX"}, "hl=es-419&gl=MX&ceid=MX%3Aes-419"),
+        ({"hl": "pt-BR"}, "hl=pt-BR&gl=BR&ceid=BR%3Apt-419"),
+        ({"gl": "US"}, AMERICA),
+    ],
+)
+async def test_the_three_settings_of_the_place_agree(config: dict[str, str], place: str) -> None:
+    web = SmallWeb()
+    url = f"{SITE}/rss/search?q=a+when%3A7d&{place}"
+    web.put(url, FEED)
+    await web.read(source(query="a", **config))
+    assert web.urls == [url]
+
+
+async def test_the_press_is_the_publisher_and_no_part_of_the_title() -> None:
+    web = SmallWeb()
+    web.put(f"{SITE}/rss/search?q=a+when%3A7d&{AMERICA}", FEED)
+    (entry,) = (await web.read(source(query="a"))).entries
+    assert (entry.title, entry.publisher) == ("SQLite turns 26", "The Register")
+    assert entry.url == "https://news.google.com/rss/articles/CBMiFAKE0001?oc=5"
+    assert (entry.ident, entry.summary, entry.text) == ("CBMiFAKE0001", "", "")
+
+
+@pytest.mark.parametrize(
+    ("title", "source_tag", "kept", "publisher"),
+    [
+        ("A - B - The Register", '<source url="https://t.example">The Register</source>', "A - B", "The Register"),
+        ("A - B - Press", "", "A - B", "Press"),
+        ("No press", "", "No press", None),
+        ("Another - Name", '<source url="https://t.example">The Register</source>', "Another - Name", "The Register"),
+    ],
+)
+async def test_a_title_is_cut_only_where_the_press_stands(
+    title: str, source_tag: str, kept: str, publisher: str | None
+) -> None:
+    feed = FEED.replace("SQLite turns 26 - The Register", title)
+    feed = feed.replace('<source url="https://www.theregister.com">The Register</source>', source_tag)
+    web = SmallWeb()
+    web.put(f"{SITE}/rss/search?q=a+when%3A7d&{AMERICA}", feed)
+    (entry,) = (await web.read(source(query="a"))).entries
+    assert (entry.title, entry.publisher) == (kept, publisher)
+
+
+async def test_a_later_look_is_conditional_and_another_search_is_not() -> None:
+    web = SmallWeb()
+    for word in ("a", "b"):
+        web.put(f"{SITE}/rss/search?q={word}+when%3A7d&{AMERICA}", FEED, etag='"1"')
+    first = await web.read(source(query="a"))
+    assert (await web.read(source(query="a"), after(first))).unchanged
+    assert not (await web.read(source(query="b"), after(first))).unchanged
+
+
+async def test_a_page_in_place_of_the_feed_is_refused() -> None:
+    web = SmallWeb()
+    web.put(f"{SITE}/rss?{AMERICA}", "<!doctype html><html><body>Before you continue</body></html>")
+    with pytest.raises(NotAFeedError):
+        await web.read(source(SITE))
+
+
+async def test_too_many_requests_are_passed_on() -> None:
+    web = SmallWeb()
+    web.put(f"{SITE}/rss?{AMERICA}", "sorry", status=429, retry_after="120")
+    with pytest.raises(ThrottledError) as error:
+        await web.read(source(SITE))
+    assert error.value.retry_after == 120
+
+
+async def test_a_hostile_press_becomes_a_harmless_one() -> None:
+    nasty = NASTY.replace("\x1b", "&#27;").replace("\x07", "")
+    web = SmallWeb()
+    web.put(f"{SITE}/rss?{AMERICA}", FEED.replace("The Register", nasty + "a" * 100_000))
+    (entry,) = (await web.read(source(SITE))).entries
+    assert "\x1b" not in entry.title + (entry.publisher or "")
+    assert len(entry.title) + len(entry.publisher or "") < 4_000
