@@ -1,0 +1,395 @@
+"""X: one account's posts over the API v2, each of which costs money."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from copydesk.errors import (
+    AnswerError,
+    FetchError,
+    MissingError,
+    NeedsLoginError,
+    NotAFeedError,
+    ThrottledError,
+    UnreachableError,
+)
+from copydesk.ingest.reading import Reading
+from copydesk.model.source import FetchState, SourceSpec, SourceType
+from small_web import NASTY, NOW, SmallWeb, after, spec
+
+API = "https://api.x.com/2"
+LOOKUP = f"{API}/users/by/username/XDevelopers"
+FIELDS = "tweet.fields=created_at,public_metrics,entities,lang,note_tweet"
+QUIET = f"exclude=replies,retweets&{FIELDS}"
+TOKEN = "hush"
+ACCOUNT = {"data": {"id": "2244994945", "name": "X Developers", "username": "XDevelopers"}}
+POST: dict[str, Any] = {
+    "id": "1990000000000000002",
+    "author_id": "2244994945",
+    "created_at": "2026-11-18T11:58:00.000Z",
+    "lang": "en",
+    "text": "SQLite is enough &amp; fast https://t.co/abc",
+    "edit_history_tweet_ids": ["1990000000000000002"],
+    "public_metrics": {"retweet_count": 12, "reply_count": 3, "like_count": 140, "quote_count": 2},
+    "entities": {"urls": [{"url": "https://t.co/abc", "expanded_url": "https://blog.example/sqlite"}]},
+}
+
+
+def source(**config: Any) -> SourceSpec:
+    return spec(SourceType.TWITTER, "https://x.com/XDevelopers", **config)
+
+
+def timeline(query: str) -> str:
+    return f"{API}/users/2244994945/tweets?{query}"
+
+
+def answer(*ids: int, token: str | None = None) -> dict[str, Any]:
+    """A page of posts, newest first."""
+    posts = [{"id": str(number), "text": f"Post {number}"} for number in ids]
+    meta = {"result_count": len(ids), **({"next_token": token} if token else {})}
+    return {"data": posts, "meta": meta} if posts else {"meta": meta}
+
+
+def known(newest: int = 10, **more: str) -> FetchState:
+    """What is remembered of an account that was read before."""
+    return FetchState(cursor={"name": "XDevelopers", "user_id": "2244994945", "newest_id": str(newest), **more})
+
+
+async def read(web: SmallWeb, state: FetchState | None = None, budget: int = 200, **config: Any) -> Reading:
+    return await web.read(source(**config), state, twitter_bearer_token=TOKEN, twitter_daily_reads=budget)
+
+
+async def read_one(**post: Any) -> Any:
+    """The entry that one post becomes."""
+    web = SmallWeb()
+    web.put(timeline(f"max_results=100&{QUIET}&since_id=10"), {"data": [POST | post], "meta": {"result_count": 1}})
+    (entry,) = (await read(web, known())).entries
+    return entry
+
+
+async def test_the_first_look_finds_the_account_and_reads_a_few_posts() -> None:
+    web = SmallWeb()
+    web.put(LOOKUP, ACCOUNT)
+    web.put(timeline(f"max_results=20&{QUIET}"), {"data": [POST], "meta": {"result_count": 1, "next_token": "more"}})
+    reading = await read(web)
+    assert web.urls == [LOOKUP, timeline(f"max_results=20&{QUIET}")]
+    assert {request.headers["authorization"] for request in web.asked} == {"Bearer hush"}
+    assert {request.headers["accept"] for request in web.asked} == {"application/json"}
+    assert reading.requests == 2
+    assert reading.cursor == {
+        "name": "XDevelopers",
+        "user_id": "2244994945",
+        "newest_id": "1990000000000000002",
+        "reads_day": "2026-11-21",
+        "reads": "3",
+    }
+
+
+async def test_a_post_that_links_to_a_page_is_that_page_and_its_discussion() -> None:
+    entry = await read_one()
+    assert entry.ident == "1990000000000000002"
+    assert entry.title == "SQLite is enough & fast"
+    assert entry.text == "SQLite is enough & fast https://blog.example/sqlite"
+    assert entry.url == "https://blog.example/sqlite"
+    assert entry.discussion == "https://x.com/XDevelopers/status/1990000000000000002"
+    assert entry.author == "@XDevelopers"
+    assert entry.published == datetime(2026, 11, 18, 11, 58, tzinfo=UTC)
+    assert (entry.points, entry.comments, entry.language) == (154, 3, "en")
+
+
+async def test_a_post_without_a_link_is_its_own_page() -> None:
+    entry = await read_one(text="Just a thought.", entities=None, public_metrics=None, lang="und")
+    assert entry.url == entry.discussion == "https://x.com/XDevelopers/status/1990000000000000002"
+    assert (entry.points, entry.comments, entry.language) == (None, None, None)
+
+
+async def test_a_posts_own_picture_and_a_quoted_post_are_no_story() -> None:
+    links = [
+        {"url": "https://t.co/pic", "expanded_url": "https://x.com/XDevelopers/status/1/photo/1"},
+        {"url": "https://t.co/quo", "expanded_url": "https://twitter.com/other/status/2"},
+    ]
+    entry = await read_one(text="Look https://t.co/quo https://t.co/pic", entities={"urls": links})
+    assert entry.url == entry.discussion
+    assert entry.text == "Look https://twitter.com/other/status/2"
+
+
+async def test_a_page_of_netflix_is_not_x() -> None:
+    links = [{"url": "https://t.co/abc", "expanded_url": "https://www.netflix.com/title"}]
+    assert (await read_one(entities={"urls": links})).url == "https://www.netflix.com/title"
+
+
+async def test_a_long_post_is_read_whole() -> None:
+    note = {"text": "The whole of it.\n\nSecond paragraph.", "entities": {"urls": None}}
+    entry = await read_one(text="The whole…", note_tweet=note)
+    assert entry.text == "The whole of it.\n\nSecond paragraph."
+    assert entry.title == "The whole of it."
+
+
+@pytest.mark.parametrize(
+    ("text", "title"),
+    [
+        ("First line\nSecond line", "First line"),
+        ("https://t.co/abc", "SQLite, explained"),
+        ("One. " * 30, " ".join(["One."] * 24)),
+        ("word " * 40, " ".join(["word"] * 23) + "…"),
+        ("x" * 300, "x" * 119 + "…"),
+    ],
+)
+async def test_the_title_is_the_first_line_or_what_fits_of_it(text: str, title: str) -> None:
+    links = [{"url": "https://t.co/abc", "expanded_url": "https://blog.example/s", "title": "SQLite, explained"}]
+    assert (await read_one(text=text, entities={"urls": links})).title == title
+
+
+async def test_a_later_look_asks_only_for_what_is_newer() -> None:
+    web = SmallWeb()
+    web.put(timeline(f"max_results=100&{QUIET}&since_id=10"), answer(12, 11))
+    reading = await read(web, known())
+    assert [entry.ident for entry in reading.entries] == ["12", "11"]
+    assert (reading.cursor["newest_id"], reading.cursor["reads"], reading.requests) == ("12", "2", 1)
+
+
+async def test_nothing_new_is_an_answer_without_data() -> None:
+    web = SmallWeb()
+    web.put(timeline(f"max_results=100&{QUIET}&since_id=10"), {"meta": {"result_count": 0}})
+    reading = await read(web, known())
+    assert (reading.entries, reading.unchanged, reading.cursor["newest_id"]) == ((), True, "10")
+
+
+@pytest.mark.parametrize(
+    ("config", "exclude"),
+    [
+        ({"replies": True}, "exclude=retweets&"),
+        ({"reposts": True}, "exclude=replies&"),
+        ({"replies": True, "reposts": True}, ""),
+    ],
+)
+async def test_replies_and_reposts_are_read_where_the_settings_say_so(config: dict[str, bool], exclude: str) -> None:
+    web = SmallWeb()
+    url = timeline(f"max_results=100&{exclude}{FIELDS}&since_id=10")
+    web.put(url, answer())
+    await read(web, known(), **config)
+    assert web.urls == [url]
+
+
+async def test_after_a_pause_every_page_is_read() -> None:
+    web = SmallWeb()
+    url = timeline(f"max_results=100&{QUIET}&since_id=10")
+    web.put(url, answer(16, 15, token="p2"))
+    web.put(f"{url}&pagination_token=p2", answer(14, 13, token="p3"))
+    web.put(f"{url}&pagination_token=p3", answer(12, 11))
+    reading = await read(web, known())
+    assert [entry.ident for entry in reading.entries] == ["16", "15", "14", "13", "12", "11"]
+    assert (reading.cursor["newest_id"], reading.requests) == ("16", 3)
+    assert "gap_until" not in reading.cursor
+
+
+async def test_what_a_failing_page_leaves_out_is_read_the_next_time() -> None:
+    web = SmallWeb()
+    url = timeline(f"max_results=100&{QUIET}&since_id=10")
+    web.put(url, answer(16, 15, token="p2"))
+    web.put(f"{url}&pagination_token=p2", "down", status=500)
+    first = await read(web, known())
+    assert (first.cursor["newest_id"], first.cursor["gap_since"], first.cursor["gap_until"]) == ("16", "10", "15")
+
+    web.put(timeline(f"max_results=100&{QUIET}&since_id=16"), answer(17))
+    web.put(timeline(f"max_results=100&{QUIET}&since_id=10&until_id=15"), answer(14, 13))
+    second = await read(web, after(first))
+    assert [entry.ident for entry in second.entries] == ["17", "14", "13"]
+    assert second.cursor["newest_id"] == "17"
+    assert "gap_until" not in second.cursor
+
+
+async def test_no_more_than_five_pages_are_read_at_once() -> None:
+    web = SmallWeb()
+    url = timeline(f"max_results=100&{QUIET}&since_id=10")
+    web.put(url, answer(99, token="p"))
+    web.put(f"{url}&pagination_token=p", answer(98, token="p"))
+    reading = await read(web, known())
+    assert (reading.requests, reading.cursor["gap_since"], reading.cursor["gap_until"]) == (5, "10", "98")
+
+
+async def test_a_gap_that_cannot_be_read_stays_and_costs_nothing_else() -> None:
+    web = SmallWeb()
+    web.put(timeline(f"max_results=100&{QUIET}&since_id=16"), answer(17))
+    web.put(timeline(f"max_results=100&{QUIET}&since_id=10&until_id=15"), "down", status=500)
+    reading = await read(web, known(16, gap_since="10", gap_until="15"))
+    assert [entry.ident for entry in reading.entries] == ["17"]
+    assert (reading.cursor["gap_since"], reading.cursor["gap_until"]) == ("10", "15")
+
+
+async def test_a_second_gap_joins_the_first() -> None:
+    web = SmallWeb()
+    url = timeline(f"max_results=100&{QUIET}&since_id=16")
+    web.put(url, answer(30, 29, token="p2"))
+    web.put(f"{url}&pagination_token=p2", "down", status=500)
+    reading = await read(web, known(16, gap_since="10", gap_until="15"))
+    assert (reading.cursor["newest_id"], reading.cursor["gap_since"], reading.cursor["gap_until"]) == ("30", "10", "29")
+
+
+async def test_a_gap_waits_for_the_next_days_budget() -> None:
+    web = SmallWeb()
+    url = timeline(f"max_results=6&{QUIET}&since_id=16")
+    web.put(url, answer(18, 17))
+    reading = await read(web, known(16, gap_since="10", gap_until="15", reads_day="2026-11-21", reads="194"))
+    assert web.urls == [url]
+    assert (reading.cursor["gap_since"], reading.cursor["gap_until"]) == ("10", "15")
+
+
+async def test_the_account_is_looked_up_once_for_ever_and_anew_for_another_name() -> None:
+    web = SmallWeb()
+    web.put(timeline(f"max_results=100&{QUIET}&since_id=10"), answer())
+    await read(web, known())
+    assert LOOKUP not in web.urls
+
+    web.put(f"{API}/users/by/username/Other", {"data": {"id": "7"}})
+    web.put(f"{API}/users/7/tweets?max_results=20&{QUIET}", answer(3))
+    other = spec(SourceType.TWITTER, "https://x.com/Other")
+    reading = await web.read(other, known(), twitter_bearer_token=TOKEN)
+    assert (reading.cursor["user_id"], reading.cursor["newest_id"]) == ("7", "3")
+
+
+async def test_without_a_token_nothing_is_asked() -> None:
+    web = SmallWeb()
+    with pytest.raises(NeedsLoginError, match="COPYDESK_TWITTER__BEARER_TOKEN"):
+        await web.read(source())
+    assert web.asked == []
+
+
+@pytest.mark.parametrize(("budget", "spent"), [(200, 200), (200, 197), (0, 0), (4, 0)])
+async def test_a_budget_that_is_used_up_stops_the_reading_until_midnight(budget: int, spent: int) -> None:
+    web = SmallWeb()
+    with pytest.raises(ThrottledError, match=r"twitter\.daily_read_budget") as refusal:
+        await read(web, known(reads_day="2026-11-21", reads=str(spent)), budget)
+    assert refusal.value.retry_after == timedelta(hours=12).total_seconds()
+    assert web.asked == []
+
+
+async def test_the_first_look_needs_the_price_of_the_look_up_too() -> None:
+    web = SmallWeb()
+    with pytest.raises(ThrottledError):
+        await read(web, None, 6)
+    assert web.asked == []
+
+
+async def test_a_new_day_has_a_new_budget() -> None:
+    web = SmallWeb()
+    web.put(timeline(f"max_results=100&{QUIET}&since_id=10"), answer(11))
+    reading = await read(web, known(reads_day="2026-11-20", reads="200"))
+    assert (reading.cursor["reads_day"], reading.cursor["reads"]) == ("2026-11-21", "1")
+
+
+async def test_a_page_is_no_larger_than_what_is_left_of_the_budget() -> None:
+    web = SmallWeb()
+    url = timeline(f"max_results=7&{QUIET}&since_id=10")
+    web.put(url, answer(13, 12, 11, token="p2"))
+    reading = await read(web, known(reads_day="2026-11-21", reads="193"))
+    assert web.urls == [url]
+    assert (reading.cursor["reads"], reading.cursor["gap_until"]) == ("196", "11")
+
+
+async def test_what_the_look_up_cost_is_kept_when_the_posts_fail() -> None:
+    web = SmallWeb()
+    web.put(LOOKUP, ACCOUNT)
+    web.put(timeline(f"max_results=20&{QUIET}"), "down", status=503)
+    reading = await read(web)
+    assert isinstance(reading.failure, FetchError)
+    assert (reading.cursor["user_id"], reading.cursor["reads"]) == ("2244994945", "2")
+    with pytest.raises(FetchError):
+        await read(web, after(reading))
+    assert web.urls.count(LOOKUP) == 1
+
+
+async def test_an_account_that_does_not_exist_is_an_error_within_a_success() -> None:
+    web = SmallWeb()
+    web.put(LOOKUP, {"errors": [{"detail": f"Could not find user with username: [{NASTY}].", "title": "Not Found"}]})
+    with pytest.raises(MissingError, match="Could not find user") as error:
+        await read(web)
+    assert "\x1b" not in str(error.value)
+
+
+async def test_a_protected_account_wants_another_login() -> None:
+    web = SmallWeb()
+    web.put(timeline(f"max_results=100&{QUIET}&since_id=10"), {"errors": [{"detail": "Not authorized to see it."}]})
+    with pytest.raises(NeedsLoginError, match="Not authorized"):
+        await read(web, known())
+
+
+@pytest.mark.parametrize(
+    ("status", "kind", "says"),
+    [
+        (429, ThrottledError, "usage cap"),
+        (401, NeedsLoginError, "COPYDESK_TWITTER__BEARER_TOKEN"),
+        (402, AnswerError, "credits"),
+    ],
+)
+async def test_a_refusal_says_what_to_look_at(status: int, kind: type[FetchError], says: str) -> None:
+    web = SmallWeb()
+    capped = {"title": "UsageCapExceeded", "type": "https://api.twitter.com/2/problems/usage-capped"}
+    web.put(timeline(f"max_results=100&{QUIET}&since_id=10"), capped, status=status)
+    with pytest.raises(kind, match=says) as error:
+        await read(web, known())
+    assert TOKEN not in str(error.value)
+
+
+async def test_a_rate_limit_says_when_it_ends() -> None:
+    web = SmallWeb()
+    headers = {"x_rate_limit_remaining": "0", "x_rate_limit_reset": str(int(NOW.timestamp()) + 420)}
+    web.put(timeline(f"max_results=100&{QUIET}&since_id=10"), {"title": "Too Many Requests"}, status=429, **headers)
+    with pytest.raises(ThrottledError) as error:
+        await read(web, known())
+    assert error.value.retry_after == 420
+
+
+@pytest.mark.parametrize(
+    "body",
+    [b"", b"<html>", b"[]", b"null", b'{"data": "x"}', b"{}", b'{"data": [1, null]}', b'{"data":' + b"[" * 10**5],
+)
+async def test_an_answer_of_another_shape_is_no_traceback(body: bytes) -> None:
+    web = SmallWeb()
+    web.put(timeline(f"max_results=100&{QUIET}&since_id=10"), body)
+    with pytest.raises(NotAFeedError):
+        await read(web, known())
+
+
+async def test_a_bad_post_does_not_lose_the_others() -> None:
+    web = SmallWeb()
+    bad = [{"id": None, "text": "a"}, {"id": "../1", "text": "a"}, {"id": "13", "text": None}, {"id": "9" * 99}, 7]
+    web.put(
+        timeline(f"max_results=100&{QUIET}&since_id=10"), {"data": [*bad, {"id": "11", "text": "Good"}], "meta": {}}
+    )
+    reading = await read(web, known())
+    assert [entry.title for entry in reading.entries] == ["Good"]
+    assert reading.cursor["reads"] == "6"
+
+
+async def test_hostile_values_become_harmless_ones() -> None:
+    entry = await read_one(
+        text=NASTY + " https://t.co/abc " + "a" * 100_000,
+        created_at="0001-01-01T00:00:00+14:00",
+        lang=None,
+        public_metrics={"like_count": "7", "retweet_count": 10**12, "reply_count": None},
+        entities={"urls": [{"url": "https://t.co/abc", "expanded_url": "javascript:alert(1)"}, {"url": None}]},
+    )
+    assert "\x1b" not in entry.title + entry.text
+    assert "\u202e" not in entry.title + entry.text
+    assert "[red]" in entry.title
+    assert len(entry.title) <= 120
+    assert len(entry.text) <= 25_000
+    assert entry.url == entry.discussion
+    assert (entry.published, entry.points, entry.comments) == (None, 1_000_000_000, None)
+
+
+async def test_a_link_cannot_blow_the_text_up() -> None:
+    links = [{"url": "https://a", "expanded_url": "https://b/" + "https://a" * 200}] * 50
+    entry = await read_one(text="https://a " * 2_000, entities={"urls": links})
+    assert len(entry.text) <= 25_000
+
+
+async def test_a_network_that_is_down_is_passed_on() -> None:
+    class Down(SmallWeb):
+        async def get(self, url: str, **_: Any) -> Any:
+            raise UnreachableError
+
+    with pytest.raises(UnreachableError):
+        await read(Down(), known())
