@@ -1,0 +1,149 @@
+"""What every source type has in common: addresses as the user types them, and secrets that stay secret."""
+
+import pytest
+
+from copydesk.errors import InvalidError
+from copydesk.ingest import reading
+from copydesk.ingest.address import web_address
+from copydesk.ingest.reading import Credentials, check_address, normalise
+from copydesk.model.source import SourceConfig, SourceType
+from small_web import SmallWeb, after, spec
+
+RSS, TWITTER, REDDIT = SourceType.RSS, SourceType.TWITTER, SourceType.REDDIT
+HACKERNEWS, GOOGLE_NEWS, SUBSTACK = SourceType.HACKERNEWS, SourceType.GOOGLE_NEWS, SourceType.SUBSTACK
+NEWS = "https://news.google.com"
+HN = "https://news.ycombinator.com"
+
+
+def test_every_source_type_has_a_reader_and_a_form_of_address() -> None:
+    assert set(reading._READERS) == set(reading._ADDRESSES) == set(SourceType)
+
+
+@pytest.mark.parametrize(
+    ("type", "typed", "kept"),
+    [
+        (RSS, "https://blog.example/feed.xml", "https://blog.example/feed.xml"),
+        (RSS, "  blog.example/feed#latest ", "https://blog.example/feed"),
+        (RSS, "localhost:8000/feed", "https://localhost:8000/feed"),
+        (RSS, "http://127.0.0.1:8000/feed?a=b", "http://127.0.0.1:8000/feed?a=b"),
+        (SUBSTACK, "https://letter.substack.com", "https://letter.substack.com/feed"),
+        (SUBSTACK, "https://letter.substack.com/p/a-post?r=1", "https://letter.substack.com/feed"),
+        (SUBSTACK, "https://www.letter.example/p/a-post", "https://www.letter.example/feed"),
+        (SUBSTACK, "https://letter.example/feed", "https://letter.example/feed"),
+        (SUBSTACK, "https://open.substack.com/pub/letter/p/a-post", "https://letter.substack.com/feed"),
+        (REDDIT, "https://www.reddit.com/r/Python/", "https://www.reddit.com/r/Python/"),
+        (REDDIT, "https://old.reddit.com/r/Python", "https://www.reddit.com/r/Python/"),
+        (REDDIT, "reddit.com/r/Python+sqlite/.rss", "https://www.reddit.com/r/Python+sqlite/"),
+        (REDDIT, "https://www.reddit.com/r/Python/top/?t=week", "https://www.reddit.com/r/Python/top/?t=week"),
+        (REDDIT, "r/Python", "https://www.reddit.com/r/Python/"),
+        (TWITTER, "https://x.com/NAME", "https://x.com/NAME"),
+        (TWITTER, "https://twitter.com/NAME/status/1?s=20", "https://x.com/NAME"),
+        (TWITTER, "@NAME", "https://x.com/NAME"),
+        (HACKERNEWS, HN, f"{HN}/"),
+        (HACKERNEWS, f"{HN}/newest", f"{HN}/newest"),
+        (HACKERNEWS, f"{HN}/item?id=1", f"{HN}/"),
+        (GOOGLE_NEWS, NEWS, f"{NEWS}/rss"),
+        (GOOGLE_NEWS, f"{NEWS}/home?hl=de&gl=DE&ceid=DE:de", f"{NEWS}/rss?hl=de&gl=DE&ceid=DE%3Ade"),
+        (GOOGLE_NEWS, f"{NEWS}/search?q=sqlite&utm=1", f"{NEWS}/rss/search?q=sqlite"),
+        (GOOGLE_NEWS, f"{NEWS}/rss/search?q=a+b", f"{NEWS}/rss/search?q=a+b"),
+        (GOOGLE_NEWS, f"{NEWS}/topics/CAAqJg_x", f"{NEWS}/rss/topics/CAAqJg_x"),
+    ],
+)
+def test_an_address_is_kept_in_one_form(type: SourceType, typed: str, kept: str) -> None:
+    assert normalise(type, typed, SourceConfig()) == kept
+    assert normalise(type, kept, SourceConfig()) == kept
+
+
+def test_a_query_makes_google_news_a_search() -> None:
+    given = spec(GOOGLE_NEWS, NEWS, query="sqlite")
+    assert check_address(given).url == f"{NEWS}/rss/search"
+
+
+@pytest.mark.parametrize("type", list(SourceType))
+@pytest.mark.parametrize(
+    "typed",
+    [
+        "",
+        "   ",
+        "javascript:alert(1)",
+        "file:///etc/passwd",
+        "ftp://files.example/feed",
+        "https://",
+        "https://[::1",
+        "https://blog.example:port/",
+        "https://blog.example/a b",
+        "https://blog.example/\x1b[31m",
+        "https://user:secret@blog.example/feed",
+        "https://blog.example/" + "a" * 2000,
+    ],
+)
+def test_what_is_no_address_is_refused_with_its_field(type: SourceType, typed: str) -> None:
+    with pytest.raises(InvalidError) as refusal:
+        normalise(type, typed, SourceConfig())
+    (error,) = refusal.value.errors
+    assert error.field == "url"
+    assert "\x1b" not in str(refusal.value)
+    assert "secret" not in str(refusal.value)
+
+
+@pytest.mark.parametrize(
+    ("type", "typed", "settings", "field", "says"),
+    [
+        (SUBSTACK, "https://substack.com/@letter", {}, "url", "https://NAME.substack.com"),
+        (REDDIT, "https://www.reddit.com/user/somebody/", {}, "url", "/r/Python"),
+        (REDDIT, "https://www.reddit.com/r/Python/comments/1abc/title/", {}, "url", "/r/Python"),
+        (REDDIT, "https://reddit.com.evil.example/r/Python", {}, "url", "not an address of Reddit"),
+        (REDDIT, "r/Python", {"window": "decade"}, "config.window", "hour, day, week"),
+        (TWITTER, "https://x.com/", {}, "url", "https://x.com/NAME"),
+        (TWITTER, "https://x.com/search?q=a", {}, "url", "https://x.com/NAME"),
+        (TWITTER, "https://x.com/a_name_that_is_too_long", {}, "url", "https://x.com/NAME"),
+        (TWITTER, "https://netflix.com/NAME", {}, "url", "not an address of X"),
+        (HACKERNEWS, "https://hn.example/", {}, "url", HN),
+        (HACKERNEWS, HN, {"query": " "}, "config.query", "words to search for"),
+        (GOOGLE_NEWS, "https://google.com/news", {}, "url", "config.query"),
+        (GOOGLE_NEWS, f"{NEWS}/search", {}, "config.query", "words to search for"),
+        (GOOGLE_NEWS, f"{NEWS}/settings", {}, "url", "has a feed"),
+        (GOOGLE_NEWS, NEWS, {"query": ""}, "config.query", "words to search for"),
+        (GOOGLE_NEWS, NEWS, {"hl": "German"}, "config.hl", "en-US"),
+        (GOOGLE_NEWS, NEWS, {"gl": "de"}, "config.gl", "two capitals"),
+        (GOOGLE_NEWS, NEWS, {"ceid": "de"}, "config.ceid", "US:en"),
+        (GOOGLE_NEWS, NEWS, {"hl": "de"}, "config.gl", "which country"),
+        (GOOGLE_NEWS, NEWS, {"gl": "DE"}, "config.hl", "which language"),
+        (GOOGLE_NEWS, NEWS, {"hl": "de", "gl": "AT", "ceid": "DE:de"}, "config.ceid", "AT:de"),
+    ],
+)
+def test_an_address_of_the_wrong_kind_is_refused_with_what_would_be_right(
+    type: SourceType, typed: str, settings: dict[str, str], field: str, says: str
+) -> None:
+    with pytest.raises(InvalidError) as refusal:
+        check_address(spec(type, typed, **settings))
+    (error,) = refusal.value.errors
+    assert error.field == field
+    assert says in error.message
+
+
+@pytest.mark.parametrize("value", ["javascript:alert(1)", "data:text/html,x", "/p/1", "http://", "https://[", "", None])
+def test_a_story_has_no_address_but_a_web_page(value: str | None) -> None:
+    assert web_address(value) is None
+
+
+def test_credentials_show_only_whether_they_are_set() -> None:
+    held = Credentials(reddit_client_id="id", reddit_client_secret="hush", twitter_bearer_token="hush-too")
+    assert repr(held) == "Credentials(reddit='set', twitter='set', twitter_daily_reads=200)"
+    assert "hush" not in repr(list(held.__rich_repr__()))
+    assert "not set" in repr(Credentials(reddit_client_id="id"))
+
+
+async def test_validators_of_another_address_are_not_sent() -> None:
+    """A source's address was changed: with the old one's date the new one would answer 304 to a stranger."""
+    web = SmallWeb()
+    feed = "<rss version='2.0'><channel><title>T</title><item><title>A</title><guid>1</guid></item></channel></rss>"
+    for page in ("a", "b"):
+        web.put(f"https://blog.example/{page}", feed, etag='"1"', last_modified="Sat, 21 Nov 2026 11:00:00 GMT")
+    first = await web.read(spec(RSS, "https://blog.example/a"))
+    second = await web.read(spec(RSS, "https://blog.example/b"), after(first))
+    third = await web.read(spec(RSS, "https://blog.example/b"), after(second))
+    assert "if-none-match" not in web.asked[1].headers
+    assert "if-modified-since" not in web.asked[1].headers
+    assert web.asked[2].headers["if-none-match"] == '"1"'
+    assert [look.unchanged for look in (first, second, third)] == [False, False, True]
