@@ -101,4 +101,10 @@ def copydesk(
 
 def main() -> None:
     """The entry point: one line for an error, never a traceback unless asked for."""
-    copydesk(prog_name="copydesk")
+    try:
+        copydesk(prog_name="copydesk")
+    except Exception as error:
+        if "--debug" in sys.argv:
+            raise
+        click.echo(f"Error: Copydesk did not expect this: {error!r}. With --debug it says more.", err=True)
+        sys.exit(1)

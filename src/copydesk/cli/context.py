@@ -4,6 +4,7 @@ import asyncio
 import signal
 import sys
 from collections.abc import Awaitable, Callable
+from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import NoReturn, TypeVar
 
@@ -34,10 +35,10 @@ class Context:
         """The settings; the sample desk has a folder of its own."""
         if not self.sample:
             return settings_module.load(home=self.home)
-        from copydesk import sample  # noqa: PLC0415
+        from copydesk.sample.desk import sample_settings  # noqa: PLC0415
 
-        _, data = settings_module.homes(home=self.home)
-        return sample.settings(settings_module.load(home=data / "sample"))
+        _, data = settings_module.homes(self.home)
+        return sample_settings(settings_module.load(home=data / "sample"))
 
     def run(self, work: Callable[[Desk], Awaitable[T]]) -> T:
         """Open the desk, do `work` on it, close it. An error ends the program with one line."""
@@ -56,14 +57,14 @@ class Context:
         async with self.desk() as desk:
             return await work(desk)
 
-    def desk(self) -> "open_desk":
+    def desk(self) -> AbstractAsyncContextManager[Desk]:
         """The desk, not yet open."""
         settings = self.settings()
         if not self.sample:
             return open_desk(settings)
-        from copydesk import sample  # noqa: PLC0415
+        from copydesk.sample.desk import open_sample  # noqa: PLC0415
 
-        return sample.open_sample(settings)
+        return open_sample(settings)
 
     def fail(self, error: CopydeskError) -> NoReturn:
         """Print the error on one line and end: 2 where the call was wrong, else 1."""

@@ -1,1 +1,60 @@
 """The desk: every operation, one module per resource. The only place where store and crafts meet."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
+
+from copydesk.desk.drafts import Drafts
+from copydesk.desk.ground import Clock, Ground, utc_now
+from copydesk.desk.pipeline import Pipeline
+from copydesk.desk.sources import Sources
+from copydesk.desk.voice import Voices
+from copydesk.desk.zone import local_zone
+from copydesk.settings import Settings
+from copydesk.store import users
+from copydesk.store.engine import open_engines
+from copydesk.store.migrate import prepare
+
+if TYPE_CHECKING:
+    import httpx
+
+__all__ = ["Desk", "open_desk"]
+
+
+class Desk:
+    """Everything that can be done, for one user."""
+
+    def __init__(self, ground: Ground) -> None:
+        self.ground = ground
+        self.sources = Sources(ground)
+        self.drafts = Drafts(ground)
+        self.pipeline = Pipeline(ground)
+        self.voice = Voices(ground)
+
+    @property
+    def settings(self) -> Settings:
+        """What the desk was opened with."""
+        return self.ground.settings
+
+
+@asynccontextmanager
+async def open_desk(
+    settings: Settings, *, clock: Clock = utc_now, transport: "httpx.AsyncBaseTransport | None" = None
+) -> AsyncIterator[Desk]:
+    """Open the desk that `settings` name, making or migrating its database; close it at the end.
+
+    `transport` stands in for the network. Raises StoreError where the database cannot be used.
+    """
+    engines = open_engines(settings.database_file, busy_timeout=settings.database.busy_timeout)
+    try:
+        await prepare(settings.database_file, engines, clock())
+        async with engines.reading() as conn:
+            user = await users.owner(conn)
+        if user is None:
+            async with engines.writing() as conn:
+                user = await users.add_owner(conn, clock(), local_zone())
+        desk = Desk(Ground(settings, engines, user, clock=clock, transport=transport))
+        await desk.pipeline.recover()
+        yield desk
+    finally:
+        await engines.close()

@@ -7,7 +7,8 @@ import msgspec
 
 T = TypeVar("T")
 
-Json = None | bool | int | float | str | list["Json"] | dict[str, "Json"]
+# Not the recursive union that JSON is: msgspec cannot decode into one.
+Json = None | bool | int | float | str | list[object] | dict[str, object]
 
 
 class Struct(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):

@@ -11,6 +11,7 @@ from copydesk.model.draft import Draft, DraftImage, DraftItem, Format, ListedDra
 from copydesk.model.source import SourceType
 from copydesk.model.wire import Struct
 from copydesk.store.ids import new_id
+from copydesk.store.parts import in_parts
 from copydesk.store.tables import Origin, draft, draft_event, draft_image, draft_tag, item, tag
 
 _PLAIN = tuple(draft.c[name] for name in Draft.__struct_fields__ if name not in {"tags", "images"})
@@ -38,14 +39,13 @@ class Filters(Struct, frozen=True):
     archived: bool | None = None
 
 
-class Decision(Struct, frozen=True):
+class Decided(Struct, frozen=True):
     """What the user thought of a draft: the material that the ranking learns from."""
 
     source_id: str | None
     title: str
     summary: str
     approved: bool
-    decided: datetime
 
 
 async def add(conn: AsyncConnection, user_id: str, new: NewDraft) -> bool:
@@ -131,26 +131,40 @@ async def texts_since(conn: AsyncConnection, user_id: str, since: datetime, limi
     return tuple((await conn.execute(query.order_by(draft.c.id.desc()).limit(limit))).scalars())
 
 
-async def drafted_stories(conn: AsyncConnection, user_id: str) -> frozenset[str]:
-    """The stories that runs have drafted."""
-    query = select(draft.c.story_id).where(draft.c.user_id == user_id, draft.c.origin == Origin.PIPELINE)
-    return frozenset((await conn.execute(query)).scalars())
+async def drafted_among(conn: AsyncConnection, user_id: str, story_ids: Sequence[str]) -> frozenset[str]:
+    """Which of these stories runs have drafted."""
+    found: set[str] = set()
+    for some in in_parts(story_ids):
+        mine = (draft.c.user_id == user_id, draft.c.story_id.in_(some), draft.c.origin == Origin.PIPELINE)
+        found.update((await conn.execute(select(draft.c.story_id).where(*mine))).scalars())
+    return frozenset(found)
 
 
-async def decisions(conn: AsyncConnection, user_id: str, limit: int) -> tuple[Decision, ...]:
+async def decisions(conn: AsyncConnection, user_id: str, limit: int) -> tuple[Decided, ...]:
     """What the user decided, newest first."""
     approved = draft.c.status.in_(_APPROVED)
     query = (
-        select(draft.c.source_id, item.c.title, item.c.summary, approved.label("approved"), draft.c.updated_at)
+        select(draft.c.source_id, item.c.title, item.c.summary, approved.label("approved"))
         .join(item, item.c.id == draft.c.item_id)
         .where(draft.c.user_id == user_id, draft.c.status.in_([*_APPROVED, Status.REJECTED]))
         .order_by(draft.c.id.desc())
         .limit(limit)
     )
     return tuple(
-        Decision(source_id=source_id, title=title, summary=summary, approved=bool(yes), decided=decided)
-        for source_id, title, summary, yes, decided in await conn.execute(query)
+        Decided(source_id=source_id, title=title, summary=summary, approved=bool(yes))
+        for source_id, title, summary, yes in await conn.execute(query)
     )
+
+
+async def decision_counts(conn: AsyncConnection, user_id: str) -> dict[str, tuple[int, int]]:
+    """How many drafts of each source the user approved, and how many rejected."""
+    approved = func.count().filter(draft.c.status.in_(_APPROVED))
+    rejected = func.count().filter(draft.c.status == Status.REJECTED)
+    query = select(draft.c.source_id, approved, rejected).where(
+        draft.c.user_id == user_id, draft.c.status.in_([*_APPROVED, Status.REJECTED])
+    )
+    rows = await conn.execute(query.group_by(draft.c.source_id))
+    return {source_id: (yes, no) for source_id, yes, no in rows if source_id is not None}
 
 
 def _listed(user_id: str) -> Select[*tuple[object, ...]]:

@@ -1,9 +1,8 @@
 """Items as they are kept."""
 
 import hashlib
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime
-from typing import TypeVar
 
 import msgspec
 from sqlalchemy import Row, bindparam, insert, or_, select, update
@@ -11,12 +10,10 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from copydesk.model.item import Entry, Item, ItemState
 from copydesk.model.wire import Struct
+from copydesk.store.parts import in_parts
 from copydesk.store.tables import item, source
 
-T = TypeVar("T")
-AT_ONCE = 400
-"""Values of one statement, below every limit of SQLite."""
-_ENTRY = Entry.__struct_fields__
+_ENTRY = tuple(name for name in Entry.__struct_fields__ if name != "published")
 _COLUMNS = (
     item.c.id,
     item.c.source_id,
@@ -70,7 +67,7 @@ async def known(conn: AsyncConnection, source_id: str, entries: Sequence[Entry])
     """The stored items of the source that have the id, or the second key, of one of `entries`."""
     columns = select(item.c.id, item.c.ident, item.c.alias, item.c.content_hash).where(item.c.source_id == source_id)
     found: dict[str, KnownItem] = {}
-    for some in _some(entries):
+    for some in in_parts(entries):
         keys = or_(item.c.ident.in_([entry.ident for entry in some]), item.c.alias.in_([entry.alias for entry in some]))
         for row in await conn.execute(columns.where(keys)):
             found[row.id] = KnownItem(id=row.id, ident=row.ident, alias=row.alias, content_hash=row.content_hash)
@@ -124,20 +121,6 @@ async def waiting(conn: AsyncConnection, user_id: str, source_ids: Collection[st
     return tuple(_item(row) for row in await conn.execute(query))
 
 
-async def of_stories(conn: AsyncConnection, user_id: str, story_ids: Sequence[str]) -> tuple[Item, ...]:
-    """Every item of these stories, oldest first within each."""
-    found: list[Item] = []
-    for some in _some(story_ids):
-        query = (
-            select(*_COLUMNS, source.c.name.label("source_name"), source.c.type.label("source_type"))
-            .join(source, source.c.id == item.c.source_id)
-            .where(item.c.user_id == user_id, item.c.story_id.in_(some))
-            .order_by(item.c.published, item.c.id)
-        )
-        found += [_item(row) for row in await conn.execute(query)]
-    return tuple(found)
-
-
 async def one(conn: AsyncConnection, user_id: str, item_id: str) -> Item | None:
     """One of the user's items."""
     query = (
@@ -187,15 +170,10 @@ async def settle(conn: AsyncConnection, user_id: str, outcomes: Iterable[tuple[s
 
 
 def _values(entry: Entry) -> dict[str, object]:
-    return {name: getattr(entry, name) for name in _ENTRY if name != "published"}
+    return {name: getattr(entry, name) for name in _ENTRY}
 
 
 def _item(row: Row[*tuple[object, ...]]) -> Item:
     values = dict(row._mapping)
-    entry = Entry(**{name: values.pop(name) for name in _ENTRY if name != "published"}, published=values["published"])
+    entry = Entry(**{name: values.pop(name) for name in _ENTRY}, published=values["published"])
     return Item(entry=entry, **values)
-
-
-def _some(values: Sequence[T]) -> Iterator[Sequence[T]]:
-    for start in range(0, len(values), AT_ONCE):
-        yield values[start : start + AT_ONCE]

@@ -28,9 +28,15 @@ def _run(row: Row[*tuple[object, ...]]) -> Run:
     return Run(duration=duration, **values)
 
 
-async def add(conn: AsyncConnection, user_id: str, run_id: str, request: RunRequest, now: datetime) -> None:
-    """Queue a run."""
-    values = {"status": RunStatus.QUEUED, "requested": request, "stats": RunStats(), "cancel_requested": False}
+async def add(conn: AsyncConnection, user_id: str, run_id: str, request: RunRequest, now: datetime, owner: str) -> None:
+    """Queue a run; `owner` is the process that will work on it."""
+    values = {
+        "owner": owner,
+        "status": RunStatus.QUEUED,
+        "requested": request,
+        "stats": RunStats(),
+        "cancel_requested": False,
+    }
     await conn.execute(insert(run).values(id=run_id, user_id=user_id, started_at=now, **values))
 
 

@@ -1,0 +1,31 @@
+"""`copydesk doctor`: look for what is wrong, and say what to do."""
+
+import asyncio
+import sys
+
+import click
+
+from copydesk.cli.context import Context, pass_context, print_json
+from copydesk.cli.show import table
+from copydesk.desk.doctor import Verdict, examine
+from copydesk.errors import CopydeskError
+
+MARKS = {Verdict.OK: "ok", Verdict.WARNING: "look", Verdict.ERROR: "WRONG"}
+
+
+@click.command()
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@pass_context
+def doctor(context: Context, *, as_json: bool) -> None:
+    """Look for what is wrong, and say what to do. Exit code 1 where something is."""
+    try:
+        settings = context.settings()
+    except CopydeskError as error:
+        context.fail(error)
+    found = asyncio.run(examine(settings, context.desk))
+    if as_json:
+        print_json(found)
+    else:
+        rows = [(MARKS[each.verdict], each.what, f"{each.found} {each.advice}".strip()) for each in found]
+        table(rows, empty="")
+    sys.exit(1 if any(each.verdict is Verdict.ERROR for each in found) else 0)

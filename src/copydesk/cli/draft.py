@@ -1,0 +1,105 @@
+"""`copydesk draft`: list, show."""
+
+import click
+
+from copydesk.cli.context import Context, pass_context, print_json
+from copydesk.cli.show import first_line, moment, table
+from copydesk.desk import Desk
+from copydesk.model.draft import Checks, Format, ListedDraft, Score, Status
+from copydesk.model.item import Item
+from copydesk.model.page import Page
+from copydesk.model.source import SourceType
+from copydesk.text import clean, reveal
+
+AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON in the interface's shape.")
+
+
+@click.group()
+def draft() -> None:
+    """The drafts, and what is known of each."""
+
+
+@draft.command(name="list")
+@click.option("--status", type=click.Choice([status.value for status in Status]), help="Only drafts in this state.")
+@click.option("--format", type=click.Choice([kind.value for kind in Format]), help="Only drafts of this format.")
+@click.option("--source", "source_id", metavar="ID", help="Only drafts made from this source.")
+@click.option("--source-type", type=click.Choice([kind.value for kind in SourceType]), help="Only of this type.")
+@click.option("--limit", type=click.IntRange(1, 100), default=25, show_default=True, help="Drafts on a page.")
+@click.option("--cursor", help="The nextCursor of the page before.")
+@AS_JSON
+@pass_context
+def list_(  # one argument an option
+    context: Context,
+    *,
+    status: str | None,
+    format: str | None,
+    source_id: str | None,
+    source_type: str | None,
+    limit: int,
+    cursor: str | None,
+    as_json: bool,
+) -> None:
+    """List drafts, newest first."""
+
+    async def work(desk: Desk) -> Page[ListedDraft]:
+        return await desk.drafts.list(
+            status=Status(status) if status else None,
+            format=Format(format) if format else None,
+            source_id=source_id,
+            source_type=SourceType(source_type) if source_type else None,
+            limit=limit,
+            cursor=cursor,
+        )
+
+    page = context.run(work)
+    if as_json:
+        print_json({"drafts": page.items, "nextCursor": page.next_cursor})
+        return
+    rows = [(each.id, each.status, each.format, f"{each.confidence:.0%}", first_line(each.text)) for each in page.items]
+    table(rows, empty="No drafts. Make some: copydesk --run-pipeline")
+    if page.next_cursor:
+        click.echo(f"More: --cursor {page.next_cursor}", err=True)
+
+
+@draft.command()
+@click.argument("id")
+@AS_JSON
+@pass_context
+def show(context: Context, *, id: str, as_json: bool) -> None:
+    """Show one draft: its text, its checks, why it was picked, and its source item."""
+
+    async def work(desk: Desk) -> tuple[ListedDraft, Item]:
+        found = await desk.drafts.get(id)
+        return found, await desk.drafts.item(found.item_id)
+
+    found, item = context.run(work)
+    if as_json:
+        print_json(found)
+        return
+    print_draft(found)
+    click.echo("\nSource item")
+    rows = [("title", item.entry.title), ("from", item.source_name), ("published", moment(item.published))]
+    table([*rows, ("link", item.entry.url or "none")], empty="")
+
+
+def print_draft(found: ListedDraft) -> None:
+    """A draft with its checks and the parts of its score."""
+    click.echo(f"{found.format} · {found.status} · {found.confidence:.0%} likely to be approved · {found.id}\n")
+    click.echo(reveal(found.text))
+    _print_checks(found.checks)
+    if found.score:
+        _print_score(found.score)
+
+
+def _print_checks(checks: Checks) -> None:
+    failed = {finding.rule for finding in checks.findings}
+    click.echo(f"\nChecks: {checks.ran - len(failed)} of {checks.ran} pass")
+    if checks.findings:
+        table([("", finding.severity, finding.rule, finding.message) for finding in checks.findings], empty="")
+
+
+def _print_score(score: Score) -> None:
+    click.echo(f"\nWhy it was picked: {score.total:.3f}")
+    table([("", part.name, f"{part.points:.3f}", part.why) for part in score.parts], empty="")
+    if len(score.sources) > 1:
+        click.echo("Told by " + ", ".join(clean(each.name) for each in score.sources))

@@ -1,0 +1,65 @@
+"""How a run gets on: a bar per stage on a terminal, a line per stage in a pipe."""
+
+from types import TracebackType
+from typing import Self, TextIO
+
+from copydesk.model.run import Progress, Stage
+from copydesk.text import clean
+
+WIDTH = 30
+"""Characters of a bar."""
+NOTE = 32
+"""Characters of the note beside it."""
+
+
+class Bars:
+    """Draws the progress of one run on `out`; `silent` draws nothing."""
+
+    def __init__(self, out: TextIO, *, silent: bool) -> None:
+        self._out = out
+        self._silent = silent
+        self._bar = not silent and out.isatty()
+        self._last: Progress | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._last is not None:
+            self._finish(self._last)
+
+    def show(self, progress: Progress) -> None:
+        """Take over how far the run is."""
+        if self._silent:
+            return
+        if self._last is not None and self._last.stage is not progress.stage:
+            self._finish(self._last)
+        self._last = progress
+        if self._bar:
+            self._out.write(f"\r\x1b[K{_bar(progress)}")
+            self._out.flush()
+
+    def _finish(self, progress: Progress) -> None:
+        if self._bar:
+            self._out.write(f"\r\x1b[K{_bar(progress)}\n")
+        else:
+            self._out.write(f"{_name(progress.stage)} {_figures(progress)}\n")
+        self._out.flush()
+        self._last = None
+
+
+def _name(stage: Stage) -> str:
+    return f"{stage.value:<7}"
+
+
+def _figures(progress: Progress) -> str:
+    return f"{progress.done}" if progress.total is None else f"{progress.done}/{progress.total}"
+
+
+def _bar(progress: Progress) -> str:
+    share = progress.done / progress.total if progress.total else float(progress.total == 0)
+    full = round(WIDTH * min(share, 1))
+    note = clean(progress.note)[:NOTE]
+    return f"{_name(progress.stage)} {'━' * full}{'╌' * (WIDTH - full)} {_figures(progress)} {note}".rstrip()

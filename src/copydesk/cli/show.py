@@ -1,0 +1,43 @@
+"""Values as lines of plain text for a terminal or a pipe."""
+
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
+
+import click
+
+from copydesk.text import clean
+
+
+def table(rows: Iterable[Sequence[object]], *, empty: str) -> None:
+    """Print rows as aligned columns; the last column takes what it needs. `empty` stands for no rows."""
+    cells = [[clean(str(cell)) for cell in row] for row in rows]
+    if not cells:
+        click.echo(empty, err=True)
+        return
+    widths = [max(len(row[column]) for row in cells) for column in range(len(cells[0]) - 1)]
+    for row in cells:
+        padded = [cell.ljust(width) for cell, width in zip(row, widths, strict=False)]
+        click.echo("  ".join([*padded, row[-1]]).rstrip())
+
+
+def moment(when: datetime | None) -> str:
+    """A time in this machine's zone, to the minute."""
+    return when.astimezone().strftime("%Y-%m-%d %H:%M") if when else "never"
+
+
+def ago(when: datetime | None) -> str:
+    """How long ago, in words."""
+    if when is None:
+        return "never"
+    minutes = int((datetime.now(UTC) - when).total_seconds() // 60)
+    if minutes < 1:
+        return "just now"
+    if minutes < 60:
+        return f"{minutes} min ago"
+    return f"{minutes // 60} h ago" if minutes < 48 * 60 else f"{minutes // 1440} days ago"
+
+
+def first_line(text: str, width: int = 72) -> str:
+    """The first line of a text, cut at a word."""
+    line = clean(text.strip().split("\n", 1)[0])
+    return line if len(line) <= width else line[: width - 1].rsplit(" ", 1)[0] + "…"

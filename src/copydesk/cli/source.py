@@ -1,0 +1,177 @@
+"""`copydesk source`: add, list, show, test, edit, remove, import, export."""
+
+import sys
+from typing import BinaryIO, TextIO
+
+import click
+
+from copydesk.cli.context import Context, convert_config, pass_context, print_json
+from copydesk.cli.show import ago, moment, table
+from copydesk.desk import Desk
+from copydesk.model.source import Source, SourceType
+from copydesk.text import clean
+
+AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON in the interface's shape.")
+CONFIG = click.option("--config", metavar="JSON", help="Settings of the source, such as '{\"weight\": 2}'.")
+
+
+@click.group()
+def source() -> None:
+    """The sources that Copydesk reads."""
+
+
+@source.command()
+@click.argument("type", type=click.Choice([kind.value for kind in SourceType]))
+@click.argument("url")
+@click.option("--name", help="What to call it; by default as it calls itself.")
+@CONFIG
+@AS_JSON
+@pass_context
+def add(context: Context, *, type: str, url: str, name: str | None, config: str | None, as_json: bool) -> None:
+    """Add a source, after a test fetch has shown that it can be read."""
+    settings = convert_config(config)
+
+    async def work(desk: Desk) -> Source:
+        return await desk.sources.create(type, url, name=name, config=settings)
+
+    made = context.run(work)
+    if as_json:
+        print_json(made)
+    else:
+        click.echo(f"Added {clean(made.name)} ({made.type}, {clean(made.url or '')}) as {made.id}.")
+
+
+@source.command(name="list")
+@AS_JSON
+@pass_context
+def list_(context: Context, *, as_json: bool) -> None:
+    """List every source with its health."""
+    found = context.run(lambda desk: desk.sources.list())
+    if as_json:
+        print_json(found)
+        return
+    rows = [
+        (each.id, each.health, each.type, f"{each.item_count:>5} items", ago(each.last_fetch), each.name)
+        for each in found
+    ]
+    table(rows, empty="No sources yet. Add one: copydesk source add rss https://example.com/feed")
+
+
+@source.command()
+@click.argument("id")
+@AS_JSON
+@pass_context
+def show(context: Context, *, id: str, as_json: bool) -> None:
+    """Show one source."""
+    found = context.run(lambda desk: desk.sources.get(id))
+    if as_json:
+        print_json(found)
+    else:
+        _print(found)
+
+
+@source.command()
+@click.argument("id")
+@AS_JSON
+@pass_context
+def test(context: Context, *, id: str, as_json: bool) -> None:
+    """Fetch a source and show what it holds, without storing anything."""
+    result = context.run(lambda desk: desk.sources.test(id))
+    if as_json:
+        print_json(result)
+    elif result.ok:
+        table([(item.title, item.url or "") for item in result.items], empty="It can be read, and is empty.")
+    else:
+        click.echo(f"Error: {clean(result.error or '')}", err=True)
+    sys.exit(0 if result.ok else 1)
+
+
+@source.command()
+@click.argument("id")
+@click.option("--name", help="A new name.")
+@click.option("--url", help="A new address; it is read from the start.")
+@click.option("--type", type=click.Choice([kind.value for kind in SourceType]), help="A new type.")
+@click.option("--enable/--disable", "enabled", default=None, help="Read it, or leave it alone.")
+@CONFIG
+@AS_JSON
+@pass_context
+def edit(  # one argument an option
+    context: Context,
+    *,
+    id: str,
+    name: str | None,
+    url: str | None,
+    type: str | None,
+    enabled: bool | None,
+    config: str | None,
+    as_json: bool,
+) -> None:
+    """Change a source; what is not named stays."""
+    asked = {"name": name, "url": url, "type": type, "enabled": enabled, "config": convert_config(config)}
+    changes = {field: value for field, value in asked.items() if value is not None}
+    if not changes:
+        raise click.UsageError("Say what to change: --name, --url, --type, --enable, --disable or --config.")
+    changed = context.run(lambda desk: desk.sources.update(id, changes))
+    if as_json:
+        print_json(changed)
+    else:
+        _print(changed)
+
+
+@source.command()
+@click.argument("id")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@AS_JSON
+@pass_context
+def remove(context: Context, *, id: str, yes: bool, as_json: bool) -> None:
+    """Delete a source with its items and drafts."""
+    found = context.run(lambda desk: desk.sources.get(id))
+    if not yes:
+        what = f"{clean(found.name)}, its {found.item_count} items and the drafts made of them"
+        click.confirm(f"Delete {what}?", abort=True, err=True)
+    context.run(lambda desk: desk.sources.delete(id))
+    if as_json:
+        print_json({"ok": True})
+    else:
+        click.echo(f"Deleted {clean(found.name)}.")
+
+
+@source.command(name="import")
+@click.argument("file", type=click.File("rb"))
+@AS_JSON
+@pass_context
+def import_(context: Context, *, file: BinaryIO, as_json: bool) -> None:
+    """Add the feeds of an OPML file; those that are sources already stay as they are."""
+    body = file.read()
+    result = context.run(lambda desk: desk.sources.import_opml(body))
+    if as_json:
+        print_json(result.added)
+    else:
+        click.echo(f"{len(result.added)} added, {len(result.known)} known already, {len(result.refused)} refused.")
+    for address, problem in result.refused:
+        click.echo(f"Refused {clean(address)}: {clean(problem)}", err=True)
+    sys.exit(1 if result.refused else 0)
+
+
+@source.command()
+@click.argument("file", type=click.File("w", encoding="utf-8", lazy=True), default="-")
+@pass_context
+def export(context: Context, *, file: TextIO) -> None:
+    """Write the sources as OPML, which other feed readers read."""
+    file.write(context.run(lambda desk: desk.sources.export_opml()))
+
+
+def _print(found: Source) -> None:
+    rows = [
+        ("id", found.id),
+        ("name", found.name),
+        ("type", found.type),
+        ("url", found.url or ""),
+        ("enabled", "yes" if found.enabled else "no"),
+        ("health", found.health),
+        ("items", found.item_count),
+        ("last fetch", moment(found.last_fetch)),
+        ("failures", found.fail_count),
+        ("last error", found.last_error or "none"),
+    ]
+    table(rows, empty="")

@@ -1,0 +1,67 @@
+"""What `copydesk` itself does: the console, a run without it, the sample desk's drafts."""
+
+import sys
+
+import click
+
+from copydesk.cli.context import Context, print_json
+from copydesk.cli.draft import print_draft
+from copydesk.cli.progress import Bars
+from copydesk.desk import Desk
+from copydesk.errors import CopydeskError
+from copydesk.model.draft import ListedDraft
+from copydesk.model.run import Run, RunRequest, RunStatus
+from copydesk.text import clean
+
+
+def run_pipeline(context: Context, *, source_ids: tuple[str, ...], max_drafts: int | None, as_json: bool) -> None:
+    """Carry out one run; exit code 0 when it succeeded, 1 when not."""
+    request = RunRequest(source_ids=source_ids or None, max_drafts=max_drafts)
+    run = context.run(lambda desk: _run(desk, request, as_json=as_json))
+    if as_json:
+        print_json(run)
+    else:
+        _print_run(run)
+    sys.exit(0 if run.status is RunStatus.SUCCEEDED else 1)
+
+
+def sample_headless(context: Context) -> None:
+    """Run the sample desk's pipeline and print the drafts."""
+
+    async def work(desk: Desk) -> tuple[Run, tuple[ListedDraft, ...]]:
+        return await _run(desk, RunRequest(), as_json=False), await desk.drafts.queue()
+
+    run, drafts = context.run(work)
+    _print_run(run)
+    for draft in drafts:
+        click.echo("\n" + "─" * 72)
+        print_draft(draft)
+    sys.exit(0 if run.status is RunStatus.SUCCEEDED else 1)
+
+
+async def _run(desk: Desk, request: RunRequest, *, as_json: bool) -> Run:
+    with Bars(sys.stderr, silent=as_json) as bars:
+        return await desk.pipeline.run(request, bars.show)
+
+
+def _print_run(run: Run) -> None:
+    stats = run.stats
+    if run.status is RunStatus.SUCCEEDED:
+        funnel = f"{stats.items_ingested} items, {stats.items_filtered} stories, {stats.items_ranked} ranked"
+        click.echo(f"{stats.drafts_created} new drafts from {funnel}, in {run.duration or 0:.1f} s.")
+    else:
+        click.echo(f"The run {run.status}: {clean(run.error or '')}", err=True)
+    if stats.sources_failed:
+        failed = f"{stats.sources_failed} of {stats.sources_failed + stats.sources_fetched} sources"
+        click.echo(f"{failed} could not be read; `copydesk source list` shows which.", err=True)
+
+
+def console(context: Context) -> None:
+    """Open the console."""
+    from copydesk.tui.app import Console  # noqa: PLC0415 - Textual is not for the commands
+
+    try:
+        context.settings()
+    except CopydeskError as error:
+        context.fail(error)
+    sys.exit(Console(context.desk).run() or 0)

@@ -1,0 +1,93 @@
+"""What every operation of the desk stands on."""
+
+import random
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from copydesk import __version__
+from copydesk.settings import Settings
+from copydesk.store import sources as kept_sources
+from copydesk.store.engine import Engines
+from copydesk.store.users import User
+
+if TYPE_CHECKING:
+    import httpx
+
+    from copydesk.ingest.fetch import Fetcher
+    from copydesk.ingest.visit import Credentials
+
+Clock = Callable[[], datetime]
+
+
+def utc_now() -> datetime:
+    """This moment in UTC, to the millisecond: what is stored is what is sent."""
+    now = datetime.now(UTC)
+    return now.replace(microsecond=now.microsecond // 1000 * 1000)
+
+
+class Ground:
+    """The settings, the store, the user, the clock and the way to the network of one open desk."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        engines: Engines,
+        user: User,
+        *,
+        clock: Clock = utc_now,
+        transport: "httpx.AsyncBaseTransport | None" = None,
+    ) -> None:
+        self.settings = settings
+        self.engines = engines
+        self.user = user
+        self.clock = clock
+        self.transport = transport
+        self._random = random.Random()  # noqa: S311 - it spreads requests in time, and keeps no secret
+
+    @property
+    def user_id(self) -> str:
+        """Whose rows are read and written."""
+        return self.user.id
+
+    def jitter(self) -> float:
+        """-1 to 1: keeps many desks from asking one publisher at the same moment."""
+        return self._random.uniform(-1, 1)
+
+    def credentials(self) -> "Credentials":
+        """What the user has of other people's services."""
+        from copydesk.ingest.visit import Credentials  # noqa: PLC0415 - beside httpx
+
+        asked = self.settings
+        return Credentials(
+            reddit_client_id=asked.reddit.client_id or None,
+            reddit_client_secret=asked.reddit.client_secret or None,
+            twitter_bearer_token=asked.twitter.bearer_token or None,
+            twitter_daily_reads=asked.twitter.daily_read_budget,
+        )
+
+    @asynccontextmanager
+    async def network(self) -> AsyncIterator["Fetcher"]:
+        """The guarded HTTP client. Hosts that asked to be left alone are remembered from one use to the next."""
+        from copydesk.ingest.fetch import Fetcher, Limits  # noqa: PLC0415 - httpx costs as much as the rest
+
+        asked = self.settings.network
+        contact = f" (+{asked.contact})" if asked.contact else ""
+        limits = Limits(
+            timeout=asked.timeout,
+            max_body=asked.max_body,
+            concurrency=asked.concurrency,
+            allow_private=asked.allow_private,
+            user_agent=f"Copydesk/{__version__}{contact}",
+        )
+        async with Fetcher(limits, transport=self.transport, clock=self.clock) as fetcher:
+            async with self.engines.reading() as conn:
+                fetcher.cooldowns.update(await kept_sources.cooldowns(conn, self.user_id, self.clock()))
+            before = dict(fetcher.cooldowns)
+            try:
+                yield fetcher
+            finally:
+                if fetcher.cooldowns != before:
+                    async with self.engines.writing() as conn:
+                        await kept_sources.save_cooldowns(conn, self.user_id, fetcher.cooldowns, self.clock())

@@ -1,0 +1,235 @@
+"""The first stage of a run: every source is asked for what is new, and what came is stored.
+
+What one source brought is one transaction, so that a kill loses at most that source's fetch. Sources that brought
+nothing, or failed, are noted together at the end.
+"""
+
+import asyncio
+import logging
+from collections import Counter
+from collections.abc import Collection, Sequence
+from datetime import datetime, timedelta
+from itertools import pairwise
+from statistics import median
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+import msgspec
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from copydesk.desk.ground import Ground
+from copydesk.desk.report import Report
+from copydesk.errors import CopydeskError, FetchError, UnreachableError
+from copydesk.ingest import decide
+from copydesk.model.item import Entry, ItemState
+from copydesk.model.source import FetchState, SourceConfig, SourceSpec
+from copydesk.ranking.canonical import canonical_url
+from copydesk.store import items, sources
+from copydesk.store.ids import new_id
+from copydesk.store.items import KnownItem, NewItem
+from copydesk.store.sources import FetchOutcome, StoredSource
+
+if TYPE_CHECKING:
+    from copydesk.ingest.fetch import Fetcher
+    from copydesk.ingest.visit import Reading
+
+log = logging.getLogger(__name__)
+QUIET = timedelta(days=14)
+"""A source may be silent for so long before anybody wonders."""
+
+
+async def ingest(ground: Ground, source_ids: Collection[str] | None, report: Report) -> int:
+    """Ask every enabled source, or those of `source_ids`, for what is new, and store it.
+
+    Returns how many of the new items can become drafts; the others are history. Raises a FetchError where every
+    single source failed.
+    """
+    async with ground.engines.reading() as conn:
+        stored = await sources.to_fetch(conn, ground.user_id, source_ids)
+    now = ground.clock()
+    wanted = [each for each in stored if decide.may_fetch(each.state, now, by_hand=True)]
+    report.expect(len(wanted))
+    if not wanted:
+        return 0
+    async with ground.network() as http:
+        stage = _Stage(ground, http, report)
+        async with asyncio.TaskGroup() as group:
+            for each in wanted:
+                group.create_task(stage.visit(each))
+    await stage.settle()
+    return stage.draftable
+
+
+class _Stage:
+    """One ingest: what the visits brought so far that is not stored yet."""
+
+    def __init__(self, ground: Ground, http: "Fetcher", report: Report) -> None:
+        self._ground = ground
+        self._http = http
+        self._report = report
+        self._quiet: list[tuple[StoredSource, Reading]] = []
+        self._failed: list[tuple[StoredSource, FetchError]] = []
+        self._reached: list[StoredSource] = []
+        self.draftable = 0
+        """How many of the new items can become drafts; the others are history."""
+
+    async def visit(self, stored: StoredSource) -> None:
+        """Read one source and store what it brought; a failure is kept for the end."""
+        try:
+            reading = await read(self._ground, self._http, stored.spec, stored.state)
+        except FetchError as error:
+            self._failed.append((stored, error))
+        else:
+            self._reached.append(stored)
+            if reading.unchanged and reading.failure is None:
+                self._quiet.append((stored, reading))
+            else:
+                await self._store(stored, reading)
+        self._report.step(stored.source.name)
+
+    async def _store(self, stored: StoredSource, reading: "Reading") -> None:
+        """Store what a source brought, in one transaction."""
+        ground, now = self._ground, self._ground.clock()
+        async with ground.engines.writing() as conn:
+            if await sources.one(conn, ground.user_id, stored.source.id) is None:
+                return  # deleted in the meantime
+            known = await items.known(conn, stored.source.id, reading.entries)
+            new, changed = sort_entries(reading.entries, known)
+            fresh = _new_items(ground, stored, new, now)
+            await items.add(conn, ground.user_id, stored.source.id, fresh, now)
+            await items.refresh(conn, ground.user_id, changed)
+            outcome = await _after_reading(conn, ground, stored, reading, [item.published for item in fresh], now)
+            await sources.save_outcomes(conn, ground.user_id, [outcome])
+        draftable = sum(item.state is ItemState.NEW for item in fresh)
+        self._report.add(items_ingested=len(fresh), items_new=len(fresh))
+        self.draftable += draftable
+
+    async def settle(self) -> None:
+        """Note the sources that brought nothing, and those that failed; in one transaction."""
+        now, quiet, failed = self._ground.clock(), self._quiet, self._failed
+        offline = self._is_offline()
+        async with self._ground.engines.writing() as conn:
+            outcomes = [await _after_reading(conn, self._ground, *each, [], now) for each in quiet]
+            for stored, error in failed:
+                state = self._after_failure(stored, error, now, offline=offline)
+                outcomes.append(await _outcome(conn, stored, state, now))
+            await sources.save_outcomes(conn, self._ground.user_id, outcomes)
+        self._report.count(sources_fetched=len(self._reached), sources_unchanged=len(quiet), sources_failed=len(failed))
+        if failed and not self._reached:
+            raise _all_failed([error for _, error in failed], offline=offline)
+
+    def _after_failure(self, stored: StoredSource, error: FetchError, now: datetime, *, offline: bool) -> FetchState:
+        if offline and isinstance(error, UnreachableError):
+            return decide.after_offline(stored.state, error, now, self._ground.jitter())
+        interval = (stored.source.config or SourceConfig()).interval
+        return decide.after_failure(stored.state, error, now, self._ground.jitter(), interval)
+
+    def _is_offline(self) -> bool:
+        """Whether it is this machine that has no network, rather than its sources that are down."""
+        failed = [(_host(stored), error) for stored, error in self._failed]
+        return decide.offline([*failed, *((_host(stored), None) for stored in self._reached)])
+
+
+async def read(ground: Ground, http: "Fetcher", spec: SourceSpec, state: FetchState) -> "Reading":
+    """What the source brings now. An error that nobody foresaw is that source's failure, not the run's."""
+    from copydesk.ingest.reading import read_source  # noqa: PLC0415 - httpx costs as much as the rest
+
+    try:
+        return await read_source(spec, state, http, credentials=ground.credentials(), now=ground.clock())
+    except CopydeskError as error:
+        raise error if isinstance(error, FetchError) else FetchError(error.message, hint=error.hint) from error
+    except Exception as error:
+        log.exception("reading %s failed", spec.url)
+        raise FetchError(f"Reading it failed with an error that Copydesk did not expect: {error!r}.") from error
+
+
+def sort_entries(entries: Sequence[Entry], known: Sequence[KnownItem]) -> tuple[list[Entry], list[tuple[str, Entry]]]:
+    """Which entries are new, and which stored items they change: (item id, entry).
+
+    An entry is a stored item where it has its id; or else its second key, if no other entry has that item's id: a
+    source that renames its ids is not a source full of news.
+    """
+    by_ident = {item.ident: item for item in known}
+    here = {entry.ident for entry in entries}
+    by_alias = {item.alias: item for item in known if item.ident not in here}
+    new, changed, taken = [], [], set()
+    for entry in entries:
+        item = by_ident.get(entry.ident) or by_alias.get(entry.alias)
+        if item is None or item.id in taken:
+            new.append(entry)
+            continue
+        taken.add(item.id)
+        if item.content_hash != items.content_hash(entry):
+            changed.append((item.id, entry))
+    return new, changed
+
+
+def _new_items(ground: Ground, stored: StoredSource, entries: Sequence[Entry], now: datetime) -> list[NewItem]:
+    """The entries as items. Only what is new enough of a first fetch, and within the source's cap, can be drafted."""
+    made = []
+    for entry in entries:
+        published = min(entry.published or now, now)
+        hours = ground.settings.pipeline.first_fetch_hours
+        fresh = decide.eligible(published, now, stored.state.last_ok is None, hours)
+        state = ItemState.NEW if fresh else ItemState.HISTORY
+        canonical = canonical_url(entry.url or "")
+        made.append(NewItem(id=new_id(now), entry=entry, canonical=canonical, published=published, state=state))
+    return _capped(made, (stored.source.config or SourceConfig()).max_items)
+
+
+def _capped(made: list[NewItem], most: int | None) -> list[NewItem]:
+    """The same items, of which only the newest `most` can be drafted."""
+    if most is None or len(made) <= most:
+        return made
+    newest = {item.id for item in sorted(made, key=lambda item: (item.published, item.id))[-most:]}
+    return [item if item.id in newest else msgspec.structs.replace(item, state=ItemState.HISTORY) for item in made]
+
+
+async def _after_reading(
+    conn: AsyncConnection,
+    ground: Ground,
+    stored: StoredSource,
+    reading: "Reading",
+    published: list[datetime],
+    now: datetime,
+) -> FetchOutcome:
+    """What a reading leaves behind of its source; `published` are the times of what it brought."""
+    config = stored.source.config or SourceConfig()
+    fetched = decide.Fetched(
+        published=tuple(published),
+        etag=reading.etag,
+        last_modified=reading.last_modified,
+        body_hash=reading.body_hash,
+        fresh_for=reading.fresh_for,
+        ttl=reading.ttl,
+        moved_to=reading.moved_to,
+        cursor=reading.cursor,
+    )
+    state = decide.after_fetch(stored.state, fetched, config.interval, now, ground.jitter())
+    if reading.failure is not None:
+        state = decide.after_failure(state, reading.failure, now, ground.jitter(), config.interval)
+    outcome = await _outcome(conn, stored, state, now)
+    url = reading.found_at or decide.new_address(state)
+    return msgspec.structs.replace(outcome, url=url) if url else outcome
+
+
+async def _outcome(conn: AsyncConnection, stored: StoredSource, state: FetchState, now: datetime) -> FetchOutcome:
+    gap = None
+    if state.last_new is not None and now - state.last_new > QUIET:
+        times = await items.recent_times(conn, stored.source.id)
+        gap = median((later - sooner).total_seconds() for later, sooner in pairwise(times)) if len(times) > 1 else None
+    return FetchOutcome(source_id=stored.source.id, state=state, health=decide.health(state, gap, now))
+
+
+def _host(stored: StoredSource) -> str:
+    return urlsplit(stored.source.url or "").hostname or ""
+
+
+def _all_failed(errors: Sequence[FetchError], *, offline: bool) -> FetchError:
+    """One error that speaks for all of them, of the kind that most of them are."""
+    kinds = Counter(type(error) for error in errors)
+    kind = kinds.most_common(1)[0][0]
+    example = next(error for error in errors if type(error) is kind)
+    if offline:
+        return kind("No source could be reached: this machine seems to be offline.", hint="What was stored is kept.")
+    return kind(f"Every source failed ({len(errors)}); the first says: {example.message}", hint=example.hint)

@@ -1,0 +1,212 @@
+"""The pipeline: runs are queued, take their turn, get on, and end in one of five ways."""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator
+from datetime import timedelta
+
+from copydesk.desk import cursor as cursors
+from copydesk.desk.choosing import choose
+from copydesk.desk.ground import Ground
+from copydesk.desk.ingesting import ingest
+from copydesk.desk.process import is_alive, me
+from copydesk.desk.report import Listener, Report
+from copydesk.desk.writing import write_drafts
+from copydesk.errors import CancelledRunError, ConflictError, CopydeskError, FieldError, InvalidError, NotFoundError
+from copydesk.model.page import Page
+from copydesk.model.run import Run, RunRequest, RunStatus, Stage
+from copydesk.store import runs, sources
+from copydesk.store.ids import new_id
+from copydesk.store.runs import Claimed
+
+LEASE = timedelta(seconds=30)
+"""For so long a run is thought alive after the last sign of life, where its process cannot be asked."""
+BEAT = 1.0
+"""Seconds between two signs of life; also how soon a run notices that another process cancelled it."""
+TURN = 0.1
+"""Seconds between two looks whether it is a run's turn."""
+
+
+class Pipeline:
+    """From sources to drafts, one run of a user at a time."""
+
+    def __init__(self, ground: Ground) -> None:
+        self._ground = ground
+        self._working: dict[str, asyncio.Task[object]] = {}
+
+    async def run(self, request: RunRequest | None = None, on_progress: Listener | None = None) -> Run:
+        """Queue a run, wait for its turn and carry it out; the finished run."""
+        queued = await self.queue(request)
+        return await self.execute(queued.id, on_progress)
+
+    async def queue(self, request: RunRequest | None = None) -> Run:
+        """Put a run at the end of the queue. NotFoundError for a source that is not there."""
+        request = request or RunRequest()
+        await self._check(request)
+        now = self._ground.clock()
+        run_id = new_id(now)
+        async with self._ground.engines.writing() as conn:
+            await runs.add(conn, self._ground.user_id, run_id, request, now, me())
+        return await self.get(run_id)
+
+    async def execute(self, run_id: str, on_progress: Listener | None = None) -> Run:
+        """Carry out a queued run; the run as it ended: succeeded, failed or cancelled.
+
+        Where this very task is cancelled the run is marked so, and the cancellation goes on.
+        """
+        report = Report(run_id, on_progress)
+        work = asyncio.create_task(self._take_turn_and_work(report))
+        self._working[run_id] = work
+        try:
+            await asyncio.shield(work)
+        except asyncio.CancelledError:
+            asked_here = not work.done()
+            work.cancel()
+            await asyncio.wait([work])
+            await self._end(report, RunStatus.CANCELLED, CancelledRunError())
+            if asked_here:
+                raise
+        except CopydeskError as error:
+            status = RunStatus.CANCELLED if isinstance(error, CancelledRunError) else RunStatus.FAILED
+            await self._end(report, status, error)
+        except BaseException:
+            await self._end(report, RunStatus.FAILED, CopydeskError("An error that Copydesk did not expect."))
+            raise
+        else:
+            await self._end(report, RunStatus.SUCCEEDED, None)
+        finally:
+            del self._working[run_id]
+        return await self.get(run_id)
+
+    async def cancel(self, run_id: str) -> Run:
+        """Cancel a run, wherever it is worked on. ConflictError where it has ended."""
+        run = await self.get(run_id)
+        async with self._ground.engines.writing() as conn:
+            asked = await runs.ask_to_cancel(conn, self._ground.user_id, run_id)
+        if not asked:
+            raise ConflictError("The run has ended.", current_status=run.status)
+        if run_id in self._working:
+            self._working[run_id].cancel()
+        elif run.status is RunStatus.QUEUED:
+            await self._end(Report(run_id), RunStatus.CANCELLED, CancelledRunError())
+        return await self.get(run_id)
+
+    async def get(self, run_id: str) -> Run:
+        """One run; NotFoundError where there is none of the user's with this id."""
+        async with self._ground.engines.reading() as conn:
+            found = await runs.one(conn, self._ground.user_id, run_id)
+        if found is None:
+            raise NotFoundError(f"There is no run {run_id!r}.", hint="`copydesk run list` shows them all.")
+        return found
+
+    async def runs(self, limit: int = 10, cursor: str | None = None) -> Page[Run]:
+        """A page of the user's runs, most recent first. InvalidError for a limit outside 1 to 100."""
+        if not 1 <= limit <= 100:
+            raise InvalidError(FieldError("limit", "takes 1 to 100"))
+        before = cursors.read(cursor, "runs") if cursor else None
+        async with self._ground.engines.reading() as conn:
+            found = await runs.newest(conn, self._ground.user_id, limit + 1, before)
+        more = cursors.write(found[limit - 1].id, "runs") if len(found) > limit else None
+        return Page(items=found[:limit], next_cursor=more)
+
+    async def recover(self) -> tuple[Run, ...]:
+        """Find the runs whose process died, and say so of them."""
+        async with self._ground.engines.reading() as conn:
+            claimed = await runs.under_way(conn, self._ground.user_id)
+            waiting = await runs.queued(conn, self._ground.user_id)
+        dead = [run for run in waiting if run.owner and is_alive(run.owner) is False]
+        if claimed and self._is_over(claimed):
+            dead.append(claimed)
+        for run in dead:
+            error = CopydeskError("The process that worked on the run ended before it did; what it stored is kept.")
+            await self._end(None, RunStatus.INTERRUPTED, error, run_id=run.id)
+        return tuple([await self.get(run.id) for run in dead])
+
+    def _is_over(self, claimed: Claimed) -> bool:
+        alive = is_alive(claimed.owner)
+        return claimed.lease_until < self._ground.clock() if alive is None else not alive
+
+    async def _check(self, request: RunRequest) -> None:
+        if request.max_drafts is not None and request.max_drafts < 0:
+            raise InvalidError(FieldError("maxDrafts", "cannot be below 0"))
+        if request.source_ids is None:
+            return
+        async with self._ground.engines.reading() as conn:
+            there = {
+                stored.source.id for stored in await sources.to_fetch(conn, self._ground.user_id, request.source_ids)
+            }
+        for source_id in request.source_ids:
+            if source_id not in there:
+                raise NotFoundError(f"There is no source {source_id!r}.", hint="`copydesk source list` shows them all.")
+
+    async def _take_turn_and_work(self, report: Report) -> None:
+        request = await self._take_turn(report.run_id)
+        async with self._beating(report):
+            with report.during(Stage.INGEST):
+                draftable = await ingest(self._ground, request.source_ids, report)
+            stories = await choose(self._ground, request, report, draftable)
+            with report.during(Stage.DRAFT):
+                await write_drafts(self._ground, stories, request, report)
+
+    async def _take_turn(self, run_id: str) -> RunRequest:
+        """Wait until no other run is under way, then start this one."""
+        while True:
+            now = self._ground.clock()
+            async with self._ground.engines.writing() as conn:
+                mine = await runs.claim(
+                    conn, self._ground.user_id, run_id, owner=me(), now=now, lease_until=now + LEASE
+                )
+                request = await runs.request_of(conn, self._ground.user_id, run_id)
+                asked = await runs.cancel_requested(conn, self._ground.user_id, run_id)
+            if request is None:
+                raise NotFoundError(f"There is no run {run_id!r}.")
+            if asked:
+                raise CancelledRunError
+            if mine:
+                return request
+            run = await self.get(run_id)
+            if run.status is not RunStatus.QUEUED:
+                raise ConflictError("The run has begun elsewhere, or ended.", current_status=run.status)
+            await self.recover()
+            await asyncio.sleep(TURN)
+
+    @contextlib.asynccontextmanager
+    async def _beating(self, report: Report) -> AsyncIterator[None]:
+        """Give signs of life while the run works, and stop it when it is cancelled from elsewhere."""
+        work = asyncio.current_task()
+        assert work is not None
+
+        async def beat() -> None:
+            while True:
+                await asyncio.sleep(BEAT)
+                if not await self._note(report):
+                    work.cancel()
+
+        beats = asyncio.create_task(beat())
+        try:
+            yield
+        finally:
+            beats.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await beats
+
+    async def _note(self, report: Report) -> bool:
+        """Keep how far the run is; False where it should stop."""
+        lease = self._ground.clock() + LEASE
+        async with self._ground.engines.writing() as conn:
+            values = {"stage": report.stage, "stats": report.stats, "lease_until": lease}
+            still = await runs.note(conn, self._ground.user_id, report.run_id, values)
+            return still and not await runs.cancel_requested(conn, self._ground.user_id, report.run_id)
+
+    async def _end(
+        self, report: Report | None, status: RunStatus, error: CopydeskError | None, *, run_id: str | None = None
+    ) -> None:
+        now = self._ground.clock()
+        values: dict[str, object] = {"status": status, "ended_at": now}
+        if error is not None:
+            values |= {"error": str(error), "error_category": error.category}
+        if report is not None:
+            run_id, values["stats"] = report.run_id, report.stats
+        assert run_id is not None
+        async with self._ground.engines.writing() as conn:
+            await runs.finish(conn, self._ground.user_id, run_id, values)

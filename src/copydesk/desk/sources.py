@@ -1,0 +1,194 @@
+"""Sources: created with a test fetch, listed, changed, tested, deleted."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+import msgspec
+
+from copydesk.desk import opml
+from copydesk.desk.fields import convert, text_of
+from copydesk.desk.ground import Ground
+from copydesk.desk.ingesting import read
+from copydesk.errors import CopydeskError, FieldError, InvalidError, NotFoundError
+from copydesk.model.source import FetchState, Health, Source, SourceConfig, SourceSpec, SourceType
+from copydesk.model.wire import Struct
+from copydesk.store import sources
+from copydesk.store.ids import new_id
+
+if TYPE_CHECKING:
+    from copydesk.ingest.visit import Reading
+
+SHOWN = 20
+"""Entries that a test fetch shows."""
+
+
+class FoundEntry(Struct, frozen=True):
+    """An entry that a test fetch found."""
+
+    title: str
+    url: str | None
+
+
+class FetchTest(Struct, frozen=True):
+    """What a test fetch brought."""
+
+    ok: bool
+    error: str | None = None
+    items: tuple[FoundEntry, ...] = ()
+
+
+class Imported(Struct, frozen=True):
+    """What became of a list of feeds."""
+
+    added: tuple[Source, ...]
+    known: tuple[str, ...]
+    """Addresses that were sources already."""
+    refused: tuple[FieldError, ...]
+    """Addresses that can be no source, and why."""
+
+
+class Sources:
+    """What Copydesk reads."""
+
+    def __init__(self, ground: Ground) -> None:
+        self._ground = ground
+
+    async def create(
+        self,
+        type: str,
+        url: str,
+        *,
+        name: str | None = None,
+        config: Mapping[str, object] | None = None,
+        test: bool = True,
+    ) -> Source:
+        """A new source, after a test fetch has shown that it can be read.
+
+        Without a name it gets the feed's own. Raises InvalidError with the field, or the test's FetchError.
+        """
+        spec = self._spec(type, url, config, name=text_of("name", name, 1, 200) if name is not None else "")
+        reading = await self._try(spec) if test else None
+        found = (reading.found_at or spec.url) if reading else spec.url
+        title = (reading.feed_title if reading else None) or urlsplit(found).hostname or found
+        now = self._ground.clock()
+        source = Source(
+            id=new_id(now),
+            type=spec.type,
+            name=spec.name or title[:200],
+            url=found,
+            config=spec.config if config is not None else None,
+            enabled=True,
+            last_fetch=None,
+            health=Health.UNKNOWN,
+            fail_count=0,
+            last_error=None,
+            created_at=now,
+            updated_at=now,
+            item_count=0,
+        )
+        async with self._ground.engines.writing() as conn:
+            await sources.add(conn, self._ground.user_id, source)
+        return source
+
+    async def list(self) -> tuple[Source, ...]:
+        """All the user's sources, oldest first."""
+        async with self._ground.engines.reading() as conn:
+            return await sources.every(conn, self._ground.user_id)
+
+    async def get(self, source_id: str) -> Source:
+        """One source; NotFoundError where there is none of the user's with this id."""
+        async with self._ground.engines.reading() as conn:
+            found = await sources.one(conn, self._ground.user_id, source_id)
+        if found is None:
+            raise _no_source(source_id)
+        return found
+
+    async def update(self, source_id: str, changes: Mapping[str, object]) -> Source:
+        """Change name, type, url, enabled or config; the rest stays.
+
+        A new address is read from the start. Raises InvalidError with the field, or NotFoundError.
+        """
+        before = await self.get(source_id)
+        unknown = set(changes) - {"name", "type", "url", "enabled", "config"}
+        if unknown:
+            raise InvalidError(*(FieldError(field, "cannot be changed") for field in sorted(unknown)))
+        values: dict[str, object] = {"updated_at": self._ground.clock()}
+        if "name" in changes:
+            values["name"] = text_of("name", changes["name"], 1, 200)
+        if "enabled" in changes:
+            values["enabled"] = convert("enabled", changes["enabled"], bool)
+        if changes.keys() & {"type", "url", "config"}:
+            values |= self._moved(before, changes)
+        async with self._ground.engines.writing() as conn:
+            await sources.change(conn, self._ground.user_id, source_id, values)
+        return await self.get(source_id)
+
+    def _moved(self, before: Source, changes: Mapping[str, object]) -> dict[str, object]:
+        kept = msgspec.to_builtins(before.config) if before.config else None
+        config = changes.get("config", kept)
+        spec = self._spec(changes.get("type", before.type), changes.get("url", before.url or ""), config)
+        values: dict[str, object] = {"type": spec.type, "url": spec.url, "config": spec.config if config else None}
+        if (spec.type, spec.url) != (before.type, before.url):
+            values |= {"fetch": FetchState(), "health": Health.UNKNOWN, "fail_count": 0, "last_error": None}
+            values |= {"last_fetch": None, "next_at": None, "not_before": None}
+        return values
+
+    async def delete(self, source_id: str) -> None:
+        """Delete a source with its items and drafts; NotFoundError where there is none."""
+        async with self._ground.engines.writing() as conn:
+            if not await sources.remove(conn, self._ground.user_id, source_id):
+                raise _no_source(source_id)
+
+    async def test(self, source_id: str) -> FetchTest:
+        """Fetch a source without storing anything; a failure is an answer, not an error."""
+        source = await self.get(source_id)
+        spec = SourceSpec(type=source.type, url=source.url or "", config=source.config or SourceConfig())
+        try:
+            reading = await self._try(spec)
+        except CopydeskError as error:
+            return FetchTest(ok=False, error=str(error))
+        found = tuple(FoundEntry(title=entry.title, url=entry.url) for entry in reading.entries[:SHOWN])
+        return FetchTest(ok=True, items=found)
+
+    async def import_opml(self, body: bytes) -> Imported:
+        """Add the feeds of a list, without fetching them; those that are sources already stay as they are."""
+        known = {source.url for source in await self.list()}
+        added, there, refused = [], [], []
+        for outline in opml.read(body):
+            config = msgspec.to_builtins(outline.config) if outline.config else None
+            try:
+                spec = self._spec(outline.type, outline.url, config)
+                if spec.url in known:
+                    there.append(spec.url)
+                    continue
+                known.add(spec.url)
+                source = await self.create(outline.type, outline.url, name=outline.name, config=config, test=False)
+                added.append(source)
+            except InvalidError as error:
+                refused.append(FieldError(outline.url, str(error)))
+        return Imported(added=tuple(added), known=tuple(there), refused=tuple(refused))
+
+    async def export_opml(self) -> str:
+        """The user's sources as OPML."""
+        return opml.write(await self.list())
+
+    def _spec(self, type: object, url: object, config: object, *, name: str = "") -> SourceSpec:
+        """What it takes to read the source, its address in the form that its type reads."""
+        from copydesk.ingest.reading import normalise  # noqa: PLC0415 - beside httpx
+
+        kind = convert("type", type, SourceType)
+        settings = convert("config", config, SourceConfig) if config is not None else SourceConfig()
+        address = normalise(kind, text_of("url", url, 1, 2000), settings)
+        return SourceSpec(type=kind, url=address, config=settings, name=name)
+
+    async def _try(self, spec: SourceSpec) -> "Reading":
+        async with self._ground.network() as http:
+            reading = await read(self._ground, http, spec, FetchState())
+        if reading.failure is not None:
+            raise reading.failure
+        return reading
+
+
+def _no_source(source_id: str) -> NotFoundError:
+    return NotFoundError(f"There is no source {source_id!r}.", hint="`copydesk source list` shows them all.")

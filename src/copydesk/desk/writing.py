@@ -1,0 +1,147 @@
+"""The last stage of a run: the best stories become drafts, each with its checks, each in a transaction of its own."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Self
+
+from copydesk.desk.ground import Ground
+from copydesk.desk.report import Report
+from copydesk.errors import WriterError
+from copydesk.model.draft import Checks, Draft, DraftImage, Format, ImageSource, Status
+from copydesk.model.item import Item, ItemState
+from copydesk.model.run import RunRequest
+from copydesk.model.voice import Voice
+from copydesk.ranking.rank import Ranked
+from copydesk.store import drafts, items, sources, voices
+from copydesk.store.drafts import NewDraft
+from copydesk.store.ids import new_id
+from copydesk.store.tables import Origin
+
+if TYPE_CHECKING:
+    from copydesk.drafting.checks import Recent
+
+RECENT = timedelta(days=60)
+"""A draft should not repeat what was written in this time."""
+MOST_RECENT = 200
+"""Drafts that a new one is compared with."""
+
+
+async def write_drafts(ground: Ground, ranked: Sequence[Ranked], request: RunRequest, report: Report) -> None:
+    """Draft the best stories, in each format that is asked for, until the run has made as many as it may."""
+    most = ground.settings.pipeline.max_drafts if request.max_drafts is None else request.max_drafts
+    formats = [Format(name) for name in request.formats or ground.settings.pipeline.formats]
+    report.expect(min(most, len(ranked) * len(formats)))
+    if not ranked or not most:
+        return
+    desk = await _Writing.begin(ground, report)
+    for story in ranked:
+        for kind in formats:
+            if report.stats.drafts_created >= most:
+                return
+            await desk.write(story, kind)
+
+
+class _Writing:
+    """One run's writing: the voice, the writer, and what was written lately."""
+
+    def __init__(
+        self, ground: Ground, report: Report, voice: Voice, recent: "Recent", tags: Mapping[str, tuple[str, ...]]
+    ) -> None:
+        from copydesk.drafting.writer import choose_writer  # noqa: PLC0415 - only a run that drafts needs it
+
+        self._ground = ground
+        self._report = report
+        self._voice = voice
+        self._recent = recent
+        self._tags = tags
+        self._writer = choose_writer()
+
+    @classmethod
+    async def begin(cls, ground: Ground, report: Report) -> Self:
+        """Read what every draft of the run needs."""
+        from copydesk.drafting.checks import Recent  # noqa: PLC0415 - only a run that drafts needs it
+
+        now = ground.clock()
+        async with ground.engines.reading() as conn:
+            voice = await voices.read(conn, ground.user_id)
+            texts = await drafts.texts_since(conn, ground.user_id, now - RECENT, MOST_RECENT)
+            every = await sources.every(conn, ground.user_id)
+        tags = {source.id: source.config.tags for source in every if source.config}
+        return cls(ground, report, voice or Voice(), Recent(texts), tags)
+
+    async def write(self, story: Ranked, format: Format) -> None:
+        """Write, check and store one draft. A story that cannot be written is left out, and says why."""
+        from copydesk.drafting.checks import check, confidence, subject_of  # noqa: PLC0415
+        from copydesk.drafting.writer import brief_of  # noqa: PLC0415
+
+        lead = story.lead
+        also = tuple(source.name for source in story.score.sources if source.item_id != lead.id)
+        brief = brief_of(lead, format, self._voice, also=also)
+        try:
+            written = await self._writer.write(brief)
+        except WriterError as error:
+            await self._give_up(story, error)
+            return
+        checks = check(written.text, subject_of(brief, recent=self._recent))
+        draft = self._draft(story, format, written.text, checks, confidence(checks))
+        if await self._store(story, draft):
+            self._recent.add(written.text)
+            self._report.add(drafts_created=1)
+            self._report.step(lead.entry.title)
+
+    def _draft(self, story: Ranked, format: Format, text: str, checks: Checks, confidence: float) -> Draft:
+        now, lead = self._ground.clock(), story.lead
+        return Draft(
+            id=new_id(now),
+            text=text,
+            format=format,
+            status=Status.PENDING_REVIEW,
+            confidence=confidence,
+            feedback=None,
+            rejection_feedback=None,
+            scheduled_at=None,
+            posted_at=None,
+            post_id=None,
+            item_id=lead.id,
+            regenerated_from_id=None,
+            created_at=now,
+            updated_at=now,
+            tags=self._tags.get(lead.source_id, ()),
+            images=_images(lead, now),
+            checks=checks,
+            score=story.score,
+            writer=self._writer.name,
+        )
+
+    async def _store(self, story: Ranked, draft: Draft) -> bool:
+        """Keep the draft and what it means for the items of its story; False where another run was first."""
+        ground, lead = self._ground, story.lead
+        new = NewDraft(
+            draft=draft,
+            source_id=lead.source_id,
+            source_type=lead.source_type,
+            story_id=story.story_id,
+            origin=Origin.PIPELINE,
+            run_id=self._report.run_id,
+        )
+        others = [(item.id, ItemState.DUPLICATE, f"told by {lead.source_name}") for item in story.items]
+        async with ground.engines.writing() as conn:
+            kept = await drafts.add(conn, ground.user_id, new)
+            await items.settle(conn, ground.user_id, [(lead.id, ItemState.DRAFTED, None)])
+            await items.settle(conn, ground.user_id, [other for other in others if other[0] != lead.id])
+        return kept
+
+    async def _give_up(self, story: Ranked, error: WriterError) -> None:
+        """A story that cannot be written today cannot be written tomorrow: it does not wait any longer."""
+        reason = f"could not be drafted: {error}"
+        outcomes = [(item.id, ItemState.FILTERED, reason) for item in story.items]
+        async with self._ground.engines.writing() as conn:
+            await items.settle(conn, self._ground.user_id, outcomes)
+        self._report.add(drafts_failed=1)
+
+
+def _images(lead: Item, now: datetime) -> tuple[DraftImage, ...]:
+    """The item's own picture; its alternative text is for a person to write."""
+    if not lead.entry.image:
+        return ()
+    return (DraftImage(id=new_id(now), url=lead.entry.image, alt=None, position=0, source=ImageSource.OG),)

@@ -1,0 +1,38 @@
+"""Opens the sample desk: a real desk in a folder of its own, on sources that are served in-process."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import msgspec
+
+from copydesk import sample
+from copydesk.desk import Desk, open_desk
+from copydesk.desk.ground import Clock, utc_now
+from copydesk.model.voice import Voice
+from copydesk.settings import Secret, Settings
+
+
+def sample_settings(settings: Settings) -> Settings:
+    """The settings with what the sample desk needs where they leave it open."""
+    ranking, twitter = settings.ranking, settings.twitter
+    if not ranking.interests:
+        ranking = msgspec.structs.replace(ranking, interests=sample.INTERESTS)
+    twitter = msgspec.structs.replace(twitter, bearer_token=Secret(sample.BEARER))
+    return msgspec.structs.replace(settings, ranking=ranking, twitter=twitter)
+
+
+@asynccontextmanager
+async def open_sample(settings: Settings, *, clock: Clock = utc_now) -> AsyncIterator[Desk]:
+    """The sample desk, with its sources and its voice where it is new."""
+    async with open_desk(settings, clock=clock, transport=sample.transport(clock())) as desk:
+        if not await desk.sources.list():
+            await _furnish(desk)
+        yield desk
+
+
+async def _furnish(desk: Desk) -> None:
+    voice = msgspec.convert(sample.VOICE, Voice)
+    await desk.voice.update(style=voice.style, avoid=voice.avoid, examples=voice.examples, formats=voice.formats)
+    for each in sample.SOURCES:
+        # Without a test fetch: one of them is down, so that there is something to see.
+        await desk.sources.create(each.type, each.url, name=each.name, config=each.config, test=False)

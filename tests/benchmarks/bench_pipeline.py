@@ -1,0 +1,152 @@
+"""The pipeline on the captured feeds: everything it does, against what `reader` takes to fetch and store them.
+
+Each side runs in a process of its own, with the same server in a third one; the times are of the run alone, with
+whatever it imports on the way.
+"""
+
+import asyncio
+import json
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from datetime import UTC, datetime, timedelta
+from hashlib import blake2b
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+from benchmarks_table import Row
+
+FEEDS = Path(__file__).resolve().parents[3] / "shared" / "feeds"
+CAPTURED = datetime(2026, 2, 17, 18, 0, tzinfo=UTC)
+ROUNDS = 5
+
+
+def serve() -> None:
+    """Serve the feeds on every loopback address, with validators, and print the port."""
+    bodies = {f"/{path.name}": path.read_bytes() for path in sorted(FEEDS.glob("*.xml"))}
+    tags = {path: f'"{blake2b(body, digest_size=8).hexdigest()}"' for path, body in bodies.items()}
+
+    class Feeds(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_GET(self) -> None:
+            body = bodies[self.path]
+            same = self.headers.get("If-None-Match") == tags[self.path]
+            self.send_response(304 if same else 200)
+            self.send_header("ETag", tags[self.path])
+            if not same:
+                self.send_header("Content-Type", "application/xml")
+                self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            if not same:
+                self.wfile.write(body)
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("0.0.0.0", 0), Feeds)
+    print(server.server_port, flush=True)
+    server.serve_forever()
+
+
+def addresses(port: int) -> list[str]:
+    """The feeds' addresses, each on a host of its own, as they are in life."""
+    return [f"http://127.0.0.{number}:{port}/{path.name}" for number, path in enumerate(sorted(FEEDS.glob("*.xml")), 2)]
+
+
+def ours(port: int) -> None:
+    """Two runs of the pipeline; print what each took and made."""
+    from copydesk.desk import open_desk
+    from copydesk.settings import load
+
+    async def work(home: Path) -> None:
+        settings = load({"COPYDESK_NETWORK__ALLOW_PRIVATE": "true"}, home)
+        started = datetime.now(UTC)
+        async with open_desk(settings, clock=lambda: CAPTURED + (datetime.now(UTC) - started)) as desk:
+            for address in addresses(port):
+                await desk.sources.create("rss", address, name=address, test=False)
+            first = await _timed(desk)
+            # What the first run left waiting is drafted or too old by then: nothing is new, nothing waits.
+            started -= timedelta(days=10)
+            await desk.pipeline.run()
+            second = await _timed(desk)
+        print(json.dumps([first, second]))
+
+    async def _timed(desk: object) -> dict[str, object]:
+        began = time.perf_counter()
+        run = await desk.pipeline.run()
+        took = time.perf_counter() - began
+        stats = run.stats
+        return {"s": took, "new": stats.items_new, "drafts": stats.drafts_created, "same": stats.sources_unchanged}
+
+    with tempfile.TemporaryDirectory() as home:
+        asyncio.run(work(Path(home)))
+
+
+def theirs(port: int) -> None:
+    """One update of `reader` with ten workers; print what it took."""
+    import reader
+
+    with tempfile.TemporaryDirectory() as home:
+        feeds = reader.make_reader(f"{home}/db.sqlite")
+        for address in addresses(port):
+            feeds.add_feed(address)
+        began = time.perf_counter()
+        feeds.update_feeds(workers=10)
+        took = time.perf_counter() - began
+        print(json.dumps([{"s": took, "entries": feeds.get_entry_counts().total}]))
+
+
+def _call(side: str, port: int) -> list[dict[str, float]]:
+    command = [sys.executable, __file__, side, str(port)]
+    return json.loads(subprocess.run(command, check=True, capture_output=True, text=True, timeout=120).stdout)
+
+
+def measure() -> list[Row]:
+    """First and second run, medians of interleaved rounds."""
+    if not FEEDS.is_dir():
+        return []
+    with subprocess.Popen([sys.executable, __file__, "serve"], stdout=subprocess.PIPE, text=True) as server:
+        try:
+            port = int(server.stdout.readline())
+            rounds = [(_call("ours", port), _call("theirs", port)) for _ in range(ROUNDS)]
+        finally:
+            server.terminate()
+    first = statistics.median(mine[0]["s"] for mine, _ in rounds)
+    second = statistics.median(mine[1]["s"] for mine, _ in rounds)
+    reader = statistics.median(other[0]["s"] for _, other in rounds)
+    made, quiet = rounds[-1][0]
+    unparsed = quiet["same"] == len(addresses(0))
+    share = second / first
+    return [
+        Row(
+            f"first run of 29 feeds: {made['new']:.0f} items stored, {made['drafts']:.0f} drafts",
+            f"{first:.2f} s",
+            f"reader: fetch and store {reader:.2f} s",
+            f"{reader / first:.1f} times faster",
+            "5 times faster",
+            reader / first >= 5,
+        ),
+        Row(
+            f"second run, nothing new{'' if unparsed else ' (BODIES WERE PARSED)'}",
+            f"{second * 1000:.0f} ms",
+            f"the first run {first * 1000:.0f} ms",
+            f"{share:.2f} of it",
+            "under a tenth, no body parsed",
+            share < 0.1 and unparsed,
+        ),
+    ]
+
+
+if __name__ == "__main__":
+    match sys.argv[1:]:
+        case ["serve"]:
+            serve()
+        case ["ours", port]:
+            ours(int(port))
+        case ["theirs", port]:
+            theirs(int(port))
+        case _:
+            print(*measure(), sep="\n")

@@ -1,0 +1,31 @@
+"""Cursors: opaque, verified, useless to forge."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from copydesk.desk import cursor
+from copydesk.errors import InvalidError
+
+
+@given(st.text(), st.text())
+def test_a_cursor_leads_back_to_its_row(last, listed):
+    assert cursor.read(cursor.write(last, "drafts", listed), "drafts", listed) == last
+
+
+def test_a_cursor_of_another_list_is_refused():
+    with pytest.raises(InvalidError, match="cursor"):
+        cursor.read(cursor.write("a", "drafts", "approved"), "drafts", "rejected")
+
+
+def test_a_cursor_cut_short_is_refused():
+    whole = cursor.write("019aa0c0-0000-7000-8000-000000000000", "drafts")
+    for length in range(len(whole)):
+        with pytest.raises(InvalidError):
+            cursor.read(whole[:length], "drafts")
+
+
+@given(st.text())
+def test_anything_else_is_refused_as_a_cursor(text):
+    with pytest.raises(InvalidError):
+        cursor.read(text, "drafts")

@@ -1,0 +1,73 @@
+"""Lists of feeds, in and out."""
+
+from datetime import UTC, datetime
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from copydesk.desk import opml
+from copydesk.errors import InvalidError
+from copydesk.model.source import Health, Source, SourceConfig, SourceType
+
+LIST = b"""<?xml version="1.0"?><opml version="1.0"><head><title>mine</title></head><body>
+<outline text="Blogs"><outline type="rss" text="A &amp; B" title="A &amp; B" xmlUrl="https://a.example/feed"/>
+<outline text="letters" xmlUrl="https://letters.substack.com/feed"/></outline>
+<outline TYPE="rss" XMLURL="https://a.example/feed" text="again"/>
+<outline text="py" xmlUrl="https://www.reddit.com/r/Python/.rss"/></body></opml>"""
+
+
+def source(name: str, url: str, config: SourceConfig | None = None, kind: SourceType = SourceType.RSS) -> Source:
+    now = datetime(2026, 2, 3, tzinfo=UTC)
+    return Source(
+        id="1", type=kind, name=name, url=url, config=config, enabled=True, last_fetch=None, health=Health.UNKNOWN,
+        fail_count=0, last_error=None, created_at=now, updated_at=now, item_count=0,
+    )  # fmt: skip
+
+
+def test_feeds_are_found_in_folders_and_each_once():
+    found = opml.read(LIST)
+    assert [(each.name, each.type) for each in found] == [
+        ("A & B", SourceType.RSS),
+        ("letters", SourceType.SUBSTACK),
+        ("py", SourceType.REDDIT),
+    ]
+
+
+@given(st.text(min_size=1, max_size=200).filter(lambda name: name.strip() == name))
+def test_what_is_written_is_read_again(name):
+    kept = "".join(char for char in name if char >= " " or char in "\t\n").strip()
+    config = SourceConfig(weight=2.5, query='say "hi" & <bye>', include=("a", "/b+/"))
+    written = opml.write([source(name, "https://a.example/?a=1&b=2", config, SourceType.GOOGLE_NEWS)])
+    try:
+        body = written.encode()
+    except UnicodeEncodeError:
+        return  # a lone surrogate is in no file
+    if any(ord(char) in (0xFFFE, 0xFFFF) for char in name):
+        return
+    (found,) = opml.read(body)
+    assert found.url == "https://a.example/?a=1&b=2"
+    assert found.type is SourceType.GOOGLE_NEWS
+    assert found.config == config
+    assert found.name == (kept or "a.example")[:200]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [b"", b"not xml", b"<html><body/></html>", b"<opml", b"\xff\xfe\x00", b"/etc/passwd"],
+    ids=["empty", "text", "html", "cut", "bytes", "a path"],
+)
+def test_what_is_no_list_is_refused(body):
+    with pytest.raises(InvalidError, match="OPML"):
+        opml.read(body)
+
+
+def test_an_entity_bomb_is_refused():
+    bomb = b'<!DOCTYPE opml [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;">]><opml><outline text="&b;"/></opml>'
+    with pytest.raises(InvalidError, match="entities"):
+        opml.read(bomb)
+
+
+def test_a_list_over_the_cap_is_refused():
+    with pytest.raises(InvalidError, match="MiB"):
+        opml.read(b" " * (opml.MAX_BYTES + 1))
