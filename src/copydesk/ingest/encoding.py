@@ -64,8 +64,10 @@ def mend(body: bytes, charset: str | None) -> bytes:
     A byte that is no UTF-8 is taken as Windows-1252, each for itself: a file that is wholly Latin-1 under a false
     label is read right, and one that is UTF-8 with a broken byte keeps the rest.
     """
-    encoding = _known(charset) or _known(_declared(body)) or "utf-8"
-    text = body.decode(encoding, "replace") if encoding != "utf-8" else body.decode("utf-8", "copydesk-cp1252")
+    mark, encoding = _marked(body)
+    body = body[len(mark) :].lstrip()
+    encoding = encoding or _known(charset) or _known(_declared(body)) or "utf-8"
+    text = body.decode(encoding, "copydesk-cp1252" if encoding == "utf-8" else "replace")
     return _text_without_declaration(text).encode("utf-8", "replace")
 
 

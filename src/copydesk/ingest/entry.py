@@ -82,7 +82,7 @@ def language_of(text: str) -> str | None:
 
 def _entry(raw: RawEntry, setting: Setting) -> Entry:
     texts = raw.texts
-    base = absolute(raw.base, setting.base) or setting.base if raw.base else setting.base
+    base = (absolute(raw.base, setting.base) if raw.base else None) or setting.base
     url = link_of(raw, base)
     title = title_of(raw, atom=setting.atom)
     published = _published(texts)

@@ -46,7 +46,7 @@ def _parser(reader: "_Reader") -> expat.XMLParserType:
     # With a DTD that is never read, an undeclared &nbsp; is no error but comes to SkippedEntityHandler.
     parser.UseForeignDTD(True)  # noqa: FBT003 - expat takes no names
     parser.ExternalEntityRefHandler = lambda *_: 1
-    parser.EntityDeclHandler = _refuse_entity
+    parser.EntityDeclHandler = reader.entity
     parser.SkippedEntityHandler = reader.skipped
     parser.StartElementHandler = reader.start
     parser.EndElementHandler = reader.end
@@ -62,6 +62,8 @@ class _Reader:
         self.max_entries = max_entries
         self.entries: list[RawEntry] = []
         self.atom = False
+        self.declares = False
+        """Whether there are entities of the document's own."""
         self.depth = 0
         self.level = 0
         """The depth at which the fields of the feed, or of the open entry, are."""
@@ -202,6 +204,8 @@ class _Reader:
             self._open_entry(attributes)
 
     def _open_root(self, name: str, attributes: dict[str, str]) -> None:
+        if self.declares:
+            raise Refused("entity declaration")
         self.atom = name in names.ATOM_ROOTS
         if not self.atom and name not in names.RSS_ROOTS:
             raise Refused("root " + name[:80])
@@ -261,27 +265,27 @@ class _Reader:
         self.pieces.clear()
         return self.markup
 
+    def entity(
+        self,
+        name: str,
+        is_parameter: bool,  # noqa: FBT001 - as expat calls it
+        value: str | None,
+        *_where: str | None,
+    ) -> None:
+        """A declared entity: an abbreviation is left to feedparser, what brings in others or a file is an attack."""
+        self.declares = True
+        if not is_parameter and (value is None or len(value) > _MAX_ENTITY or _REFERENCE.search(value)):
+            raise NotAFeedError(
+                f"The feed declares an entity ({name[:40]!r}) that stands for other entities, a file or a long text.",
+                hint="That is how a small document is made to fill the memory, so it was not read.",
+            )
+
     def skipped(self, name: str, is_parameter: bool) -> None:  # noqa: FBT001 - as expat calls it
         """An entity that nobody declared."""
         character = html5.get(name + ";")
         if character is None and not is_parameter:
             raise Refused("entity " + name[:40])
         self.pieces.append(character or "")
-
-
-def _refuse_entity(
-    name: str,
-    is_parameter: bool,  # noqa: FBT001 - as expat calls it
-    value: str | None,
-    *_where: str | None,
-) -> None:
-    """A declared entity. One that brings in others or a file is an attack, any other one is left to feedparser."""
-    if not is_parameter and (value is None or len(value) > _MAX_ENTITY or _REFERENCE.search(value)):
-        raise NotAFeedError(
-            f"The feed declares an entity ({name[:40]!r}) that stands for other entities, a file or a long text.",
-            hint="That is how a small document is made to fill the memory, so it was not read.",
-        )
-    raise Refused("entity declaration")
 
 
 def _local(name: str) -> str:

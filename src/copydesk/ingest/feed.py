@@ -23,6 +23,7 @@ from copydesk.ingest.entry import (
 )
 from copydesk.ingest.fastfeed import parse_fast
 from copydesk.ingest.jsonfeed import parse_json
+from copydesk.ingest.links import absolute
 from copydesk.ingest.raw import RawFeed, Refused
 from copydesk.ingest.slowfeed import parse_slow
 from copydesk.model.item import Entry
@@ -75,7 +76,15 @@ async def parse_feed(body: bytes, *, charset: str | None, base_url: str, max_ent
             parse_strictly, body, charset=charset, base_url=base_url, max_entries=max_entries
         )
     except Refused:
-        raw = await parse_slow(mend(body, charset), "utf-8", max_entries)
+        return await _repaired(mend(body.strip(), charset), base_url, max_entries)
+
+
+async def _repaired(text: bytes, base_url: str, max_entries: int) -> Feed:
+    """The feed that the readable UTF-8 `text` is meant to be."""
+    if text.startswith(b"{"):
+        return await asyncio.to_thread(_feed, parse_json(text, max_entries), base_url, "json")
+    _check_start(text)
+    raw = await parse_slow(text, "utf-8", max_entries)
     return await asyncio.to_thread(_feed, raw, base_url, "feedparser")
 
 
@@ -103,14 +112,15 @@ def _check_start(text: bytes) -> None:
 
 
 def _feed(raw: RawFeed, base_url: str, how: How) -> Feed:
-    link = link_of(raw.about, base_url)
+    base = absolute(raw.about.base, base_url) or base_url
+    link = link_of(raw.about, base)
     language = language_of(raw.about.texts.get("language", ""))
     return Feed(
         title=title_of(raw.about, atom=raw.atom),
         link=link,
         language=language,
         ttl_seconds=_seconds(raw.about.texts.get("ttl", "")),
-        entries=make_entries(raw.entries, Setting(base=link or base_url, language=language, atom=raw.atom)),
+        entries=make_entries(raw.entries, Setting(base=link or base, language=language, atom=raw.atom)),
         how=how,
         more=raw.more,
     )

@@ -1,8 +1,7 @@
 """JSON Feed (https://jsonfeed.org/version/1.1) -> what it holds."""
 
+import json
 from collections.abc import Iterator
-
-import msgspec
 
 from copydesk.errors import NotAFeedError
 from copydesk.ingest.picture import offer
@@ -23,8 +22,9 @@ _TEXTS = {
 def parse_json(body: bytes, max_entries: int) -> RawFeed:
     """What the feed `body` (UTF-8) holds. Raises NotAFeedError for any other JSON, and for what is none."""
     try:
-        document = msgspec.json.decode(body)
-    except (msgspec.DecodeError, ValueError, RecursionError) as error:
+        # Not msgspec, which is stricter than feeds are: half an emoji is cut off in many a title.
+        document = json.loads(body, strict=False)
+    except (ValueError, RecursionError) as error:
         reason = "it nests too deep" if isinstance(error, RecursionError) else str(error)[:100]
         raise NotAFeedError(f"The answer starts like a JSON Feed but cannot be read ({reason}).") from None
     items = document.get("items") if isinstance(document, dict) else None

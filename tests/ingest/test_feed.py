@@ -1,0 +1,275 @@
+"""Feeds of every format become entries."""
+
+from datetime import UTC, datetime
+
+import pytest
+
+from copydesk.errors import NotAFeedError
+from feeds_for_tests import ATOM, JSON, RDF, parse, rss
+
+ITEM = (
+    "<title>Why SQLite is enough</title><link>https://site.example/sqlite?utm_source=rss</link>"
+    '<guid isPermaLink="false">tag:site.example,2026:42</guid><pubDate>Tue, 17 Nov 2026 09:30:00 +0100</pubDate>'
+    "<dc:creator>Ada</dc:creator><category>databases</category><category>Databases</category><category>WAL</category>"
+    "<description>&lt;p&gt;One writer.&lt;/p&gt;</description><comments>https://site.example/sqlite#comments</comments>"
+    "<content:encoded><![CDATA[<p>One writer, many readers.</p><p>67,000 rows.</p>]]></content:encoded>"
+    '<enclosure url="/cover.png" type="image/png" length="1"/><slash:comments>12</slash:comments>'
+)
+
+
+def test_rss_is_read_whole() -> None:
+    feed = parse(rss(ITEM, head="<language>en-US</language><ttl>60</ttl>"))
+    assert (feed.title, feed.link, feed.language) == ("Site", "https://site.example/", "en-us")
+    assert (feed.ttl_seconds, feed.how, feed.more) == (3600, "expat", False)
+    (entry,) = feed.entries
+    assert entry.ident == entry.alias == "tag:site.example,2026:42"
+    assert entry.title == "Why SQLite is enough"
+    assert entry.url == "https://site.example/sqlite?utm_source=rss"
+    assert entry.published == datetime(2026, 11, 17, 8, 30, tzinfo=UTC)
+    assert entry.summary == "One writer."
+    assert entry.text == "One writer, many readers.\n\n67,000 rows."
+    assert (entry.author, entry.tags, entry.language) == ("Ada", ("databases", "WAL"), "en-us")
+    assert entry.image == "https://site.example/cover.png"
+    assert entry.discussion == "https://site.example/sqlite#comments"
+    assert entry.comments == 12
+
+
+def test_atom_is_read_whole() -> None:
+    feed = parse(ATOM)
+    assert (feed.title, feed.link, feed.language, feed.how) == ("Lab", "https://lab.example/", "en-gb", "expat")
+    (entry,) = feed.entries
+    assert entry.title == "Agents & tools"
+    assert entry.url == "https://lab.example/posts/agents"
+    assert entry.discussion == "https://lab.example/posts/agents#talk"
+    assert entry.published == datetime(2026, 11, 18, 11, tzinfo=UTC)
+    assert (entry.author, entry.tags) == ("Lin & Kim", ("Machine learning",))
+    assert entry.summary == "What we saw"
+    assert entry.text == "We ran 3 experiments & won.\n\na < b\nnext"
+
+
+def test_rdf_is_read_whole() -> None:
+    feed = parse(RDF)
+    assert (feed.title, feed.link) == ("Wire", "https://wire.example/")
+    (entry,) = feed.entries
+    assert entry.ident == "https://wire.example/1"
+    assert entry.url == "https://wire.example/1?maca=x"
+    assert entry.published == datetime(2026, 11, 18, 9, tzinfo=UTC)
+    assert (entry.language, entry.tags, entry.summary) == ("de", ("World",), "One.")
+
+
+def test_json_feed_is_read_whole() -> None:
+    feed = parse(JSON)
+    assert (feed.title, feed.link, feed.language, feed.how) == ("JSON blog", "https://j.example/", "en", "json")
+    first, second = feed.entries
+    assert (first.ident, first.url, first.title) == ("7", "https://j.example/1", "Fish & <chips>")
+    assert first.text == "Hello,\nworld."
+    assert first.published == datetime(2026, 11, 18, 13, tzinfo=UTC)
+    assert (first.author, first.tags, first.image) == ("Kim", ("intro",), "https://j.example/1.png")
+    assert (second.title, second.url, second.text) == ("", None, "a < b\n\nsecond")
+
+
+def test_a_feed_without_entries_is_a_feed() -> None:
+    assert parse(rss()).entries == ()
+
+
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [
+        ("Tom &amp; Jerry", "Tom & Jerry"),
+        ("Tom &amp;amp; Jerry", "Tom & Jerry"),
+        ("<![CDATA[Tom &amp; Jerry]]>", "Tom & Jerry"),
+        ("It&amp;#8217;s &lt;b&gt;new&lt;/b&gt;", "It’s new"),
+        ("Why 5 &lt; 6 matters", "Why 5 < 6 matters"),
+        ("The &lt;dialog&gt; element", "The <dialog> element"),
+        ("[red]stays[/red] [bold]", "[red]stays[/red] [bold]"),
+        ("  two\n lines  ", "two lines"),
+        ("caf&eacute;&nbsp;au lait", "café au lait"),
+    ],
+)
+def test_a_title_is_decoded_once_or_twice_but_never_guessed_away(written: str, meant: str) -> None:
+    assert parse(rss(f"<title>{written}</title>")).entries[0].title == meant
+
+
+def test_a_title_that_atom_calls_text_is_taken_at_its_word() -> None:
+    feed = ATOM.replace('<title type="html">Agents &amp;amp; tools', "<title>&lt;b&gt; &amp;amp; co")
+    assert parse(feed).entries[0].title == "<b> &amp; co"
+
+
+def test_the_address_falls_back_to_a_guid_that_is_one() -> None:
+    link, opaque, enclosed = parse(
+        rss(
+            "<guid>https://site.example/a</guid>",
+            '<guid isPermaLink="false">https://site.example/b</guid>',
+            '<guid isPermaLink="false">c</guid><enclosure url="https://site.example/c.mp3" type="audio/mpeg"/>',
+        )
+    ).entries
+    assert (link.url, opaque.url, enclosed.url) == ("https://site.example/a", None, "https://site.example/c.mp3")
+
+
+@pytest.mark.parametrize("address", ["javascript:alert(1)", "data:text/html,x", "mailto:a@b.example", "", "http://"])
+def test_an_address_that_is_no_web_page_is_dropped(address: str) -> None:
+    (entry,) = parse(
+        rss(f'<title>T</title><link>{address}</link><enclosure url="{address}" type="image/png"/>')
+    ).entries
+    assert (entry.url, entry.image) == (None, None)
+
+
+def test_relative_addresses_start_at_the_feeds_page() -> None:
+    entries = parse(rss("<link>/a</link>", "<link>b?x=1</link>", "<link>//cdn.example/c</link>")).entries
+    assert [entry.url for entry in entries] == [
+        "https://site.example/a",
+        "https://site.example/b?x=1",
+        "https://cdn.example/c",
+    ]
+
+
+def test_the_widest_picture_wins_and_a_pixel_is_none() -> None:
+    wide = (
+        '<media:thumbnail url="https://p.example/s.jpg" width="140"/>'
+        '<media:content url="https://p.example/l.jpg" medium="image" width="700"/>'
+        '<media:content url="https://p.example/v.mp4" type="video/mp4" width="1920"/>'
+    )
+    inside = (
+        '&lt;img src="https://p.example/t.gif" width=1 height=1&gt;&lt;img alt="x" src="/in.png?a=1&amp;amp;b=2"&gt;'
+    )
+    first, second = parse(rss(wide, f"<description>{inside}</description>")).entries
+    assert first.image == "https://p.example/l.jpg"
+    assert second.image == "https://site.example/in.png?a=1&b=2"
+
+
+def test_a_caption_inside_a_picture_is_not_the_summary_but_one_of_a_group_is() -> None:
+    caption = "<media:content url='/a.jpg'><media:description>A caption</media:description></media:content>"
+    said = "<media:title>V</media:title><media:description>one\n\ntwo\nthree</media:description>"
+    first, second = parse(rss(caption, f"<media:group>{said}</media:group>")).entries
+    assert (first.summary, first.image) == ("", "https://site.example/a.jpg")
+    assert (second.title, second.summary) == ("V", "one\n\ntwo\nthree")
+
+
+def test_a_long_description_is_the_text_too() -> None:
+    (entry,) = parse(rss(f"<description>{'word ' * 2_000}</description>")).entries
+    assert len(entry.summary) <= 5_000
+    assert len(entry.text) == 9_999
+
+
+def test_google_news_names_the_publisher() -> None:
+    (entry,) = parse(
+        rss('<title>A - The Register</title><source url="https://r.example">The Register</source>')
+    ).entries
+    assert entry.publisher == "The Register"
+
+
+@pytest.mark.parametrize(
+    ("written", "name"),
+    [
+        ("<author>ada@site.example (Ada Lovelace)</author>", "Ada Lovelace"),
+        ("<author>Ada Lovelace &lt;ada@site.example&gt;</author>", "Ada Lovelace"),
+        ("<dc:creator>Ada</dc:creator><dc:creator>Lin</dc:creator><dc:creator>Ada</dc:creator>", "Ada, Lin"),
+        ("<atom:author><atom:name>Kim</atom:name></atom:author>", "Kim"),
+        ("<author/>", None),
+    ],
+)
+def test_an_author_is_a_name(written: str, name: str | None) -> None:
+    assert parse(rss(written)).entries[0].author == name
+
+
+def test_two_entries_with_one_id_both_survive_in_the_same_way_every_time() -> None:
+    feed = rss(
+        "<title>A</title><guid>same</guid><link>https://site.example/1</link>",
+        "<title>B</title><guid>same</guid><link>https://site.example/2</link>",
+        "<title>C</title><guid>same</guid><link>https://site.example/2</link>",
+        "<title>D</title><guid>other</guid>",
+    )
+    idents = [entry.ident for entry in parse(feed).entries]
+    assert idents == [
+        "same https://site.example/1",
+        "same https://site.example/2",
+        "same https://site.example/2 2",
+        "other",
+    ]
+    assert [entry.ident for entry in parse(feed).entries] == idents
+    assert len({entry.alias for entry in parse(feed).entries}) == 4
+
+
+def test_an_entry_without_an_id_is_known_by_its_address_or_its_words() -> None:
+    linked, worded, again = parse(
+        rss("<link>https://site.example/1</link>", "<title>W</title>", "<title>X</title>")
+    ).entries
+    assert linked.ident == "https://site.example/1"
+    assert len({worded.ident, again.ident}) == 2
+    assert parse(rss("<title>W</title>")).entries[0].ident == worded.ident
+
+
+@pytest.mark.parametrize(
+    ("guid", "alias"),
+    [
+        ("http://www.Site.example/a/", "site.example/a"),
+        ("https://site.example/a?utm_source=x&amp;id=1", "site.example/a?id=1"),
+        ("https://site.example/?p=7", "site.example?p=7"),
+        ("https://site.example/a#3", "site.example/a"),
+        ("https://site.example/a#xtor=RSS-1", "site.example/a"),
+        ("https://site.example/notes#November_10", "site.example/notes#November_10"),
+        ("CBMiFAKE0001", "CBMiFAKE0001"),
+    ],
+)
+def test_the_second_key_survives_what_sites_change(guid: str, alias: str) -> None:
+    assert parse(rss(f"<guid>{guid}</guid>")).entries[0].alias == alias
+
+
+def test_caps_hold() -> None:
+    feed = rss(
+        f"<title>{'t' * 100_000}</title><guid>{'g' * 5_000}</guid><link>https://site.example/{'l' * 3_000}</link>"
+        f"<dc:creator>{'a' * 500}</dc:creator><description>{'d ' * 9_000}</description>"
+        f"<content:encoded>{'c ' * 90_000}</content:encoded><category>{'k' * 60}</category>"
+        + "".join(f"<category>{number}</category>" for number in range(50))
+    )
+    (entry,) = parse(feed).entries
+    assert len(entry.title) == 1_000
+    assert len(entry.ident) <= 2_000
+    assert entry.url is None
+    assert len(entry.author or "") == 200
+    assert len(entry.summary) <= 5_000
+    assert len(entry.text) <= 100_000
+    assert len(entry.tags) == 20
+    assert "k" * 60 not in entry.tags
+
+
+def test_more_entries_than_asked_for_are_left_and_said() -> None:
+    feed = parse(rss(*(f"<guid>{number}</guid>" for number in range(5))), most=3)
+    assert ([entry.ident for entry in feed.entries], feed.more) == (["0", "1", "2"], True)
+    assert not parse(rss("<guid>1</guid>"), most=1).more
+
+
+@pytest.mark.parametrize(
+    ("body", "says"),
+    [
+        (b"", "empty"),
+        (b" \n ", "empty"),
+        (b"/etc/hostname", "neither XML"),
+        (b"\x89PNG\r\n\x1a\n", "neither XML"),
+        (b"<!DOCTYPE html><html><head><title>Hi</title>", "web page"),
+        (b"<html><body>", "web page"),
+        (b'<?xml version="1.0"?>\n<!-- x --><html xmlns="http://www.w3.org/1999/xhtml"></html>', "web page"),
+        (b'{"error": "no"}', "no JSON Feed"),
+        (b"[1, 2]", "neither XML"),
+        (b'{"items": [', "cannot be read"),
+        (b'{"items":' + b"[" * 100_000, "cannot be read"),
+        (b'<?xml version="1.0"?><urlset><url/></urlset>', "not a feed"),
+        (b"<rss><channel><it", "not a feed"),
+    ],
+)
+def test_what_is_no_feed_is_refused_in_words(body: bytes, says: str) -> None:
+    with pytest.raises(NotAFeedError, match=says):
+        parse(body)
+
+
+def test_the_hint_for_a_web_page_says_what_would_be_right() -> None:
+    with pytest.raises(NotAFeedError) as caught:
+        parse("<html>")
+    assert "/feed" in caught.value.hint
+
+
+def test_a_body_over_256_kib_is_read_the_same() -> None:
+    item = f"<title>T</title><description>{'word ' * 200}</description>"
+    feed = parse(rss(*[item] * 400))
+    assert len(feed.entries) == 400
+    assert feed.how == "expat"

@@ -1,0 +1,177 @@
+"""Feeds that are made to hang, to fill the memory or to reach for files cost little and harm nothing."""
+
+import asyncio
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from copydesk.errors import NotAFeedError, TooLargeError, TooSlowError
+from copydesk.ingest import slowfeed
+from copydesk.ingest.feed import MAX_BODY, parse_feed
+from feeds_for_tests import BASE, parse, rss
+
+LAUGHS = "".join(f'<!ENTITY lol{n} "{f"&lol{n - 1};" * 10}">' for n in range(1, 10))
+BILLION_LAUGHS = rss("<title>&lol9;</title>", declaration=f'<!DOCTYPE rss [<!ENTITY lol0 "lol">{LAUGHS}]>')
+QUADRATIC = rss("<title>" + "&a;" * 30_000 + "</title>", declaration=f'<!DOCTYPE rss [<!ENTITY a "{"a" * 60_000}">]>')
+
+
+@pytest.fixture(autouse=True)
+def quick() -> Iterator[None]:
+    """Each attack costs less than 1 s of this process' time."""
+    start = time.process_time()
+    yield
+    assert time.process_time() - start < 1
+
+
+@pytest.mark.parametrize("bomb", [BILLION_LAUGHS, QUADRATIC], ids=["billion laughs", "quadratic"])
+def test_an_entity_bomb_is_refused_before_it_is_read(bomb: str) -> None:
+    with pytest.raises(NotAFeedError, match="entity"):
+        parse(bomb)
+
+
+def test_an_external_entity_is_refused_and_its_file_not_read(tmp_path: Path) -> None:
+    secret = tmp_path / "secret"
+    secret.write_text("hunter2")
+    doctype = f'<!DOCTYPE rss [<!ENTITY x SYSTEM "{secret.as_uri()}">]>'
+    with pytest.raises(NotAFeedError, match="entity"):
+        parse(rss("<title>&x;</title>", declaration=doctype))
+
+
+def test_a_dtd_of_abbreviations_is_harmless() -> None:
+    feed = parse(rss("<title>a&nbsp;b</title>", declaration='<!DOCTYPE rss [<!ENTITY nbsp "&#160;">]>'))
+    assert (feed.how, feed.entries[0].title) == ("feedparser", "a b")
+
+
+def test_a_doctype_that_names_a_dtd_elsewhere_reads_nothing() -> None:
+    doctype = '<!DOCTYPE rss PUBLIC "-//Netscape//DTD RSS 0.91//EN" "http://127.0.0.1:9/rss-0.91.dtd">'
+    assert parse(rss("<title>T</title>", declaration=doctype)).entries[0].title == "T"
+
+
+def test_a_body_that_is_a_files_path_is_not_opened(tmp_path: Path) -> None:
+    file = tmp_path / "feed.xml"
+    file.write_text(rss("<title>secret</title>"))
+    with pytest.raises(NotAFeedError):
+        parse(str(file))
+    with pytest.raises(NotAFeedError):
+        parse(file.as_uri())
+
+
+def test_comments_that_never_end_take_linear_time() -> None:
+    (entry,) = parse(rss(f"<description>before {'&lt;!--' * 200_000}</description>")).entries
+    assert entry.summary == "before"
+
+
+def test_a_million_angle_brackets_take_linear_time() -> None:
+    (entry,) = parse(rss(f"<title>T</title><description>{'&lt;' * 1_000_000}</description>")).entries
+    assert entry.title == "T"
+
+
+def test_a_hundred_thousand_attributes_never_reach_feedparser() -> None:
+    attributes = " ".join(f'a{number}="x"' for number in range(100_000))
+    assert parse(rss(f"<title>T</title><x {attributes}/>")).how == "expat"
+    with pytest.raises(NotAFeedError, match="attributes"):
+        parse(rss(f"<title>T & U</title><x {attributes}/>"))
+
+
+def test_two_hundred_thousand_entries_are_cut_at_the_cap() -> None:
+    feed = parse(rss(*(f"<guid>{number}</guid>" for number in range(200_000))), most=1_000)
+    assert (len(feed.entries), feed.more) == (1_000, True)
+
+
+def test_two_hundred_thousand_nested_elements_are_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(slowfeed, "DEADLINE", 0.2)
+    with pytest.raises((TooSlowError, NotAFeedError)):
+        parse(rss("<a>" * 200_000))
+
+
+def test_a_body_of_50_mb_is_refused_unread() -> None:
+    with pytest.raises(TooLargeError):
+        parse(b"<rss>" + b"x" * 50_000_000)
+
+
+def test_a_text_of_15_mb_is_capped() -> None:
+    body = rss(f"<title>T</title><description>{'x' * (MAX_BODY - 1_000_000)}</description>")
+    (entry,) = parse(body).entries
+    assert len(entry.text) == 100_000
+
+
+def test_titles_are_data() -> None:
+    feed = rss(
+        f"<title>{'long ' * 20_000}</title>",
+        "<title>\u202eevil\u202c \u200bword [red]x[/red]</title>",
+        "<title><![CDATA[a &#27;[31mred &#0;]]></title>",
+        "<title>c1 \u009b31m</title>",
+    )
+    long, hidden, escaped, c1 = (entry.title for entry in parse(feed).entries)
+    assert len(long) <= 1_000
+    assert hidden == "evil word [red]x[/red]"
+    assert all(character.isprintable() for character in escaped + c1)
+
+
+def test_control_sequences_that_only_json_can_carry_are_taken_out() -> None:
+    feed = (
+        '{"items":[{"id":"a\\u0000b","title":"\\u001b[31mred\\u001b[0m\\u0000","content_text":"x\\u001b]0;t\\u0007y"},'
+        '{"id":"\\ud800","title":"\\ud800z","content_html":"p\\u0000q&#0;"}]}'
+    )
+    first, second = parse(feed).entries
+    assert (first.ident, first.title, first.text) == ("ab", "red", "xy")
+    assert (second.title, "\0" in second.text) == ("z", False)
+
+
+def test_impossible_dates_are_none_and_far_ones_are_left_to_the_caller() -> None:
+    first, far, none = parse(
+        rss(
+            "<pubDate>Mon, 01 Jan 0001 00:00:00 GMT</pubDate>",
+            "<pubDate>Thu, 01 Jan 2099 00:00:00 GMT</pubDate>",
+            "<pubDate>31 Feb 2026 99:00 GMT</pubDate>",
+        )
+    ).entries
+    assert (first.published, none.published) == (None, None)
+    assert far.published is not None
+    assert far.published.year == 2099
+
+
+async def test_feedparser_is_killed_at_its_deadline(monkeypatch: pytest.MonkeyPatch) -> None:
+    processes = remember_processes(monkeypatch)
+    monkeypatch.setattr(slowfeed, "DEADLINE", 0.05)
+    with pytest.raises(TooSlowError):
+        await parse_feed(slow_feed(), charset=None, base_url=BASE)
+    assert [process.returncode for process in processes] == [-9]
+
+
+async def test_feedparser_is_killed_when_nobody_waits_any_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    processes = remember_processes(monkeypatch)
+    with pytest.raises(TimeoutError):
+        async with asyncio.timeout(0.1):
+            await parse_feed(slow_feed(), charset=None, base_url=BASE)
+    assert [process.returncode for process in processes] == [-9]
+
+
+async def test_a_process_that_fails_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(slowfeed.sys, "executable", "/bin/false")
+    with pytest.raises(NotAFeedError, match="damaged"):
+        await parse_feed(rss("<title>A & B</title>").encode(), charset=None, base_url=BASE)
+
+
+async def test_the_process_sees_nothing_of_our_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COPYDESK_TOKEN", "hunter2")
+    assert "hunter2" not in str(slowfeed._environment())
+
+
+def slow_feed() -> bytes:
+    """A damaged feed on which feedparser works for minutes."""
+    return rss("<title>A & B</title>", "<title>C</title>" + "<a><b>" * 200_000).encode()
+
+
+def remember_processes(monkeypatch: pytest.MonkeyPatch) -> list[asyncio.subprocess.Process]:
+    processes = []
+    start = asyncio.create_subprocess_exec
+
+    async def remembering(*arguments: str, **options: object) -> asyncio.subprocess.Process:
+        processes.append(await start(*arguments, **options))  # type: ignore[arg-type]
+        return processes[-1]
+
+    monkeypatch.setattr(asyncio, "create_subprocess_exec", remembering)
+    return processes

@@ -1,0 +1,115 @@
+"""Damaged feeds and false labels: what is meant is read, and the strict parser never guesses."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from copydesk.ingest.encoding import to_utf8
+from copydesk.ingest.fastfeed import parse_fast
+from copydesk.ingest.raw import Refused
+from feeds_for_tests import ATOM, parse, rss
+
+DAMAGED = """<!-- c --><rss version="2.0"><channel><title>Broken & co</title><link>http://a.example/</link>
+<item><title>A &nbsp; B & C</title><link>http://a.example/1?x=1&y=2</link><guid>same</guid>
+<pubDate>Tue, 17 Nov 2026 09:30:00 GMT</pubDate><description><p>Raw <b>markup</p></description></item>
+<item><title>D</title><link>http://a.example/2</link><guid>same</guid>"""
+
+
+def test_a_damaged_feed_is_repaired_by_feedparser() -> None:
+    feed = parse(DAMAGED)
+    assert (feed.how, feed.title) == ("feedparser", "Broken & co")
+    first, second = feed.entries
+    assert (first.title, first.url) == ("A B & C", "http://a.example/1?x=1&y=2")
+    assert (first.summary, first.ident) == ("Raw markup", "same http://a.example/1?x=1&y=2")
+    assert first.published is not None
+    assert (second.title, second.ident) == ("D", "same http://a.example/2")
+
+
+def test_a_damaged_atom_feed_keeps_all_that_it_says() -> None:
+    feed = parse(ATOM.replace("</feed>", ""))
+    sound, repaired = parse(ATOM).entries[0], feed.entries[0]
+    assert feed.how == "feedparser"
+    assert (repaired.title, repaired.url, repaired.author) == (sound.title, sound.url, sound.author)
+    assert (repaired.summary, repaired.text, repaired.tags) == (sound.summary, sound.text, sound.tags)
+    assert repaired.published == sound.published
+
+
+@pytest.mark.parametrize(
+    ("body", "charset"),
+    [
+        (rss("<title>é – “x”</title>").encode(), None),
+        (b"\xef\xbb\xbf" + rss("<title>é – “x”</title>").encode(), "iso-8859-1"),
+        (rss("<title>é – “x”</title>").encode("utf-16"), None),
+        (rss("<title>é – “x”</title>", declaration="").encode("utf-16-le"), None),
+        (rss("<title>é – “x”</title>", declaration="").encode("cp1252"), "windows-1252"),
+        (rss("<title>é – “x”</title>", declaration="").encode("cp1252"), "ISO-8859-1"),
+        (rss("<title>é – “x”</title>", declaration='<?xml version="1.0" encoding="latin1"?>').encode("cp1252"), None),
+        (rss("<title>é – “x”</title>").encode(), "iso-8859-1"),
+        (rss("<title>é – “x”</title>").encode(), "no-such-charset"),
+        (rss("<title>é – “x”</title>").encode(), "zlib_codec"),
+        (rss("<title>é – “x”</title>").encode("cp1252"), None),
+        (rss("<title>é – “x”</title>").encode("cp1252"), "utf-8"),
+    ],
+    ids=[
+        "utf-8",
+        "mark before charset",
+        "utf-16 with mark",
+        "utf-16 without",
+        "charset",
+        "latin-1 means 1252",
+        "declaration",
+        "a server's latin-1 over a declared utf-8",
+        "unknown",
+        "no character set",
+        "1252 under a utf-8 declaration",
+        "1252 under a utf-8 charset",
+    ],
+)
+def test_every_encoding_comes_out_readable(body: bytes, charset: str | None) -> None:
+    assert parse(body, charset=charset).entries[0].title == "é – “x”"
+
+
+def test_one_broken_byte_costs_one_letter() -> None:
+    body = rss("<title>naïve café ünd</title>").encode().replace("ï".encode(), b"\xef")
+    feed = parse(body)
+    assert (feed.how, feed.entries[0].title) == ("feedparser", "naïve café ünd")
+
+
+@pytest.mark.parametrize("charset", ["gb2312", "shift_jis", "koi8-r", "euc-kr", "big5"])
+def test_character_sets_of_the_world(charset: str) -> None:
+    title = {"gb2312": "新闻", "shift_jis": "ニュース", "koi8-r": "Новости", "euc-kr": "뉴스", "big5": "新聞"}[charset]
+    body = rss(f"<title>{title}</title>", declaration=f'<?xml version="1.0" encoding="{charset}"?>').encode(charset)
+    assert parse(body).entries[0].title == title
+
+
+@pytest.mark.parametrize(
+    "doubtful",
+    [
+        rss("<title>A & B</title>"),
+        rss("<title>A</title>").replace("</channel>", ""),
+        rss("<title>A</title>") + "x",
+        rss("<title>&unheardof;</title>"),
+        rss("<link>https://a.example/<b>1</b></link>"),
+        rss("<title>A</title>").replace("rss", "other"),
+        rss("<x>" * 200 + "</x>" * 200),
+        ATOM.replace('type="xhtml"', 'type="image/png"'),
+        rss('<title mode="base64">QQ==</title>'),
+    ],
+)
+def test_the_strict_parser_refuses_what_it_would_have_to_guess(doubtful: str) -> None:
+    with pytest.raises(Refused):
+        parse_fast(to_utf8(doubtful.encode(), None), 100)
+
+
+def test_feedparser_stays_out_of_the_main_process() -> None:
+    code = "import sys, copydesk.ingest.feed; print('feedparser' in sys.modules)"
+    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert told.stdout.strip() == "False"
+
+
+def test_the_process_finds_the_package_from_anywhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "feedparser.py").write_text("raise SystemExit(3)")
+    assert parse(DAMAGED).how == "feedparser"
