@@ -68,7 +68,7 @@ async def read(visit: Visit) -> Reading:
     api.check_budget(LOOKUP_COST if past.user_id is None else 0)
     user_id = past.user_id or await api.user_id(name)
     try:
-        posts, now = await _new_posts(api, past._replace(user_id=user_id))
+        posts, known = await _new_posts(api, past._replace(user_id=user_id))
     except FetchError as error:
         if past.user_id is not None:
             raise
@@ -78,7 +78,7 @@ async def read(visit: Visit) -> Reading:
     return Reading(
         entries=tuple(entry(post, name) for post in posts),
         unchanged=not posts and past.newest_id is not None,
-        cursor=now.cursor(api),
+        cursor=known.cursor(api),
         feed_title=f"@{name}",
         requests=api.requests,
     )
@@ -207,17 +207,17 @@ async def _new_posts(api: _Api, past: _Past) -> tuple[list[Post], _Past]:
         posts, _ = await api.posts(past.user_id, FIRST_PAGE)
         return posts, past._replace(newest_id=_newest(posts, None))
     posts, reached = await _walk(api, past.user_id, past.newest_id)
-    now = past._replace(newest_id=_newest(posts, past.newest_id))
+    known = past._replace(newest_id=_newest(posts, past.newest_id))
     if reached is not None:
-        # An older gap lies below this one; reading both as one costs nothing but posts known already.
-        return posts, now._replace(gap_since=past.gap_since or past.newest_id, gap_until=reached)
+        # An older gap lies below this one. Both become one, and the posts between them are read once more.
+        return posts, known._replace(gap_since=past.gap_since or past.newest_id, gap_until=reached)
     if past.gap_since is None or past.gap_until is None or api.left < SMALLEST_PAGE:
-        return posts, now
+        return posts, known
     with contextlib.suppress(FetchError):
         older, reached = await _walk(api, past.user_id, past.gap_since, past.gap_until)
         posts += older
-        now = now._replace(gap_since=past.gap_since if reached else None, gap_until=reached)
-    return posts, now
+        known = known._replace(gap_since=past.gap_since if reached else None, gap_until=reached)
+    return posts, known
 
 
 async def _walk(api: _Api, user_id: str, since: str, until: str | None = None) -> tuple[list[Post], str | None]:
