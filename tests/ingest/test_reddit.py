@@ -198,6 +198,22 @@ async def test_with_credentials_the_api_is_asked_with_a_token() -> None:
     assert (reading.requests, reading.cursor) == (2, {"asked": API_URL})
 
 
+async def test_a_listing_in_which_nothing_changed_is_not_read_again() -> None:
+    web = with_api(POST)
+    first = await read_api(web)
+    second = await read_api(web, after(first))
+    assert (second.unchanged, second.entries, second.requests) == (True, (), 1)
+
+
+async def test_a_subreddit_that_is_private_asks_for_a_public_one() -> None:
+    web = SmallWeb()
+    web.put(TOKEN_URL, TOKEN)
+    web.put(API_URL, {"reason": "private"}, status=403)
+    with pytest.raises(NeedsLoginError, match="public"):
+        await read_api(web)
+    assert web.urls == [TOKEN_URL, API_URL]
+
+
 async def test_a_post_of_the_api_has_points_and_comments() -> None:
     post = await read_one()
     assert (post.ident, post.title) == ("t3_1abcde", "SQLite is enough")
