@@ -91,15 +91,16 @@ class _Stage:
         """Store what a source brought, in one transaction."""
         ground, now = self._ground, self._ground.clock()
         async with ground.engines.writing() as conn:
-            if await sources.one(conn, ground.user_id, stored.source.id) is None:
-                return  # deleted in the meantime
-            known = await items.known(conn, stored.source.id, reading.entries)
+            # At a first fetch there is nothing yet that an entry could be.
+            first = stored.state.last_ok is None
+            known = () if first else await items.known(conn, stored.source.id, reading.entries)
             new, changed = sort_entries(reading.entries, known)
             fresh = _new_items(ground, stored, new, now)
+            outcome = await _after_reading(conn, ground, stored, reading, [item.published for item in fresh], now)
+            if not await sources.save_outcomes(conn, ground.user_id, [outcome]):
+                return  # the source was deleted in the meantime
             await items.add(conn, ground.user_id, stored.source.id, fresh, now)
             await items.refresh(conn, ground.user_id, changed)
-            outcome = await _after_reading(conn, ground, stored, reading, [item.published for item in fresh], now)
-            await sources.save_outcomes(conn, ground.user_id, [outcome])
         draftable = sum(item.state is ItemState.NEW for item in fresh)
         self._report.add(items_ingested=len(fresh), items_new=len(fresh))
         self.draftable += draftable

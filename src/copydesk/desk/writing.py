@@ -124,11 +124,11 @@ class _Writing:
             origin=Origin.PIPELINE,
             run_id=self._report.run_id,
         )
-        others = [(item.id, ItemState.DUPLICATE, f"told by {lead.source_name}") for item in story.items]
+        told = f"told by {lead.source_name}"
+        others = [(item.id, ItemState.DUPLICATE, told) for item in story.items if item.id != lead.id]
         async with ground.engines.writing() as conn:
             kept = await drafts.add(conn, ground.user_id, new)
-            await items.settle(conn, ground.user_id, [(lead.id, ItemState.DRAFTED, None)])
-            await items.settle(conn, ground.user_id, [other for other in others if other[0] != lead.id])
+            await items.settle(conn, ground.user_id, [(lead.id, ItemState.DRAFTED, None), *others])
         return kept
 
     async def _give_up(self, story: Ranked, error: WriterError) -> None:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 
-from sqlalchemy import ColumnElement, Row, Select, func, insert, select
+from sqlalchemy import ColumnElement, Row, Select, func, insert, literal, select
 from sqlalchemy.dialects.sqlite import insert as upsert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -78,8 +78,8 @@ async def _tag(conn: AsyncConnection, user_id: str, made: Draft) -> None:
         return
     rows = [{"id": new_id(made.created_at), "user_id": user_id, "name": name} for name in made.tags]
     await conn.execute(upsert(tag).on_conflict_do_nothing(), rows)
-    ids = (await conn.execute(select(tag.c.id).where(tag.c.user_id == user_id, tag.c.name.in_(made.tags)))).scalars()
-    await conn.execute(insert(draft_tag), [{"tag_id": tag_id, "draft_id": made.id} for tag_id in ids])
+    ids = select(tag.c.id, literal(made.id)).where(tag.c.user_id == user_id, tag.c.name.in_(made.tags))
+    await conn.execute(insert(draft_tag).from_select(["tag_id", "draft_id"], ids))
 
 
 async def _note(conn: AsyncConnection, user_id: str, made: Draft, origin: Origin) -> None:

@@ -95,8 +95,9 @@ class FetchOutcome(Struct, frozen=True):
     """The new address of a source that moved."""
 
 
-async def save_outcomes(conn: AsyncConnection, user_id: str, outcomes: Sequence[FetchOutcome]) -> None:
-    """Keep what fetches left behind."""
+async def save_outcomes(conn: AsyncConnection, user_id: str, outcomes: Sequence[FetchOutcome]) -> int:
+    """Keep what fetches left behind; of how many sources that are still there."""
+    kept = 0
     for outcome in outcomes:
         state = outcome.state
         values = {
@@ -110,7 +111,9 @@ async def save_outcomes(conn: AsyncConnection, user_id: str, outcomes: Sequence[
         }
         if outcome.url:
             values["url"] = outcome.url
-        await conn.execute(update(source).where(*_is(user_id, outcome.source_id)).values(**values))
+        done = await conn.execute(update(source).where(*_is(user_id, outcome.source_id)).values(**values))
+        kept += done.rowcount
+    return kept
 
 
 async def cooldowns(conn: AsyncConnection, user_id: str, now: datetime) -> dict[str, datetime]:
