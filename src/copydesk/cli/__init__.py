@@ -3,9 +3,11 @@
 Nothing but click is imported until a command is called: `copydesk --help` is as fast as click itself.
 """
 
+import os
 import sys
 from importlib import import_module
 from pathlib import Path
+from typing import NoReturn
 
 import click
 
@@ -18,6 +20,10 @@ COMMANDS = {
     "doctor": ("copydesk.cli.doctor", "Look for what is wrong, and say what to do."),
 }
 """Every command: the module that holds it, and its line in the help."""
+
+
+INTERRUPTED = 130
+"""The exit code of a command that was interrupted: 128 and the number of SIGINT."""
 
 
 class LazyGroup(click.Group):
@@ -102,9 +108,25 @@ def copydesk(
 def main() -> None:
     """The entry point: one line for an error, never a traceback unless asked for."""
     try:
-        copydesk(prog_name="copydesk")
+        sys.exit(copydesk(prog_name="copydesk", standalone_mode=False))
+    except click.UsageError as error:
+        asked = error.ctx.command_path if error.ctx else "copydesk"
+        fail(f"{error.format_message()} `{asked} --help` says more.", error.exit_code)
+    except click.ClickException as error:
+        fail(error.format_message(), error.exit_code)
+    except (click.Abort, KeyboardInterrupt):
+        fail("Interrupted.", INTERRUPTED)
+    except BrokenPipeError:
+        # Whoever read our output has seen enough. Python would complain once more when it closes.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(1)
     except Exception as error:
         if "--debug" in sys.argv:
             raise
-        click.echo(f"Error: Copydesk did not expect this: {error!r}. With --debug it says more.", err=True)
-        sys.exit(1)
+        fail(f"Copydesk did not expect this: {error!r}. With --debug it says more.", 1)
+
+
+def fail(message: str, code: int) -> NoReturn:
+    """End with one line on stderr."""
+    click.echo(f"Error: {' '.join(message.split())}", err=True)
+    sys.exit(code)

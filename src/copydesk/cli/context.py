@@ -12,6 +12,7 @@ import click
 import msgspec
 
 from copydesk import settings as settings_module
+from copydesk.cli import INTERRUPTED, fail
 from copydesk.desk import Desk, open_desk
 from copydesk.errors import CopydeskError, InvalidError, SettingsError
 from copydesk.model.wire import to_json
@@ -19,8 +20,6 @@ from copydesk.settings import Settings
 from copydesk.text import clean
 
 T = TypeVar("T")
-INTERRUPTED = 130
-"""The exit code of a command that was interrupted: 128 and the number of SIGINT."""
 
 
 class Context:
@@ -47,8 +46,7 @@ class Context:
         except CopydeskError as error:
             self.fail(error)
         except (KeyboardInterrupt, asyncio.CancelledError):
-            click.echo("Interrupted.", err=True)
-            sys.exit(INTERRUPTED)
+            fail("Interrupted.", INTERRUPTED)
 
     async def _on_desk(self, work: Callable[[Desk], Awaitable[T]]) -> T:
         task = asyncio.current_task()
@@ -70,8 +68,7 @@ class Context:
         """Print the error on one line and end: 2 where the call was wrong, else 1."""
         if self.debug:
             raise error
-        click.echo(f"Error: {clean(str(error))}", err=True)
-        sys.exit(2 if isinstance(error, SettingsError | InvalidError) else 1)
+        fail(clean(str(error)), 2 if isinstance(error, SettingsError | InvalidError) else 1)
 
 
 def print_json(value: object) -> None:

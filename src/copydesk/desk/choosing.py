@@ -74,6 +74,7 @@ async def _rank(ground: Ground, stories: Sequence[Candidate], report: Report) ->
         async with ground.engines.writing() as conn:
             await items.settle(conn, ground.user_id, outcomes)
     report.count(items_ranked=len(ranking.ranked))
+    report.all_done()
     return ranking.ranked
 
 

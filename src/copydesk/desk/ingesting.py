@@ -203,6 +203,7 @@ async def _after_reading(
         body_hash=reading.body_hash,
         fresh_for=reading.fresh_for,
         ttl=reading.ttl,
+        retry_after=reading.retry_after,
         moved_to=reading.moved_to,
         cursor=reading.cursor,
     )

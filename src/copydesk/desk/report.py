@@ -43,6 +43,11 @@ class Report:
         self._done += 1
         self._tell(note)
 
+    def all_done(self) -> None:
+        """Every step of the stage is done."""
+        self._done = self._total or 0
+        self._tell("")
+
     def count(self, **figures: int) -> None:
         """Set figures of the funnel."""
         self.stats = msgspec.structs.replace(self.stats, **figures)

@@ -24,7 +24,9 @@ def sample_settings(settings: Settings) -> Settings:
 @asynccontextmanager
 async def open_sample(settings: Settings, *, clock: Clock = utc_now) -> AsyncIterator[Desk]:
     """The sample desk, with its sources and its voice where it is new."""
-    async with open_desk(settings, clock=clock, transport=sample.transport(clock())) as desk:
+    async with open_desk(settings, clock=clock) as desk:
+        # Dated relative to the making of the desk: what is read again is the same, and not modified.
+        desk.ground.transport = sample.transport(desk.ground.user.created_at)
         if not await desk.sources.list():
             await _furnish(desk)
         yield desk
