@@ -2,45 +2,42 @@
 
 import re
 from collections.abc import Iterable
+from typing import NamedTuple
 
 from copydesk.ranking.words import UNSPACED, fold
 
-_SPACES = re.compile(r"\s+")
 _UNSPACED_LETTER = re.compile(f"[{UNSPACED}]")
+
+
+class _Phrase(NamedTuple):
+    given: str
+    longest: str
+    """Its longest word, folded: a text without it, which is nearly every one, needs no closer look."""
+    pattern: re.Pattern[str]
 
 
 class Phrases:
     """A list of words and phrases, ready to be looked for. Blank ones are left out."""
 
-    __slots__ = ("_named", "_pattern")
+    __slots__ = ("_phrases",)
 
     def __init__(self, phrases: Iterable[str]) -> None:
-        self._named = {_SPACES.sub(" ", fold(phrase)).strip(): phrase.strip() for phrase in phrases if phrase.strip()}
-        # The longest first, so that "machine learning" is not read as "machine".
-        listed = sorted(self._named, key=lambda phrase: (-len(phrase), phrase))
-        self._pattern = re.compile("|".join(map(_at_edges, listed))) if listed else None
+        by_folded = {" ".join(fold(phrase).split()): phrase.strip() for phrase in phrases if phrase.strip()}
+        self._phrases = [
+            _Phrase(given, max(folded.split(" "), key=len), _at_edges(folded)) for folded, given in by_folded.items()
+        ]
 
     def __bool__(self) -> bool:
-        return bool(self._named)
+        return bool(self._phrases)
 
     def found(self, folded: str) -> list[str]:
-        """The phrases that are in a text which went through `fold`, as they were given, in order of appearance.
-
-        Where two overlap only the first is found, and of two that begin together the longer.
-        """
-        if self._pattern is None:
-            return []
-        matches = {_SPACES.sub(" ", match): None for match in self._pattern.findall(folded)}
-        return [self._named[match] for match in matches]
-
-    def any_in(self, folded: str) -> bool:
-        """Whether one of the phrases is in a text which went through `fold`."""
-        return self._pattern is not None and self._pattern.search(folded) is not None
+        """The phrases that are in a text which went through `fold`, as they were given, in the order of the list."""
+        return [each.given for each in self._phrases if each.longest in folded and each.pattern.search(folded)]
 
 
-def _at_edges(phrase: str) -> str:
+def _at_edges(phrase: str) -> re.Pattern[str]:
     """A pattern for one phrase. Scripts without spaces have no word edges to ask for."""
     pattern = r"\s+".join(map(re.escape, phrase.split(" ")))
     before = "" if _UNSPACED_LETTER.match(phrase) else r"(?<!\w)"
     after = "" if _UNSPACED_LETTER.match(phrase[-1]) else r"(?!\w)"
-    return before + pattern + after
+    return re.compile(before + pattern + after)

@@ -14,7 +14,8 @@ from copydesk.ranking.words import words
 
 _SOURCE = "\x00"
 """What a source's feature begins with; no word does."""
-_MAX_TEXT = 600
+_SHOWN = 3
+_MAX_TEXT = 300
 """Characters of an item that are read: its title and the beginning of its summary."""
 _EPOCHS = 6
 _RATE = 0.2
@@ -60,21 +61,29 @@ class Preference:
 
     def probability(self, text: str, source_id: str) -> float:
         """0 to 1: how likely the user approves an item with this title and summary."""
+        return self.judge(text, source_id).probability
+
+    def why(self, text: str, source_id: str) -> tuple[Pull, ...]:
+        """The words that pull most, in the direction of the answer; none where nothing was learnt of them."""
+        return self.judge(text, source_id).pulls
+
+    def judge(self, text: str, source_id: str) -> "Opinion":
+        """Probability and reason at once."""
         if not self.labels:
-            return 0.5
-        return self._probability(_features(text, source_id))
-
-    def why(self, text: str, source_id: str, count: int = 3) -> tuple[Pull, ...]:
-        """The words that pull most, in the direction of the answer; none where the answer is 0.5."""
+            return Opinion(0.5, ())
         found = _features(text, source_id)
-        direction = self._probability(found) - 0.5
-        pulls = [Pull(word, self._strengths.get(word, 0.0)) for word in found if not word.startswith(_SOURCE)]
-        pulls = [pull for pull in pulls if pull.strength * direction > 0]
-        return tuple(sorted(pulls, key=lambda pull: (-abs(pull.strength), pull.word))[:count])
+        strengths = [self._strengths.get(feature, 0.0) for feature in found]
+        probability = _sigmoid(self._bias + sum(strengths) / math.sqrt(len(found)))
+        strongest = sorted(zip(strengths, found[:-1], strict=False), reverse=probability >= 0.5)[:_SHOWN]
+        side = probability - 0.5
+        return Opinion(probability, tuple(Pull(word, strength) for strength, word in strongest if strength * side > 0))
 
-    def _probability(self, found: Sequence[str]) -> float:
-        strength = self._strengths.get
-        return _sigmoid(self._bias + sum(strength(word, 0.0) for word in found) / math.sqrt(len(found)))
+
+class Opinion(NamedTuple):
+    """What was learnt says about an item."""
+
+    probability: float
+    pulls: tuple[Pull, ...]
 
 
 def train(decisions: Iterable[Decision]) -> Preference:
@@ -93,7 +102,7 @@ def train(decisions: Iterable[Decision]) -> Preference:
 
 
 def _features(text: str, source_id: str) -> list[str]:
-    """The different words of an item, and its source: never empty."""
+    """The different words of an item, and at the end its source."""
     return [*dict.fromkeys(words(text[:_MAX_TEXT])), _SOURCE + source_id]
 
 

@@ -4,7 +4,10 @@ import re
 import unicodedata
 
 _ACCENTS = re.compile("[\u0300-\u036f]+")
-_LETTERS = str.maketrans({"ø": "o", "ł": "l", "đ": "d", "ı": "i", "æ": "ae", "œ": "oe", "’": "'", "‘": "'", "ʼ": "'"})
+_LETTERS = (
+    *(("ø", "o"), ("ł", "l"), ("đ", "d"), ("ı", "i"), ("æ", "ae"), ("œ", "oe")),
+    *(("’", "'"), ("‘", "'"), ("ʼ", "'")),
+)
 # Han, kana, Thai, Lao, Myanmar and Khmer write no spaces between words.
 UNSPACED = "\u0e01-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3041-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
 _WORD = re.compile(
@@ -13,6 +16,11 @@ _WORD = re.compile(
     rf"|[{UNSPACED}]+"
     rf"|[^\W_{UNSPACED}]+"
 )
+# The same for folded English text, which is most of it: half the time.
+_ASCII_WORD = re.compile(
+    r"[a-z]{2,}[a-z0-9]*|\d+(?:[.,:/-]\d+)+|\d[a-z0-9]*|[a-z](?<![a-z0-9_].)(?:\.[a-z])+(?![a-z0-9_])|[a-z]\d[a-z0-9]*"
+)
+_FIRST_UNSPACED = "\u0e01"
 _UNSPACED_RUN = re.compile(f"[{UNSPACED}]+")
 _THOUSANDS = re.compile(r"\d{1,3}(?:,\d{3})+")
 _POSSESSIVE = re.compile(r"'s\b")
@@ -36,23 +44,31 @@ def fold(text: str) -> str:
     if text.isascii():
         return text.lower()
     decomposed = unicodedata.normalize("NFKD", text)
-    return unicodedata.normalize("NFC", _ACCENTS.sub("", decomposed)).casefold().translate(_LETTERS)
+    folded = unicodedata.normalize("NFC", _ACCENTS.sub("", decomposed)).casefold()
+    for letter, plain in _LETTERS:
+        folded = folded.replace(letter, plain)
+    return folded
 
 
 def words(text: str) -> list[str]:
     """The content words of `text`, folded, in their order. Chinese, Japanese and Thai become pairs of letters."""
-    found = []
-    for word in _WORD.findall(_POSSESSIVE.sub("", fold(text))):
-        if word in STOP_WORDS:
-            continue
-        if len(word) == 1:
-            if not ("a" <= word <= "z"):
-                found.append(word)
-        elif word[0] >= "\u0e01" and _UNSPACED_RUN.fullmatch(word):
-            found.extend(word[at : at + 2] for at in range(len(word) - 1))
-        else:
-            found.append(_joined(word))
-    return found
+    folded = fold(text)
+    if "'s" in folded:
+        folded = _POSSESSIVE.sub("", folded)
+    if folded.isascii():
+        return [
+            word if word.isalnum() else _joined(word) for word in _ASCII_WORD.findall(folded) if word not in STOP_WORDS
+        ]
+    return [piece for word in _WORD.findall(folded) if word not in STOP_WORDS for piece in _pieces(word)]
+
+
+def _pieces(word: str) -> list[str]:
+    """The word itself; of a run of letters without spaces its pairs; of a single Latin letter nothing."""
+    if len(word) == 1:
+        return [] if "a" <= word <= "z" else [word]
+    if word[0] >= _FIRST_UNSPACED and _UNSPACED_RUN.fullmatch(word):
+        return [word[at : at + 2] for at in range(len(word) - 1)]
+    return [word if word.isalnum() else _joined(word)]
 
 
 def _joined(word: str) -> str:
