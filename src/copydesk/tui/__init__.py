@@ -1,1 +1,1 @@
-"""The terminal console."""
+"""The console: asks the desk, draws what it says, and never waits for it."""

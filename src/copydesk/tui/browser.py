@@ -1,0 +1,37 @@
+"""A link in the user's browser."""
+
+import asyncio
+import sys
+from asyncio.subprocess import DEVNULL
+from urllib.parse import urlsplit
+
+_OPEN = "import sys, webbrowser; sys.exit(not webbrowser.open(sys.argv[1]))"
+PATIENCE = 5.0
+"""Seconds after which a browser that has not come back is taken to be open."""
+
+
+def is_link(url: str | None) -> bool:
+    """Whether this is an address on the web: nothing else is ever handed to a browser."""
+    if not url or not url.isprintable() or " " in url:
+        return False
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return False
+    return parts.scheme in {"http", "https"} and bool(parts.hostname)
+
+
+async def browse(url: str) -> bool:
+    """Open the link; False where there is no browser.
+
+    In a process of its own, away from this terminal: what a browser prints would land on the screen, and one that
+    runs in a terminal would take the keys.
+    """
+    arguments = (sys.executable, "-c", _OPEN, url)
+    process = await asyncio.create_subprocess_exec(
+        *arguments, stdin=DEVNULL, stdout=DEVNULL, stderr=DEVNULL, start_new_session=True
+    )
+    try:
+        return await asyncio.wait_for(process.wait(), PATIENCE) == 0
+    except TimeoutError:
+        return True

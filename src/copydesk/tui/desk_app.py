@@ -1,0 +1,195 @@
+"""The part of the console that has the desk: opens it, asks it, runs the pipeline, closes it. It knows no screen."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from contextlib import AbstractAsyncContextManager
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from textual.app import App
+from textual.message import Message
+from textual.notifications import SeverityLevel
+from textual.worker import Worker
+
+from copydesk.errors import ConflictError, CopydeskError
+from copydesk.model.run import Progress, Run
+from copydesk.text import clean
+from copydesk.tui.run_view import RunView, failures, summary
+
+if TYPE_CHECKING:
+    # At run time whoever opens the desk imports it: SQLAlchemy costs as much as Textual itself.
+    from copydesk.desk import Desk
+
+OpenDesk = Callable[[], "AbstractAsyncContextManager[Desk]"]
+"""Gives the desk, not yet open; called in a thread, after the first paint."""
+Work = Callable[["Desk"], Awaitable[None]]
+_ASKING = "asking"
+_HOLDING = "holding"
+
+
+class DeskOpened(Message, bubble=False):
+    """The desk can be asked from now on."""
+
+
+class DeskClosed(Message, bubble=False):
+    """The desk could not be opened; the error says why."""
+
+    def __init__(self, error: CopydeskError) -> None:
+        super().__init__()
+        self.error = error
+
+
+class RunChanged(Message, bubble=False):
+    """The run got on, or ended."""
+
+    def __init__(self, view: RunView) -> None:
+        super().__init__()
+        self.view = view
+
+    def can_replace(self, message: Message) -> bool:
+        """Only the last word counts; the end is never left out."""
+        return isinstance(message, RunChanged) and message.view.under_way and message.view.run_id == self.view.run_id
+
+
+class DeskApp(App[int], inherit_bindings=False):
+    """An app at whose back there is a desk. Screens ask it with `ask`, and hear from it in messages."""
+
+    def __init__(self, open_desk: OpenDesk, *, name: str = "", clock: Callable[[], datetime] | None = None) -> None:
+        super().__init__()
+        self.desk_name = name
+        self._open_desk = open_desk
+        self.clock = clock or _utc_now
+        self.desk: Desk | None = None
+        self.trouble: CopydeskError | None = None
+        """Why the desk is not open, where it could not be opened."""
+        self.run_view: RunView | None = None
+        """The last run that was started here."""
+        self._holder: Worker[None] | None = None
+
+    def open(self) -> None:
+        """Open the desk, or try again where that failed."""
+        if self._holder is None or self._holder.is_finished:
+            self.trouble = None
+            self._holder = self.run_worker(self._hold(), group=_HOLDING, exit_on_error=False)
+
+    async def _hold(self) -> None:
+        """Keep the desk open until the console ends, and close it when nobody asks it any more."""
+        try:
+            # In a thread: this is where SQLAlchemy is imported, and the keys are to be answered meanwhile.
+            opening = await asyncio.to_thread(self._open_desk)
+            async with opening as desk:
+                self.desk = desk
+                self._tell(DeskOpened())
+                try:
+                    await asyncio.Event().wait()
+                finally:
+                    self.desk = None
+                    await self._stop_asking()
+        except Exception as error:
+            self.trouble = _known(error)
+            self._tell(DeskClosed(self.trouble))
+
+    async def _stop_asking(self) -> None:
+        asking = [worker for worker in self.workers if worker.group == _ASKING]
+        for worker in asking:
+            worker.cancel()
+        await asyncio.gather(*(worker.wait() for worker in asking), return_exceptions=True)
+
+    async def on_unmount(self) -> None:
+        """Wait until the desk is closed: a run that is under way is marked as cancelled first."""
+        if self._holder is not None:
+            self._holder.cancel()
+            await asyncio.gather(self._holder.wait(), return_exceptions=True)
+
+    def ask(self, work: Work) -> None:
+        """Do `work` with the desk in a worker; what goes wrong is one line in a toast."""
+        self.run_worker(self._asked(work), group=_ASKING, exit_on_error=False)
+
+    async def _asked(self, work: Work) -> None:
+        if self.desk is None:
+            self.complain(self.trouble or CopydeskError("The desk is not open yet."))
+            return
+        try:
+            await work(self.desk)
+        except Exception as error:
+            self.complain(_known(error))
+
+    def complain(self, error: CopydeskError) -> None:
+        """Say in one line what went wrong and what to do."""
+        self.notify(str(error), severity="error")
+
+    def notify(
+        self,
+        message: str,
+        *,
+        title: str = "",
+        severity: SeverityLevel = "information",
+        timeout: float | None = None,
+        markup: bool = False,
+    ) -> None:
+        """A toast. What it says may come from outside: it is cleaned, and never read as markup."""
+        super().notify(clean(message), title=clean(title), severity=severity, timeout=timeout, markup=False)
+
+    def start_run(self) -> None:
+        """Run the pipeline, unless it runs already."""
+        if self.run_view is None or not self.run_view.under_way:
+            self.ask(self._run)
+
+    async def _run(self, desk: "Desk") -> None:
+        if not await desk.sources.list():
+            raise ConflictError(
+                "There is no source to read.", hint="Add one: copydesk source add rss https://example.org/feed"
+            )
+        self._show_run(RunView())
+        try:
+            queued = await desk.pipeline.queue()
+            self._show_run(RunView(run_id=queued.id))
+            run = await desk.pipeline.execute(queued.id, self._progressed)
+        except BaseException:
+            self._show_run(RunView(failed=True))
+            raise
+        self._ended(run)
+
+    def _progressed(self, progress: Progress) -> None:
+        view = self.run_view
+        if view is not None and view.under_way:
+            self._show_run(view.after(progress))
+
+    def _ended(self, run: Run) -> None:
+        view = self.run_view or RunView()
+        self._show_run(view._replace(ended=run, cancelling=False))
+        self.notify(summary(run), severity="error" if run.error else "information")
+        if failed := failures(run):
+            self.notify(f"{failed} `copydesk source list` says why.", severity="warning")
+
+    def _show_run(self, view: RunView) -> None:
+        self.run_view = view
+        self._tell(RunChanged(view))
+
+    def cancel_run(self) -> None:
+        """Cancel the run that is under way."""
+        view = self.run_view
+        if view is not None and view.under_way and view.run_id is not None:
+            self._show_run(view._replace(cancelling=True))
+            self.ask(self._cancel)
+
+    async def _cancel(self, desk: "Desk") -> None:
+        assert self.run_view is not None
+        assert self.run_view.run_id is not None
+        await desk.pipeline.cancel(self.run_view.run_id)
+
+    def _tell(self, message: Message) -> None:
+        """Tell the screen, which may lie below the help."""
+        if self.screen_stack:
+            self.screen_stack[0].post_message(message)
+
+
+def _known(error: Exception) -> CopydeskError:
+    """The error as one of ours."""
+    if isinstance(error, CopydeskError):
+        return error
+    return CopydeskError(f"Copydesk did not expect this: {error!r}", hint="With --debug it says more.")
+
+
+def _utc_now() -> datetime:
+    return datetime.now(UTC)

@@ -1,0 +1,106 @@
+"""Every key of the console, in one table: bindings, the footer and the help are made from it."""
+
+from collections.abc import Iterable
+from enum import StrEnum
+from typing import NamedTuple
+
+from textual.binding import Binding, BindingType
+
+
+class Where(StrEnum):
+    """What has to be on the screen, or have the focus, for a key to work; the value is the title in the help."""
+
+    LIST = "In the queue"
+    PAGE = "In a text"
+    REVIEW = "Review"
+    CONSOLE = "Everywhere"
+
+
+class Key(NamedTuple):
+    """One action and its keys."""
+
+    id: str
+    """The name under which a user can give it other keys."""
+    where: Where
+    keys: str
+    """Separated by commas, the one that is shown first."""
+    action: str
+    description: str
+    """For the help."""
+    footer: str = ""
+    """One word for the footer, empty for none; neighbours with the same word share it."""
+
+
+KEYS = (
+    Key("list.down", Where.LIST, "j,down", "move(1)", "the next draft", "move"),
+    Key("list.up", Where.LIST, "k,up", "move(-1)", "the draft before", "move"),
+    Key("list.first", Where.LIST, "g,home", "first", "the first"),
+    Key("list.last", Where.LIST, "G,end", "last", "the last"),
+    Key("list.page_down", Where.LIST, "ctrl+d,pagedown", "half_page(1)", "half a page down"),
+    Key("list.page_up", Where.LIST, "ctrl+u,pageup", "half_page(-1)", "half a page up"),
+    Key("list.open", Where.LIST, "enter", "open", "read it", "read"),
+    Key("page.down", Where.PAGE, "j,down", "move(1)", "a line down", "scroll"),
+    Key("page.up", Where.PAGE, "k,up", "move(-1)", "a line up", "scroll"),
+    Key("page.top", Where.PAGE, "g,home", "first", "the beginning"),
+    Key("page.bottom", Where.PAGE, "G,end", "last", "the end"),
+    Key("page.half_down", Where.PAGE, "ctrl+d,pagedown", "half_page(1)", "half a page down"),
+    Key("page.half_up", Where.PAGE, "ctrl+u,pageup", "half_page(-1)", "half a page up"),
+    Key("review.next_pane", Where.REVIEW, "tab", "pane(1)", "the next pane", "pane"),
+    Key("review.previous_pane", Where.REVIEW, "shift+tab", "pane(-1)", "the pane before"),
+    Key("review.next", Where.REVIEW, "J", "step(1)", "the next draft, from any pane"),
+    Key("review.previous", Where.REVIEW, "K", "step(-1)", "the draft before, from any pane"),
+    Key("review.open_link", Where.REVIEW, "o", "open_link", "open the source's link", "open link"),
+    Key("review.run", Where.REVIEW, "P", "run_pipeline", "run the pipeline", "run"),
+    Key("review.cancel_run", Where.REVIEW, "X", "cancel_run", "cancel the run"),
+    Key("review.refresh", Where.REVIEW, ".", "refresh", "show what is new", "refresh"),
+    Key("review.back", Where.REVIEW, "escape", "back", "close the run, go back to the queue"),
+    Key("console.help", Where.CONSOLE, "?", "help", "these keys", "help"),
+    Key("console.palette", Where.CONSOLE, ":,ctrl+p", "command_palette", "commands, colour themes"),
+    Key("console.quit", Where.CONSOLE, "q,ctrl+c", "leave", "back; quit", "quit"),
+)
+"""A key that is in two places does the first that has the focus."""
+
+_SHOWN = {
+    "down": "↓",
+    "up": "↑",
+    "pagedown": "PgDn",
+    "pageup": "PgUp",
+    "escape": "Esc",
+    "enter": "Enter",
+    "tab": "Tab",
+    "home": "Home",
+    "end": "End",
+    "shift+tab": "Shift+Tab",
+}
+
+
+def bindings(where: Where, keys: Iterable[Key] = KEYS) -> list[BindingType]:
+    """What Textual binds in one place."""
+    return [Binding(key.keys, key.action, key.description, id=key.id, show=False) for key in keys if key.where is where]
+
+
+def footer(where: Iterable[Where], keys: Iterable[Key] = KEYS) -> list[tuple[str, str]]:
+    """(keys, word) of what can be done in these places, in the table's order."""
+    places = frozenset(where)
+    words: dict[str, list[str]] = {}
+    for key in keys:
+        if key.footer and key.where in places:
+            words.setdefault(key.footer, []).append(shown(key)[0])
+    return [(" ".join(glyphs), word) for word, glyphs in words.items()]
+
+
+def shown(key: Key) -> list[str]:
+    """Its keys as people write them."""
+    return [_SHOWN.get(name) or name.replace("ctrl+", "Ctrl+") for name in key.keys.split(",")]
+
+
+def clashes(keys: Iterable[Key] = KEYS) -> list[str]:
+    """Two actions on one key in one place, each in words; a table with any is refused at start."""
+    taken: dict[tuple[Where, str], str] = {}
+    found = []
+    for key in keys:
+        for name in key.keys.split(","):
+            other = taken.setdefault((key.where, name), key.id)
+            if other != key.id:
+                found.append(f"{name} is both {other} and {key.id} ({key.where})")
+    return found

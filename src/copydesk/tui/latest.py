@@ -1,0 +1,31 @@
+"""Slow work for the newest of many requests."""
+
+from collections.abc import Awaitable, Callable
+from typing import Generic, TypeVar
+
+Wish = TypeVar("Wish")
+
+
+class Latest(Generic[Wish]):
+    """Does `work` for what was wished last, one at a time.
+
+    What was wished in between is dropped; work that has begun is never cancelled, for it may be in the middle of
+    a query.
+    """
+
+    def __init__(self, work: Callable[[Wish], Awaitable[None]]) -> None:
+        self._work = work
+        self._wishes: list[Wish] = []
+        self._working = False
+
+    async def wish(self, wish: Wish) -> None:
+        """Ask for `wish`; returns when it, or what was wished after it, is done or is being worked on."""
+        self._wishes = [wish]
+        if self._working:
+            return
+        self._working = True
+        try:
+            while self._wishes:
+                await self._work(self._wishes.pop())
+        finally:
+            self._working = False

@@ -1,0 +1,115 @@
+"""The draft under review: what would go out, what the checks found, why it was picked."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import datetime
+from itertools import pairwise
+
+from textual.content import Content
+
+from copydesk.model.draft import Checks, Finding, Format, ListedDraft, Score, ScorePart, Severity
+from copydesk.text import HIDDEN, reveal
+from copydesk.tui.cells import cell
+from copydesk.tui.layout import Block, Paragraph, Table, plain
+from copydesk.tui.words import SEVERITY, STATUS, ago, bar
+
+BETWEEN_POSTS = "\n\n---\n\n"
+"""Stands between the posts of a THREAD in its text."""
+_ORDER = (Severity.ERROR, Severity.WARNING, Severity.INFO)
+
+
+def draft_page(draft: ListedDraft, now: datetime) -> list[Block]:
+    """The whole page of one draft."""
+    blocks = [_headline(draft, now), plain(), *_text(draft)]
+    if draft.last_error:
+        blocks += [plain(), plain(cell(draft.last_error), "bad")]
+    blocks += [plain(), *_checks(draft.checks)]
+    if draft.score is not None:
+        blocks += [plain(), *_score(draft.score)]
+    if draft.tags:
+        blocks += [plain(), plain("Tags  " + ", ".join(cell(tag) for tag in draft.tags), "dim")]
+    return blocks
+
+
+def _headline(draft: ListedDraft, now: datetime) -> Block:
+    sign = STATUS[draft.status]
+    written = f"written {ago(draft.created_at, now)}" + (f" by {cell(draft.writer)}" if draft.writer else "")
+    parts = [
+        Content.styled(draft.format.value, "strong"),
+        Content.styled(sign.words, sign.role),
+        Content.styled(f"{draft.confidence:.0%} likely to be approved"),
+        Content.styled(written, "dim"),
+    ]
+    return Paragraph(Content.styled(" · ", "dim").join(parts))
+
+
+def _text(draft: ListedDraft) -> Iterator[Block]:
+    """The text as it is, hidden characters shown, what a check points at underlined."""
+    posts = draft.text.split(BETWEEN_POSTS) if draft.format is Format.THREAD else [draft.text]
+    start = 0
+    for number, post in enumerate(posts, 1):
+        if len(posts) > 1:
+            rule = f"{number} of {len(posts)}"
+            yield plain(rule if number == 1 else f"\n{rule}", "dim")
+        yield Paragraph(_marked(post, start, draft.checks.findings))
+        start += len(post) + len(BETWEEN_POSTS)
+
+
+def _marked(text: str, start: int, findings: Sequence[Finding]) -> Content:
+    """`text`, which begins at `start` of the draft's, with the places that findings name in their colour."""
+    places = [
+        (max(finding.start - start, 0), min(finding.end - start, len(text)), finding.severity)
+        for finding in findings
+        if finding.start is not None and finding.end is not None
+    ]
+    cuts = sorted({0, len(text), *(cut for place in places for cut in place[:2] if 0 < cut < len(text))})
+    pieces = []
+    for begin, end in pairwise(cuts):
+        found = {severity for first, last, severity in places if first <= begin and end <= last}
+        worst = next((severity for severity in _ORDER if severity in found), None)
+        piece = _revealed(text[begin:end])
+        pieces.append(piece.stylize(f"mark-{SEVERITY[worst].role}") if worst else piece)
+    return Content("").join(pieces)
+
+
+def _revealed(text: str) -> Content:
+    """`text` with its hidden characters written out in a colour that no letter has."""
+    pieces = []
+    done = 0
+    for hidden in HIDDEN.finditer(text):
+        pieces += [Content(reveal(text[done : hidden.start()])), Content.styled(reveal(hidden[0]), "bad")]
+        done = hidden.end()
+    return Content("").join([*pieces, Content(reveal(text[done:]))])
+
+
+def _checks(checks: Checks) -> Iterator[Block]:
+    failed = len({finding.rule for finding in checks.findings})
+    passed = checks.ran - failed
+    summary = Content.styled(f"{passed} of {checks.ran} pass", "dim" if failed else "good")
+    yield Paragraph(Content.assemble(("Checks", "strong"), "  ", summary))
+    rows = [
+        (Content.styled(sign.letter, sign.role), Content(cell(finding.message)))
+        for finding in sorted(checks.findings, key=lambda finding: _ORDER.index(finding.severity))
+        for sign in (SEVERITY[finding.severity],)
+    ]
+    yield Table(rows)
+
+
+def _score(score: Score) -> Iterator[Block]:
+    yield Paragraph(Content.assemble(("Why it was picked", "strong"), "  ", (f"{score.total:.2f}", "accent")))
+    yield Table([_part(part) for part in score.parts], right=frozenset({2}))
+    names = list(dict.fromkeys(cell(source.name) for source in score.sources))
+    if len(names) > 1:
+        yield plain()
+        yield plain(f"Told by {_listed(names)}", "dim")
+
+
+def _part(part: ScorePart) -> tuple[Content, ...]:
+    """Name, a bar of how much of its weight it got, its points, and why."""
+    full, empty = bar(part.value)
+    gauge = Content.assemble((full, "accent"), (empty, "faint"))
+    return Content(cell(part.name)), gauge, Content(f"{part.points:.2f}"), Content.styled(cell(part.why), "dim")
+
+
+def _listed(names: Iterable[str]) -> str:
+    *most, last = names
+    return f"{', '.join(most)} and {last}" if most else last

@@ -1,0 +1,53 @@
+"""The source item that a draft was made of."""
+
+from datetime import datetime
+
+from textual.content import Content
+
+from copydesk.model.item import Entry, Item
+from copydesk.text import clean_lines
+from copydesk.tui.browser import is_link
+from copydesk.tui.cells import cell
+from copydesk.tui.layout import Block, Paragraph, Table, plain
+from copydesk.tui.words import SOURCE, ago, exact, plural
+
+LONGEST = 20_000
+"""Characters of an article that are shown; wrapping a longer one would be felt."""
+
+
+def item_page(item: Item, now: datetime) -> list[Block]:
+    """The whole page of one source item."""
+    entry = item.entry
+    blocks: list[Block] = [plain(cell(entry.title) or "Without a title", "strong"), plain(), _facts(item, now)]
+    if entry.summary:
+        blocks += [plain(), Paragraph(Content(_paragraphs(entry.summary)))]
+    if entry.text and entry.text != entry.summary:
+        blocks += [plain(), Paragraph(Content(_paragraphs(entry.text)))]
+    return blocks
+
+
+def _facts(item: Item, now: datetime) -> Block:
+    entry = item.entry
+    facts = [
+        ("from", f"{cell(item.source_name)} · {SOURCE[item.source_type]}"),
+        ("by", cell(entry.author or entry.publisher or "")),
+        ("dated", f"{ago(item.published, now)} · {exact(item.published)}"),
+        ("heard", _popularity(entry)),
+        ("talk", cell(entry.discussion or "")),
+    ]
+    rows = [(Content.styled(name, "dim"), Content(value)) for name, value in facts if value]
+    if entry.url:
+        # One that a browser would not be given is shown, and shown as such.
+        rows.append((Content.styled("link", "dim"), Content.styled(cell(entry.url), "link" * is_link(entry.url))))
+    return Table(rows)
+
+
+def _popularity(entry: Entry) -> str:
+    figures = [(entry.points, "point"), (entry.comments, "comment")]
+    return " · ".join(plural(number, one) for number, one in figures if number is not None)
+
+
+def _paragraphs(text: str) -> str:
+    shown = clean_lines(text[:LONGEST]).strip()
+    left = len(text) - LONGEST
+    return f"{shown}…\n\n({left} more characters)" if left > 0 else shown

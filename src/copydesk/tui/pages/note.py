@@ -1,0 +1,30 @@
+"""What stands in the queue's place when there is nothing in it."""
+
+from textual.content import Content
+
+from copydesk.text import clean
+from copydesk.tui.layout import Block, Paragraph, plain
+
+OPENING: tuple[Block, ...] = (plain("Opening the desk …", "dim"),)
+EMPTY: tuple[Block, ...] = (
+    plain("Nothing to review.", "strong"),
+    plain(),
+    Paragraph(Content.assemble(("P", "key"), " runs the pipeline: it reads your sources and writes drafts.")),
+)
+NO_SOURCES: tuple[Block, ...] = (
+    plain("There is no source yet.", "strong"),
+    plain(),
+    plain("Copydesk makes drafts of what it reads. Give it something to read, in another terminal:"),
+    plain(),
+    Paragraph(Content.styled("copydesk source add rss https://example.org/feed", "accent"), indent=2),
+    plain(),
+    Paragraph(Content.assemble("Then ", ("P", "key"), " here runs the pipeline.")),
+)
+
+
+def trouble(message: str, hint: str) -> tuple[Block, ...]:
+    """The desk could not be opened: what happened, and what to do."""
+    blocks: list[Block] = [plain("The desk could not be opened.", "bad"), plain(), plain(clean(message))]
+    if hint:
+        blocks.append(plain(clean(hint)))
+    return (*blocks, plain(), Paragraph(Content.assemble((".", "key"), " tries again, ", ("q", "key"), " quits.")))

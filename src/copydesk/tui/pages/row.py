@@ -1,0 +1,54 @@
+"""A draft as one line of the queue."""
+
+from datetime import datetime
+
+from textual.content import Content
+
+from copydesk.model.draft import Format, ListedDraft, Severity
+from copydesk.text import clean_lines
+from copydesk.tui.cells import cell, fit
+from copydesk.tui.words import SOURCE, STATUS, age, bar
+
+WIDE = 72
+"""From so many cells on a row has room for a bar and the source."""
+SOURCE_WIDTH = 16
+_FORMAT = {Format.SHORT: "s", Format.THREAD: "t", Format.BLOG: "b"}
+
+
+def draft_row(draft: ListedDraft, now: datetime, width: int) -> Content:
+    """Status, what the checks found, confidence, format, age, and the first line.
+
+    Free text stands last: terminals do not agree on the width of every character, and nothing may shift.
+    """
+    sign = STATUS[draft.status]
+    flag, worry = _flag(draft)
+    full, empty = bar(draft.confidence, 5)
+    wide = width >= WIDE
+    head = Content.assemble(
+        (sign.letter, sign.role),
+        (flag, worry),
+        f"{draft.confidence * 100:3.0f} ",
+        ((full if wide else ""), "accent"),
+        ((empty + " " if wide else ""), "faint"),
+        (_FORMAT[draft.format], "dim"),
+        (f" {age(draft.created_at, now):>3} ", "dim"),
+        ((fit(_source(draft), SOURCE_WIDTH) + " " if wide else ""), "dim"),
+    )
+    return head + fit(first_line(draft.text), width - head.cell_length)
+
+
+def first_line(text: str) -> str:
+    """The first line that has something on it."""
+    return next((line for line in (cell(line) for line in clean_lines(text).split("\n")) if line.strip()), "").strip()
+
+
+def _source(draft: ListedDraft) -> str:
+    named = draft.score.sources if draft.score else ()
+    return cell(named[0].name) if named else SOURCE[draft.item.source_type]
+
+
+def _flag(draft: ListedDraft) -> tuple[str, str]:
+    found = {finding.severity for finding in draft.checks.findings}
+    if Severity.ERROR in found:
+        return "!", "bad"
+    return ("~", "warn") if Severity.WARNING in found else (" ", "dim")

@@ -1,0 +1,66 @@
+"""Our two themes: quiet, with one accent colour. Every other theme of Textual works too."""
+
+from collections.abc import Mapping
+
+from textual.theme import Theme
+
+DARK = Theme(
+    name="copydesk-dark",
+    primary="#6fb3c8",
+    secondary="#9aa7b0",
+    accent="#6fb3c8",
+    foreground="#d6dbde",
+    background="#14181b",
+    surface="#14181b",
+    panel="#1e2428",
+    success="#8fbf8a",
+    warning="#d9ab63",
+    error="#e0807a",
+    dark=True,
+    variables={
+        "foreground-muted": "#8d989f",
+        "block-cursor-background": "#26353c",
+        "block-cursor-blurred-background": "#1e2428",
+        "block-cursor-foreground": "#ffffff",
+        "border": "#6fb3c8",
+        "border-blurred": "#323b41",
+        "scrollbar": "#3a454c",
+        "scrollbar-background": "#14181b",
+    },
+)
+LIGHT = Theme(
+    name="copydesk-light",
+    primary="#1f6480",
+    secondary="#5a656c",
+    accent="#1f6480",
+    foreground="#22282c",
+    background="#fbfaf8",
+    surface="#fbfaf8",
+    panel="#efede9",
+    success="#2f6f3a",
+    warning="#8a5a00",
+    error="#b0342c",
+    dark=False,
+    variables={
+        "foreground-muted": "#626d74",
+        "block-cursor-background": "#dbe8ed",
+        "block-cursor-blurred-background": "#efede9",
+        "block-cursor-foreground": "#000000",
+        "border": "#1f6480",
+        "border-blurred": "#d3d0ca",
+        "scrollbar": "#c3c0b9",
+        "scrollbar-background": "#fbfaf8",
+    },
+)
+_LIGHT_BACKGROUNDS = frozenset({"7", "15"})
+
+
+def preferred(environ: Mapping[str, str]) -> str | None:
+    """The name of the theme to start with; None where the user named one of Textual's in TEXTUAL_THEME.
+
+    Terminals that tell their colours say `foreground;background` in COLORFGBG, as numbers of the 16 colours.
+    """
+    if environ.get("TEXTUAL_THEME"):
+        return None
+    background = environ.get("COLORFGBG", "").rpartition(";")[2]
+    return LIGHT.name if background in _LIGHT_BACKGROUNDS else DARK.name

@@ -1,0 +1,79 @@
+"""States, times and figures as the console writes them."""
+
+from datetime import datetime
+from typing import NamedTuple
+
+from copydesk.model.draft import Severity, Status
+from copydesk.model.source import SourceType
+
+BAR = 10
+"""Cells of a bar in a text."""
+
+
+class Sign(NamedTuple):
+    """A letter and a colour: never one without the other, so that both work alone."""
+
+    letter: str
+    role: str
+    words: str
+
+
+STATUS = {
+    Status.PENDING_GENERATION: Sign("W", "dim", "being written"),
+    Status.GENERATION_FAILED: Sign("F", "bad", "could not be written"),
+    Status.PENDING_REVIEW: Sign("N", "accent", "new"),
+    Status.AWAITING_REVIEW: Sign("L", "accent", "look again"),
+    Status.CHANGES_REQUESTED: Sign("C", "warn", "changes requested"),
+    Status.PENDING_REGENERATION: Sign("W", "dim", "being rewritten"),
+    Status.APPROVED: Sign("A", "good", "approved"),
+    Status.REJECTED: Sign("R", "dim", "rejected"),
+    Status.SCHEDULED: Sign("S", "good", "scheduled"),
+    Status.POSTING: Sign("O", "warn", "going out"),
+    Status.MISSED: Sign("M", "bad", "missed its time"),
+    Status.POSTED: Sign("P", "dim", "posted"),
+}
+SEVERITY = {
+    Severity.ERROR: Sign("E", "bad", "error"),
+    Severity.WARNING: Sign("W", "warn", "warning"),
+    Severity.INFO: Sign("i", "dim", "note"),
+}
+SOURCE = {
+    SourceType.RSS: "feed",
+    SourceType.TWITTER: "X",
+    SourceType.REDDIT: "Reddit",
+    SourceType.HACKERNEWS: "Hacker News",
+    SourceType.GOOGLE_NEWS: "Google News",
+    SourceType.SUBSTACK: "Substack",
+}
+_UNITS = (("w", 7 * 24 * 3600), ("d", 24 * 3600), ("h", 3600), ("m", 60))
+
+
+def age(moment: datetime, now: datetime) -> str:
+    """How long ago, in at most three characters where it is less than two years: `5m`, `3h`, `2d`, `40w`."""
+    seconds = (now - moment).total_seconds()
+    for unit, length in _UNITS:
+        if seconds >= length:
+            return f"{int(seconds // length)}{unit}"
+    return "now"
+
+
+def ago(moment: datetime, now: datetime) -> str:
+    """How long ago, in words."""
+    short = age(moment, now)
+    return "just now" if short == "now" else f"{short} ago"
+
+
+def exact(moment: datetime) -> str:
+    """The minute itself, as UTC shows it."""
+    return moment.strftime("%Y-%m-%d %H:%M UTC")
+
+
+def bar(share: float, width: int = BAR) -> tuple[str, str]:
+    """The full and the empty part of a bar; `share` is 0 to 1, and what is beyond is cut off."""
+    full = round(width * min(max(share, 0.0), 1.0))
+    return "━" * full, "╌" * (width - full)
+
+
+def plural(number: int, one: str) -> str:
+    """The number and its noun."""
+    return f"{number} {one}" if number == 1 else f"{number} {one}s"

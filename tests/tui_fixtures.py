@@ -1,0 +1,288 @@
+"""A desk that exists only in memory, with drafts of its own, and the console before it."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from textual.pilot import Pilot
+
+from copydesk.errors import CopydeskError, NotFoundError
+from copydesk.model.draft import (
+    Checks,
+    DraftItem,
+    Finding,
+    Format,
+    ListedDraft,
+    Score,
+    ScorePart,
+    Severity,
+    Status,
+    StorySource,
+)
+from copydesk.model.item import Entry, Item, ItemState
+from copydesk.model.run import Progress, Run, RunRequest, RunStats, RunStatus, Stage
+from copydesk.model.source import SourceType
+from copydesk.tui.app import Console
+
+NOW = datetime(2026, 2, 11, 9, 30, tzinfo=UTC)
+TEXTS = (
+    "A missing index made the docs search slow for a year. Measuring first would have found it in an afternoon.",
+    "Quarrystone 4.2 replays its log in parallel: a restart after a crash takes 40 seconds, not 11 minutes.",
+    "Feeds outlive the apps that are built on them, because they ask nothing of the reader.",
+    "The maintainers of Tidewater stop taking pull requests for six weeks, and say why.",
+    "Alt text takes forty seconds to write. The dull pictures are the hardest.",
+    "A terminal program that can be used without looking at it: what a screen reader needs.",
+    "Two of three newsletters lose readers at the third link. A short study of 1,200 issues.",
+    "A postmortem that names no culprit and ends with two things they will not change.",
+)
+SOURCES = (
+    ("The Lighthouse", SourceType.RSS),
+    ("@quarrystonedb", SourceType.TWITTER),
+    ("Field Notes", SourceType.SUBSTACK),
+    ("Hacker News", SourceType.HACKERNEWS),
+    ("r/harbourdev", SourceType.REDDIT),
+)
+
+
+def draft(number: int = 0, **values: Any) -> ListedDraft:
+    """A draft; the same number gives the same one."""
+    name, kind = SOURCES[number % len(SOURCES)]
+    text = TEXTS[number % len(TEXTS)]
+    made = NOW - timedelta(minutes=7 + 47 * number)
+    fields: dict[str, Any] = {
+        "id": f"draft-{number}",
+        "text": f"{text}\n\nhttps://lighthouse.example/{number} #opensource",
+        "format": Format.SHORT,
+        "status": Status.PENDING_REVIEW,
+        "confidence": max(0.93 - number * 0.037, 0.05),
+        "feedback": None,
+        "rejection_feedback": None,
+        "scheduled_at": None,
+        "posted_at": None,
+        "post_id": None,
+        "item_id": f"item-{number}",
+        "regenerated_from_id": None,
+        "created_at": made,
+        "updated_at": made,
+        "tags": ("open-source",),
+        "checks": checks(number),
+        "score": score(name, kind, number),
+        "writer": "offline",
+        "item": DraftItem(id=f"item-{number}", title=text.split(".")[0], source_type=kind),
+    }
+    return ListedDraft(**fields | values)
+
+
+def checks(number: int) -> Checks:
+    """What the checks say: every third draft has a warning, every seventh an error."""
+    findings = []
+    if number % 3 == 1:
+        findings.append(
+            Finding(rule="length", severity=Severity.WARNING, message="257 of 280 characters: no room for a reply.")
+        )
+    if number % 7 == 3:
+        findings.append(
+            Finding(rule="claim", severity=Severity.ERROR, message="“six weeks” is not in the source.", start=0, end=15)
+        )
+    return Checks(ran=12, findings=tuple(findings))
+
+
+def score(name: str, kind: SourceType, number: int) -> Score:
+    """Why it was picked."""
+    parts = (
+        ("recency", 0.91, 0.22, "published 2 hours ago"),
+        ("interest", 0.75, 0.28, "matches open source, databases"),
+        ("source", 0.5, 0.12, f"{name} has weight 1.5"),
+        ("popularity", 0.33, 0.14, "212 points, more than 33% of what Hacker News had lately"),
+        ("corroboration", 0.4, 0.06, "told by 2 sources"),
+        ("novelty", 1.0, 0.10, "nothing like it in the last 60 days"),
+    )
+    return Score(
+        total=sum(value * weight for _, value, weight, _ in parts),
+        parts=tuple(
+            ScorePart(name=part, value=value, weight=weight, points=value * weight, why=why)
+            for part, value, weight, why in parts
+        ),
+        sources=tuple(
+            StorySource(item_id=f"item-{number}", source_id="s", name=each, type=kind, title="", url=None)
+            for each in (name, "Paper Trail")
+        ),
+    )
+
+
+def item(number: int = 0, **values: Any) -> Item:
+    """The source item of the draft of the same number; `values` change its entry."""
+    name, kind = SOURCES[number % len(SOURCES)]
+    text = TEXTS[number % len(TEXTS)]
+    published = NOW - timedelta(hours=2, minutes=47 * number)
+    entry: dict[str, Any] = {
+        "ident": f"{number}",
+        "alias": f"{number}",
+        "title": text.split(".")[0],
+        "url": f"https://lighthouse.example/{number}",
+        "summary": f"{text} It was found by a reader who wanted to know why the third page never came.",
+        "text": "The first version had no index at all.\n\nThe second had one on the wrong column, which is worse:"
+        " it made every write slower and no read faster.",
+        "author": "Ines Marlow",
+        "published": published,
+        "points": 212,
+        "comments": 48,
+    }
+    return Item(
+        id=f"item-{number}",
+        source_id="s",
+        source_name=name,
+        source_type=kind,
+        story_id="story",
+        entry=Entry(**entry | values),
+        canonical="",
+        published=published,
+        seen=published,
+        state=ItemState.DRAFTED,
+    )
+
+
+class FakeDrafts:
+    """The drafts of a fake desk."""
+
+    def __init__(self, drafts: Sequence[ListedDraft], items: Sequence[Item]) -> None:
+        self.all = tuple(drafts)
+        self.items = {each.id: each for each in items}
+        self.asked: list[str] = []
+        """Ids of items, in the order in which they were asked for."""
+
+    async def queue(self, limit: int = 100) -> tuple[ListedDraft, ...]:
+        return self.all[:limit]
+
+    async def count_to_review(self) -> int:
+        return len(self.all)
+
+    async def item(self, item_id: str) -> Item:
+        self.asked.append(item_id)
+        await asyncio.sleep(0)
+        if item_id not in self.items:
+            raise NotFoundError(f"There is no item {item_id!r}.")
+        return self.items[item_id]
+
+
+class FakeSources:
+    """The sources of a fake desk: only how many there are matters."""
+
+    def __init__(self, count: int) -> None:
+        self.count = count
+
+    async def list(self) -> list[object]:
+        return [object()] * self.count
+
+
+class FakePipeline:
+    """A run that goes as far as the test lets it."""
+
+    def __init__(self) -> None:
+        self.steps: list[Progress] = []
+        """What it reports, before it waits."""
+        self.go_on = asyncio.Event()
+        self.then: Callable[[], Awaitable[None]] | None = None
+        """Done before the run ends."""
+        self.result = finished()
+        self.cancelled: list[str] = []
+        self.let_go = False
+
+    async def queue(self, request: RunRequest | None = None) -> Run:
+        return run(RunStatus.QUEUED)
+
+    async def execute(self, run_id: str, on_progress: Callable[[Progress], None]) -> Run:
+        for step in self.steps:
+            on_progress(step)
+        try:
+            await self.go_on.wait()
+        except asyncio.CancelledError:
+            self.let_go = True
+            raise
+        if self.then:
+            await self.then()
+        return self.result
+
+    async def cancel(self, run_id: str) -> Run:
+        self.cancelled.append(run_id)
+        self.result = run(RunStatus.CANCELLED, error="The run was cancelled.")
+        self.go_on.set()
+        return self.result
+
+
+def run(status: RunStatus, *, error: str | None = None, **stats: Any) -> Run:
+    """A run of the pipeline."""
+    ended = None if status in {RunStatus.QUEUED, RunStatus.RUNNING} else NOW
+    return Run(
+        id="run",
+        status=status,
+        stage=None,
+        started_at=NOW,
+        ended_at=ended,
+        duration=2.1 if ended else None,
+        stats=RunStats(**stats),
+        error=error,
+    )
+
+
+def finished() -> Run:
+    """A run that went well, but for one source."""
+    timing = {Stage.INGEST: 1.4, Stage.FILTER: 0.1, Stage.RANK: 0.2, Stage.DRAFT: 0.4}
+    figures = {"items_ingested": 54, "items_filtered": 41, "items_ranked": 41, "drafts_created": 7}
+    return run(RunStatus.SUCCEEDED, stage_timing=timing, sources_fetched=9, sources_failed=1, **figures)
+
+
+def under_way() -> list[Progress]:
+    """What a run says until it is in its third stage."""
+    said = [(Stage.INGEST, 10, 10, ""), (Stage.FILTER, 54, 54, ""), (Stage.RANK, 14, 41, "Quarrystone 4.2 replays")]
+    return [Progress(run_id="run", stage=stage, done=done, total=total, note=note) for stage, done, total, note in said]
+
+
+class FakeDesk:
+    """As much of a desk as the console asks."""
+
+    def __init__(self, count: int = 0, *, sources: int = 5, drafts: Sequence[ListedDraft] | None = None) -> None:
+        made = [draft(number) for number in range(count)] if drafts is None else drafts
+        self.drafts = FakeDrafts(made, [item(number) for number in range(max(count, len(made)))])
+        self.sources = FakeSources(sources)
+        self.pipeline = FakePipeline()
+        self.trouble: CopydeskError | None = None
+        self.opened = 0
+        self.closed = 0
+
+    @asynccontextmanager
+    async def open(self) -> AsyncIterator["FakeDesk"]:
+        """Open it, or fail with its trouble."""
+        if self.trouble is not None:
+            raise self.trouble
+        self.opened += 1
+        try:
+            yield self
+        finally:
+            self.closed += 1
+
+
+def console(desk: FakeDesk) -> Console:
+    """The console of this desk, on a fixed clock."""
+    return Console(desk.open, clock=lambda: NOW)  # type: ignore[arg-type]
+
+
+async def settled(pilot: Pilot[int]) -> None:
+    """Wait until the desk was asked and the screen shows what it said."""
+    app = pilot.app
+    assert isinstance(app, Console)
+    for _ in range(50):
+        await pilot.pause()
+        asking = [worker for worker in app.workers if worker.group == "asking" and not worker.is_finished]
+        if (app.desk is not None or app.trouble is not None) and not asking:
+            break
+        await asyncio.sleep(0.002)
+    await pilot.pause()
+
+
+def screen_text(app: Console) -> str:
+    """What is on the screen, as lines of text."""
+    strips = app.screen._compositor.render_strips()
+    return "\n".join("".join(segment.text for segment in strip).rstrip() for strip in strips)
