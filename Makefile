@@ -10,7 +10,7 @@ define install
 endef
 PYTEST = $(BIN)/python -m pytest
 
-.PHONY: help run test check format bench screenshots lock clean
+.PHONY: help run test check format bench screenshots readme lock clean
 
 help: ## what can be made
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /	/'
@@ -41,6 +41,7 @@ check: .venv/test ## format, lint, types, layers
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/python .ci/readme.py --check
 
 format: .venv/test ## let ruff format and mend what it can
 	$(BIN)/ruff check --fix .
@@ -54,6 +55,9 @@ bench: .venv/bench ## every figure that Copydesk claims, as a ratio measured in 
 
 screenshots: .venv/test ## the pictures in screenshots/, from the sample desk
 	$(BIN)/python tests/screenshots.py
+
+readme: .venv/test ## the parts of the README that are made from the code
+	$(BIN)/python .ci/readme.py
 
 lock: .venv/python ## pin the newest versions of everything in constraints.txt
 	$(PIP) install uv
