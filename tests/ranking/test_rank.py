@@ -33,7 +33,7 @@ def test_the_higher_score_comes_first() -> None:
 
 
 def test_ties_go_by_id() -> None:
-    assert order(ranking(*(item("Same", id=id, source=id, url=None) for id in "cab"))) == ["a", "b", "c"]
+    assert order(ranking(*(item("Same", id=each, source=each, url=None) for each in "cab"))) == ["a", "b", "c"]
 
 
 def test_one_story_of_five_sources_is_one_ranked_item_that_names_all_five() -> None:
@@ -78,6 +78,15 @@ def test_a_story_below_the_least_score_is_left_out() -> None:
     assert order(found) == ["b"]
     assert reasons(found)["a"].startswith("scored 0.")
     assert reasons(found)["a"].endswith(", below 0.9")
+    assert not found.dropped[0].for_good
+
+
+def test_only_a_low_score_is_not_for_good() -> None:
+    context = Context(interests=("-crypto",), told=("Iran and the US talk in Geneva again",), min_score=0.99)
+    found = ranking(
+        item("Crypto", id="a"), item("Iran and the US talk in Geneva", id="b"), item("Weak", id="c"), context=context
+    )
+    assert {each.story.story_id: each.for_good for each in found.dropped} == {"a": True, "b": True, "c": False}
 
 
 def test_a_story_that_another_source_lets_through_stays() -> None:
@@ -109,12 +118,8 @@ def test_a_desk_of_one_source_is_ranked_by_score_alone() -> None:
     assert order(ranking(*(item(f"T{n}", id=f"i{n}", hours=n) for n in range(15)))) == [f"i{n}" for n in range(15)]
 
 
-ITEMS = st.lists(
-    st.tuples(
-        st.sampled_from("abcd"), st.integers(0, 5), st.integers(0, 6), st.sampled_from(["", "iran", "talks end 4"])
-    ),
-    max_size=30,
-)
+SAID = st.sampled_from(["", "iran", "talks end 4"])
+ITEMS = st.lists(st.tuples(st.sampled_from("abcd"), st.integers(0, 5), st.integers(0, 6), SAID), max_size=30)
 
 
 @given(ITEMS, st.randoms(use_true_random=False))

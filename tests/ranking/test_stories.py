@@ -13,8 +13,8 @@ LONG, SHORT = "word " * 300, "word " * 30
 
 def test_an_article_leads_before_what_points_to_it() -> None:
     pointers = [
-        item("On HN", id=f"p{n}", type=type, hours=9, text=LONG)
-        for n, type in enumerate((SourceType.HACKERNEWS, SourceType.GOOGLE_NEWS, SourceType.REDDIT, SourceType.TWITTER))
+        item("On HN", id=f"p{n}", type=each, hours=9, text=LONG)
+        for n, each in enumerate((SourceType.HACKERNEWS, SourceType.GOOGLE_NEWS, SourceType.REDDIT, SourceType.TWITTER))
     ]
     article = item("The article", id="a", hours=1)
     assert lead_of([*pointers, article]) is article

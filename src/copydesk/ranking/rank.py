@@ -32,6 +32,8 @@ class Dropped(Struct, frozen=True):
 
     story: Ranked
     reason: str
+    for_good: bool
+    """False where another day's score may let it through."""
 
 
 class Ranking(Struct, frozen=True):
@@ -50,22 +52,28 @@ def rank(candidates: Sequence[Candidate], context: Context, now: datetime) -> Ra
     kept, dropped = [], []
     for story in candidates:
         ranked = Ranked(story_id=story.story_id, lead=story.lead, items=story.items, score=score(story, field, now))
-        reason = _reason_against(story, ranked.score, field)
-        if reason is None:
-            kept.append(ranked)
+        reason = _reason_against(story, field)
+        weakness = _weakness(story, ranked.score, field)
+        if reason is not None:
+            dropped.append(Dropped(story=ranked, reason=reason, for_good=True))
+        elif weakness is not None:
+            dropped.append(Dropped(story=ranked, reason=weakness, for_good=False))
         else:
-            dropped.append(Dropped(story=ranked, reason=reason))
+            kept.append(ranked)
     dropped.sort(key=lambda each: each.story.story_id)
     return Ranking(ranked=spread(kept), dropped=tuple(dropped))
 
 
-def _reason_against(story: Candidate, scored: Score, field: Field) -> str | None:
+def _reason_against(story: Candidate, field: Field) -> str | None:
+    """What speaks against the story whatever it scores."""
     veto = field.interests.match(story).veto
     if veto is not None:
         return f"has {veto}, which you keep out"
     likest = field.told.likest(story)
-    if likest.repeated:
-        return likest.why
+    return likest.why if likest.repeated else None
+
+
+def _weakness(story: Candidate, scored: Score, field: Field) -> str | None:
     needed = min(_min_score(item, field.context) for item in story.items)
     return f"scored {scored.total:.2f}, below {needed:g}" if scored.total < needed else None
 
