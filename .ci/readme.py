@@ -28,7 +28,10 @@ def keys() -> str:
     """Every key of the console, place by place."""
     lines = ["| where | key | |", "|---|---|---|"]
     for where in Where:
-        lines += [f"| {where.value} | {" ".join(f"`{name}`" for name in shown(key))} | {key.description} |" for key in KEYS if key.where is where]
+        for key in KEYS:
+            if key.where is where:
+                names = " ".join(f"`{name}`" for name in shown(key))
+                lines.append(f"| {where.value} | {names} | {key.description} |")
     return "\n".join(lines)
 
 
