@@ -20,6 +20,8 @@ _BARE = re.compile(
     rf"|(?:{_LABEL}){{2,4}}{_COUNTRY}(?![\w-]|\.\w)(?:{_PATH})?|{_LABEL}{_COUNTRY}{_PATH})",
     re.IGNORECASE,
 )
+# Every bare name has one: a cheap look before the long one.
+_DOTTED = re.compile(r"\.[a-z0-9]", re.IGNORECASE)
 MENTION = re.compile(r"(?<![\w/.@])@\w+(?:[.-]\w+)*(?:@\w+(?:[.-]\w+)+)?")
 """A handle: `@user`, `@user.bsky.social`, `@user@host.tld`."""
 HASHTAG = re.compile(r"(?<![\w&/#])[#＃](?=\d*[^\W\d])\w+")
@@ -50,11 +52,11 @@ def spans(text: str) -> list[Span]:
 def all_spans(text: str) -> list[Span]:
     """Where a platform makes a link: addresses with a scheme, and names of hosts that stand without one."""
     found = spans(text)
-    if "." not in text:
+    if not _DOTTED.search(text):
         return found
-    bare = [(match.start(), match.start() + len(address(match[0]))) for match in _BARE.finditer(text)]
-    beside = [place for place in bare if not any(start <= place[0] < end for start, end in found)]
-    return sorted(found + beside)
+    rest = _blanked(text, found)
+    bare = [(match.start(), match.start() + len(address(match[0]))) for match in _BARE.finditer(rest)]
+    return sorted(found + bare) if bare else found
 
 
 def replaced(text: str, places: list[Span], filler: str) -> str:
@@ -69,12 +71,7 @@ def replaced(text: str, places: list[Span], filler: str) -> str:
 
 def masked(text: str) -> str:
     """`text` with spaces for every character of a link, so that all places stay where they are."""
-    out: list[str] = []
-    last = 0
-    for start, end in all_spans(text):
-        out += (text[last:start], " " * (end - start))
-        last = end
-    return "".join((*out, text[last:])) if out else text
+    return _blanked(text, all_spans(text))
 
 
 def untracked(url: str) -> str:
@@ -113,3 +110,12 @@ def postable(url: str | None) -> str | None:
         return None
     match = URL.fullmatch(url)
     return url if match and address(url) == url else None
+
+
+def _blanked(text: str, places: list[Span]) -> str:
+    out: list[str] = []
+    last = 0
+    for start, end in places:
+        out += (text[last:start], " " * (end - start))
+        last = end
+    return "".join((*out, text[last:])) if out else text

@@ -17,7 +17,8 @@ from copydesk.errors import WriterError
 SEPARATOR = "\n\n---\n\n"
 """Stands between the parts of a THREAD in the text of its draft: a line of its own with three hyphens."""
 
-_SEPARATOR = re.compile(r"(?:^|\n)[^\S\n]*---[^\S\n]*(?=\n|\Z)")
+SEPARATOR_LINE = re.compile(r"(?:^|\n)[^\S\n]*---[^\S\n]*(?=\n|\Z)")
+"""A line that parts a thread, however the user spaced it."""
 _GAP = re.compile(r"\s*")
 _TOKEN = re.compile(r"\S+")
 _CLAUSE_END = tuple(",;:—–，、；：،؛")
@@ -41,7 +42,7 @@ def join_parts(parts: list[str]) -> str:
 
 def split_parts(text: str) -> list[str]:
     """The parts of a THREAD draft's text, in order: what stands between lines of `---`. Empty ones are left out."""
-    return [part for piece in _SEPARATOR.split(text) if (part := piece.strip())]
+    return [part for piece in SEPARATOR_LINE.split(text) if (part := piece.strip())]
 
 
 def split(

@@ -11,7 +11,7 @@ from copydesk.drafting.extract.frames import Composed
 from copydesk.drafting.extract.hashtags import with_hashtags
 from copydesk.drafting.extract.material import Material, checked, nothing_left, room, template
 from copydesk.drafting.extract.passages import Passage, count_words, readable
-from copydesk.drafting.extract.short import ALONE
+from copydesk.drafting.extract.short import standing
 from copydesk.drafting.writer import Field, Trace, Written
 from copydesk.errors import WriterError
 
@@ -49,9 +49,9 @@ _ENDS = (
 
 def write_blog(material: Material) -> Written:
     """As many of the best sentences as the voice wants words. Raises WriterError where there is none to quote."""
-    if material.headline.broken and not material.headline.text:
-        raise nothing_left(material)
     chosen = _chosen(material)
+    if not chosen and material.avoided:
+        raise nothing_left(material)
     if not chosen:
         raise WriterError(
             "The item has nothing to quote but its title: too little for a blog post.", hint="Ask for a SHORT."
@@ -72,7 +72,7 @@ def markdown(text: str) -> str:
 def _chosen(material: Material) -> list[Passage]:
     """The sentences worth quoting, best first, up to the words that are wanted and the share that may be taken."""
     title = material.headline.text
-    weighed = [choice for choice in choose.weigh(material.found, title) if choice.alone >= ALONE]
+    weighed = standing(material)
     fresh = [choice for choice in weighed if not choose.repeats(choice.passage.text, title)]
     most = max(4, len(material.found) // SHARE)
     wanted, chosen = material.brief.settings.target_words or WORDS, list[Passage]()
@@ -106,6 +106,9 @@ def _groups(ordered: list[Passage]) -> list[list[Passage]]:
 
 
 def _title(material: Material) -> Composed:
+    if material.headline.broken:
+        frame = "# From {name}" if material.english else "# {name}"
+        return frames.compose(frame, {"name": template(markdown(material.name))})
     piece = material.title_piece()
     return frames.compose("# {title}", {"title": piece._replace(shown=markdown(piece.shown))})
 

@@ -12,36 +12,41 @@ _PARAGRAPH = re.compile(
     | ^(?:filed\ under|tags?|categories|share\ this|follow\ us)\b
     """
 )
-_SENTENCE = re.compile(
+_START = re.compile(
     r"""(?ix)
-      \bappeared\ first\ on\b | \bcontinue\ reading\b | \bread\ (?:more|the\ full|on)\b | →
-    | \((?:image|photo)\ credit | \bphoto(?:graph)?\ by\b | /\ ?(?:afp|ap|getty|reuters|epa)\b | \bgetty\ images\b
-    | \bet\ al\b | ^as\ a\ reminder\b
-    | © | \ball\ rights\ reserved\b | \bcopyright\b
-    | \b(?:subscribe|unsubscribe|newsletter|sign\ up|log\ in|cookies?|patreon|affiliate|sponsor(?:ed|s)?|paywall)\b
-    | \bsupport\ (?:the|this|my|our)\ (?:channel|work|site|blog|newsletter)\b | \bfollow\ (?:me|us)\ on\b
-    | \b(?:e-?mail|contact|message)\ (?:me|us)\b | \bleave\ a\ comment\b | \bclick\ (?:here|the|on)\b | \bcheck\ out\b
-    | \bhas\ (?:more|details|the\ (?:latest|story|details))\b | \bnpr\ speaks\b | \bspeaks\ (?:to|with)\ npr\b
-    | ^(?:welcome\ (?:back\ )?to|thanks\ (?:to|for)|quick\ announcement|spoiler|update:|edit:|note:|disclaimer)
-    | ^(?:photo|image|video|watch|listen|related|editor.s\ note|advertisement|source)s?\s*:
-    | \b(?:in\ this|last|previous|next|my\ last|here.s\ (?:the|a))\ (?:video|episode)\b
-    | \((?:pictured|left|right|centre|center|above|below|file|l|r|top|bottom)\)
-    | ^here\ (?:is|are)\ (?:a\ look|the\ latest|what)\b | \bthis\ story\ (?:was|has|is)\b
+      (?:welcome\ (?:back\ )?to|thanks\ (?:to|for)|quick\ announcement|as\ a\ reminder|spoiler|update:|edit:|note:)
+    | (?:disclaimer|here\ (?:is|are)\ (?:a\ look|the\ latest|what))
+    | (?:photo|image|video|watch|listen|related|editor.s\ note|advertisement|source)s?\s*:
     """
+)
+# One group behind one boundary: all of it is skipped at once inside words.
+_WORDS = re.compile(
+    r"""(?ix)
+    \b(?:appeared\ first\ on | continue\ reading | read\ (?:more|the\ full|on) | et\ al | getty\ images
+    | photo(?:graph)?\ by | all\ rights\ reserved | copyright | subscribe | unsubscribe | newsletter | sign\ up
+    | log\ in | cookies? | patreon | affiliate | sponsor(?:ed|s)? | paywall | leave\ a\ comment | check\ out
+    | npr\ speaks | support\ (?:the|this|my|our)\ (?:channel|work|site|blog|newsletter) | follow\ (?:me|us)\ on
+    | (?:e-?mail|contact|message)\ (?:me|us) | click\ (?:here|the|on)
+    | has\ (?:more|details|the\ (?:latest|story|details))
+    | speaks\ (?:to|with)\ npr | (?:in\ this|last|previous|next|my\ last|here.s\ (?:the|a))\ (?:video|episode)
+    | this\ story\ (?:was|has|is))\b
+    """
+)
+_SIGNS = re.compile(
+    r"[→©]|/ ?(?:AFP|AP|Getty|Reuters|EPA)\b|\((?:image|photo) credit"
+    r"|\((?:pictured|left|right|centre|center|above|below|file|l|r|top|bottom)\)",
+    re.IGNORECASE,
 )
 # Words that only make sense on the page they stand on.
 _HERE = re.compile(
     r"""(?ix)
-      \b(?:this|that|previous|last|earlier|above|following|next)\ (?:\w+\ )?(?:post|article|essay|piece|blog|section
+    \b(?:(?:this|that|previous|last|earlier|above|following|next)\ (?:\w+\ )?(?:post|article|essay|piece|blog|section
         |chapter|video|page|list|table|figure|chart|image|photo|screenshot|snippet|example|paragraph)s?\b
-    | \b(?:see|shown|listed|mentioned|described|outlined|as)\ (?:above|below)\b | \b(?:below|above)[.:]?$
-    | \bhere[,)]
-    | \b(?:found|listed|posted|read\ it|available|go)\ here\b
+    | (?:see|shown|listed|mentioned|described|outlined|as)\ (?:above|below)\b | (?:below|above)[.:]?$
+    | here[,)] | (?:found|listed|posted|read\ it|available|go)\ here\b)
     """
 )
-_CODE = re.compile(
-    r"[{}]|=>|\(\)|;\s*$|\b\w+\.\w+\(|<\w+[^>]*>|</|\w+_\w+_\w+|(?:^|\s)[$>%]\s\w|\\\w|\|\s*\||::\w|--\w"
-)
+_CODE = re.compile(r"[{}\\]|=>|\(\)|;\s*\Z|\.\w+\(|<[\w/]|_\w+_|\|\s*\||::\w|(?:^|\s)(?:[$>%]\s|--)\w")
 _LABEL = re.compile(r"^(?:[A-Z]{2,}|Q|A)\s?:\s")
 _WIRE = r"\((?:AP|AFP|Reuters|UPI|CNN|EFE|dpa|ANI|PTI|Xinhua|IPS)\)"
 _DATELINE = re.compile(
@@ -60,7 +65,9 @@ def is_paragraph(text: str) -> bool:
 
 def is_sentence(text: str) -> bool:
     """Whether a sentence is boilerplate, code, or the label of who speaks."""
-    return _SENTENCE.search(text) is not None or _CODE.search(text) is not None or _LABEL.match(text) is not None
+    if _START.match(text) or _LABEL.match(text):
+        return True
+    return any(pattern.search(text) for pattern in (_WORDS, _SIGNS, _CODE))
 
 
 def points_at_the_page(text: str) -> bool:

@@ -7,6 +7,7 @@ write themselves on 64 articles (ROUGE-1 F 0.254; the first sentence 0.227, Text
 import math
 import re
 from collections import Counter
+from functools import lru_cache
 from typing import NamedTuple
 
 from copydesk.drafting.extract import boilerplate
@@ -90,12 +91,16 @@ def distinct(found: list[Passage]) -> list[Passage]:
     return kept
 
 
-def _tokens(text: str) -> list[str]:
+@lru_cache(maxsize=2048)
+def _tokens(text: str) -> tuple[str, ...]:
+    """The telling words of `text`, cut to their stems; kept, as every sentence is compared with several others."""
     dense = [run[n : n + 2] for run in _DENSE.findall(text) for n in range(max(1, len(run) - 1))]
     spaced = _DENSE.sub(" ", text) if dense else text
-    return dense + [_stem(word) for word in _WORD.findall(spaced.lower()) if word not in COMMON and len(word) > 1]
+    words = _WORD.findall(spaced.lower())
+    return (*dense, *(_stem(word) for word in words if word not in COMMON and len(word) > 1))
 
 
+@lru_cache(maxsize=20_000)
 def _stem(word: str) -> str:
     for ending in _ENDINGS:
         if len(word) - len(ending) >= 4 and word.endswith(ending):
@@ -103,7 +108,7 @@ def _stem(word: str) -> str:
     return word
 
 
-def _word_weights(tokens: list[list[str]], title: set[str]) -> dict[str, float]:
+def _word_weights(tokens: list[tuple[str, ...]], title: set[str]) -> dict[str, float]:
     often = Counter(word for words in tokens for word in words)
     spread = Counter(word for words in tokens for word in set(words))
     count = len(tokens)
@@ -115,7 +120,7 @@ def _word_weights(tokens: list[list[str]], title: set[str]) -> dict[str, float]:
     }
 
 
-def _weighed(passage: Passage, words: list[str], weights: dict[str, float]) -> Choice:
+def _weighed(passage: Passage, words: tuple[str, ...], weights: dict[str, float]) -> Choice:
     distinct_words = frozenset(words)
     centre = sum(weights[word] for word in distinct_words) / (len(words) + 4) ** 0.6
     place = 1 + 1.2 * math.exp(-passage.place / 2.5)

@@ -9,14 +9,14 @@ from copydesk.drafting.avoid import first_avoided
 from copydesk.drafting.extract import choose, credit
 from copydesk.drafting.extract.frames import Composed, Piece
 from copydesk.drafting.extract.passages import Passage, passages, readable, speaks_as_author
-from copydesk.drafting.length import LIMITS, fits, length, with_short_links
+from copydesk.drafting.length import LIMITS, fits, graphemes, with_short_links
 from copydesk.drafting.writer import DEFAULT_PLATFORMS, Brief, Field, Trace
 from copydesk.errors import WriterError
 from copydesk.model.draft import Format
 from copydesk.model.voice import Emoji, Link
 
 _TITLE_READ = 2000
-_TAIL = re.compile(r"(?:\s*(?:https?://\S+|[#＃]\w+))+\s*$")
+_TAIL = re.compile(r"(?:\s+(?:https?://\S+|[#＃]\w+))+\s*$")
 _SOURCE_TAIL = re.compile(r"\s+[-–—|•·]\s+([^-–—|•·]{2,60})$")
 _ELLIPSIS = ("…", "...", "..")
 
@@ -94,7 +94,10 @@ def template(shown: str) -> Piece:
 
 
 def room(brief: Brief, *, short_links: bool = False) -> Fits:
-    """Whether a text is within the limits of one post of `brief`; `short_links` counts links as Bluesky shows them."""
+    """Whether a text is within the limits of one post of `brief`: the voice's, in graphemes, and the platforms' own.
+
+    `short_links` counts links on Bluesky as its app shows them.
+    """
     most = brief.settings.max_length
     platforms = brief.platforms
     if brief.format is Format.BLOG:
@@ -103,9 +106,9 @@ def room(brief: Brief, *, short_links: bool = False) -> Fits:
         platforms = DEFAULT_PLATFORMS
 
     def within(text: str) -> bool:
-        shown = with_short_links(text) if short_links else text
-        if most is not None and max(length(shown, "bluesky"), _on_x(text, platforms)) > most:
+        if most is not None and len(graphemes(text)) > most:
             return False
+        shown = with_short_links(text) if short_links else text
         return all(fits(shown if platform == "bluesky" else text, platform) for platform in platforms)
 
     return within
@@ -131,16 +134,12 @@ def _is_caption(brief: Brief) -> bool:
     return len(brief.text) <= 1.1 * len(brief.summary) and brief.summary not in brief.text
 
 
-def _on_x(text: str, platforms: tuple[str, ...]) -> int:
-    return length(text, "x") if "x" in platforms else 0
-
-
 def _headline(brief: Brief, name: str, *, emoji: bool) -> Headline:
     """The title without what a source hangs on it: its own name, links, hashtags."""
     title = brief.title[:_TITLE_READ]
     end = len(title.rstrip())
     if tail := _TAIL.search(title, 0, end):
-        end = tail.start() or end
+        end = tail.start()
     if (tail := _SOURCE_TAIL.search(title, 0, end)) and tail.start() > 10 and _names_source(tail[1], brief, name):
         end = tail.start()
     text = readable(title[:end], emoji=emoji)

@@ -29,10 +29,17 @@ _BRACKETED_LINK = re.compile(r"\s*[(\[]\s*https?://[^\s()\[\]]{1,2000}\s*[)\]]")
 _EMPHASIS = re.compile(r"(?<![\w*])\*{1,3}(?=[^\s*])|(?<=[^\s*])\*{1,3}(?![\w*])")
 # A joiner stands inside words of scripts that need it and inside emoji; next to anything else it hides something.
 _STRAY_JOINER = regex.compile(r"(?<=^|[\s\x21-\u024f])[\u200c\u200d]+|[\u200c\u200d]+(?=[\s\x21-\u024f]|$)")
+_UNWANTED = (
+    ("<", _TAG, " "),
+    ("://", _BRACKETED_LINK, ""),
+    ("*", _EMPHASIS, ""),
+    ("\u200c", _STRAY_JOINER, ""),
+    ("\u200d", _STRAY_JOINER, ""),
+)
 _SPACES = re.compile(r"\s{2,}|[^\S ]")
 _GAP = re.compile(r"\s+(?=[.,](?:\s|$))")
 _CLOSERS = "\"'”’»)]」』›"
-_PAIRS = ("“”", "()", "[]", "«»", "「」", "『』")
+_PAIRS = ("()", "[]", "«»", "「」", "『』")
 _ENDS = ".!?。！？｡؟۔।॥։"
 _WEAK_END = re.compile(
     r"(?:[,;:–—-]|\b(?:a|an|the|of|to|in|on|at|by|for|from|with|and|or|but|nor|as|than|that|which|who|whose|its|his|her"
@@ -41,7 +48,7 @@ _WEAK_END = re.compile(
     re.IGNORECASE,
 )
 _UNSPACED = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]")
-_QUOTED = re.compile(r"“[^”]*”|\"[^\"]*\"|«[^»]*»|„[^“”]*[“”]|「[^」]*」")
+_QUOTED = re.compile(r"“[^“”]*”|\"[^\"]*\"|«[^«»]*»|„[^„“”]*[“”]|「[^「」]*」")
 _FIRST_PERSON = re.compile(
     r"(?:\bI\b(?![.-])|\b(?:[Mm]y|[Mm]e|[Mm]ine|[Mm]yself|[Ww]e|[Oo]ur|[Oo]urs|us|[Ll]et['’]s)\b)"
 )
@@ -65,10 +72,11 @@ class Passage(NamedTuple):
 
 def readable(text: str, *, emoji: bool = True) -> str:
     """`text` on one line without what cannot be seen, markup, and links in brackets; emoji only where wanted."""
-    text = _TAG.sub(" ", clean(text))
-    text = _EMPHASIS.sub("", _BRACKETED_LINK.sub("", text)).replace("''", '"')
-    if not text.isascii():
-        text = _STRAY_JOINER.sub("", text)
+    text = clean(text).replace("''", '"')
+    # Most texts have none of these, and looking for one character is cheap.
+    for mark, pattern, instead in _UNWANTED:
+        if mark in text:
+            text = pattern.sub(instead, text)
     text = _GAP.sub("", _SPACES.sub(" ", text)).strip()
     return text if emoji else without_emoji(text)
 
@@ -125,7 +133,9 @@ def _usable(words: str, *, raw: str, may_lack_stop: bool) -> bool:
 
 def _balanced(words: str) -> bool:
     """Whether what opens in it closes in it; in a sentence out of the middle of a quotation it does not."""
-    return words.count('"') % 2 == 0 and all(words.count(pair[0]) == words.count(pair[1]) for pair in _PAIRS)
+    pairs = (*_PAIRS, "“”") if "„" not in words else _PAIRS
+    german = words.count("„") in (0, words.count("“") + words.count("”"))
+    return german and words.count('"') % 2 == 0 and all(words.count(pair[0]) == words.count(pair[1]) for pair in pairs)
 
 
 def _is_heading(words: str) -> bool:

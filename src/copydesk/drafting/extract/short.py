@@ -5,12 +5,14 @@ from collections.abc import Iterator
 from itertools import chain
 
 from copydesk.drafting.extract import choose, frames
+from copydesk.drafting.extract.choose import Choice
 from copydesk.drafting.extract.frames import Composed, Piece
 from copydesk.drafting.extract.hashtags import with_hashtags
 from copydesk.drafting.extract.material import Material, checked, nothing_left, room, template
 from copydesk.drafting.extract.passages import Passage
 from copydesk.drafting.length import graphemes
 from copydesk.drafting.writer import Written
+from copydesk.model.voice import Link
 
 QUOTES = 5
 """So many sentences are tried until one fits."""
@@ -19,15 +21,26 @@ ALONE = 0.5
 
 
 def write_short(material: Material) -> Written:
-    """The first text, of the best ones downwards, that is within the limits. Raises WriterError where none is."""
-    avoid = material.brief.voice.avoid
-    for short_links in (False, True):
-        fits_in = room(material.brief, short_links=short_links)
-        for composed in chain(_candidates(material), _cut_headlines(material) if short_links else ()):
-            finished = with_hashtags(composed, material, fits_in)
-            if checked(finished, fits_in, avoid) and finished.text != material.brief.previous:
+    """The first text, of the best ones downwards, that is within the limits. Raises WriterError where none is.
+
+    Where the link leaves no room it is first counted as Bluesky shows it, then left out, unless the voice insists.
+    """
+    strict, shown_short = (room(material.brief, short_links=short_links) for short_links in (False, True))
+    attempts = [(material, strict), (material, shown_short)]
+    if material.brief.settings.link is not Link.ALWAYS:
+        attempts.append((material._replace(link=None), strict))
+    for number, (offered, fits_in) in enumerate(attempts):
+        for composed in chain(_candidates(offered), _cut_headlines(offered) if number else ()):
+            finished = with_hashtags(composed, offered, fits_in)
+            if checked(finished, fits_in, material.brief.voice.avoid) and finished.text != material.brief.previous:
                 return Written(text=finished.text, sentences=finished.traces)
     raise nothing_left(material)
+
+
+def standing(material: Material) -> list[Choice]:
+    """The sentences that stand alone, with their scores; all of them where none does."""
+    weighed = choose.weigh(material.found, material.headline.text)
+    return [choice for choice in weighed if choice.alone >= ALONE] or weighed
 
 
 def quotable(material: Material, beside: str) -> list[Passage]:

@@ -8,7 +8,7 @@ from copydesk.drafting.extract.frames import Composed
 from copydesk.drafting.extract.hashtags import with_hashtags
 from copydesk.drafting.extract.material import Fits, Material, checked, nothing_left, room
 from copydesk.drafting.extract.passages import Passage
-from copydesk.drafting.extract.short import ALONE, pieces_of, quotable, usable_frames
+from copydesk.drafting.extract.short import pieces_of, quotable, standing, usable_frames
 from copydesk.drafting.thread import join_parts
 from copydesk.drafting.writer import Field, Written
 from copydesk.errors import WriterError
@@ -63,7 +63,7 @@ def _points(material: Material, said: Passage | None, fits_in: Fits, closing: li
     """The sentences that say most beside the opening's, in the order in which the source says them."""
     most = (material.brief.settings.max_parts or MOST_PARTS) - 1 - len(closing)
     count = min(most, max(1, len(material.found) // SHARE))
-    weighed = [choice for choice in choose.weigh(material.found, material.headline.text) if choice.alone >= ALONE]
+    weighed = standing(material)
     chosen: list[tuple[Passage, Composed]] = []
     for choice in choose.best(weighed, 40):
         part = frames.compose("{quote}", {"quote": material.quote_piece(choice.passage)})

@@ -1,0 +1,78 @@
+"""Drafting: what a SHORT costs, written offline and checked against 200 recent drafts; a thread of 5,000 characters."""
+
+import asyncio
+import statistics
+import time
+from collections.abc import Callable
+
+from benchmarks_table import Row
+
+from copydesk.drafting.checks import Recent, check, subject_of
+from copydesk.drafting.extractive import OfflineWriter
+from copydesk.drafting.length import length
+from copydesk.drafting.thread import split
+from copydesk.drafting.writer import Brief
+from copydesk.model.draft import Format
+from copydesk.model.voice import Voice
+
+ITEMS = 100
+RECENT = 200
+WRITE_TARGET, CHECK_TARGET, SPLIT_TARGET = 10.0, 1.5, 20.0
+"""Milliseconds of processor time."""
+
+NOUNS = ("bridge", "library", "council", "river", "market", "tram", "school", "harbour", "garden", "station")
+VERBS = ("opened", "repaired", "closed", "moved", "painted", "measured", "rented", "sold")
+
+
+def sentence(n: int) -> str:
+    """The n-th of as many different sentences as anybody wants, with names and figures in it."""
+    first, second, verb = NOUNS[n % 10], NOUNS[n // 7 % 10], VERBS[n // 3 % 8]
+    return f"The {first} near the {second} of Lyon was {verb} by {n + 2} people in {1900 + n % 120}, as they had hoped."
+
+
+def item(n: int, sentences: int = 30) -> Brief:
+    """A made-up item of about 3,000 characters."""
+    body = [sentence(n * 31 + k) for k in range(sentences)]
+    paragraphs = [" ".join(body[k : k + 3]) for k in range(0, sentences, 3)]
+    return Brief(
+        item_id=f"item-{n}",
+        format=Format.SHORT,
+        title=f"How Lyon got its {NOUNS[n % 10]} number {n}",
+        url=f"https://news.example/lyon/{n}",
+        summary=sentence(n * 31),
+        text="\n\n".join(paragraphs),
+        language="en",
+        source_name="Lyon News",
+        voice=Voice(avoid=("game-changer", "leverage", "delve"), examples=tuple(sentence(k) for k in range(5))),
+    )
+
+
+def milliseconds(what: Callable[[], object]) -> float:
+    """What one call takes, of processor time."""
+    started = time.process_time()
+    what()
+    return 1000 * (time.process_time() - started)
+
+
+def measure() -> list[Row]:
+    """The rows of the table."""
+    writer, recent = OfflineWriter(), Recent(sentence(n) for n in range(RECENT))
+    written, checked = [], []
+    for brief in map(item, range(ITEMS)):
+        started = time.process_time()
+        draft = asyncio.run(writer.write(brief))
+        written.append(1000 * (time.process_time() - started))
+        subject = subject_of(brief, recent=recent)
+        checked.append(milliseconds(lambda: check(draft.text, subject)))  # noqa: B023  called at once
+    text = " ".join(sentence(n) for n in range(80))[:5000]
+    tries = [milliseconds(lambda: split(text, lambda part: length(part, "x"), 280, numbered=True)) for _ in range(5)]
+    return [
+        row("A SHORT draft, written offline", statistics.median(written), WRITE_TARGET),
+        row(f"A SHORT draft, checked against {RECENT} others", statistics.median(checked), CHECK_TARGET),
+        row("5,000 characters, split into a thread", min(tries), SPLIT_TARGET),
+    ]
+
+
+def row(what: str, taken: float, target: float) -> Row:
+    """A figure that has a limit of its own and nothing beside it."""
+    return Row(what, f"{taken:.2f} ms", "", "", f"at most {target:g} ms", taken <= target)

@@ -1,0 +1,151 @@
+"""Reading a source: what can be quoted, what it is called, what says most."""
+
+import pytest
+
+from copydesk.drafting.extract import choose
+from copydesk.drafting.extract.credit import is_english, name_of, quoted
+from copydesk.drafting.extract.frames import in_turn
+from copydesk.drafting.extract.passages import passages, readable, speaks_as_author
+from copydesk.drafting.writer import Field
+from copydesk.model.source import SourceType
+from drafting_briefs import brief
+
+
+def read(text: str, field: Field = Field.TEXT) -> list[str]:
+    return [passage.text for passage in passages(text, field)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "GENEVA, Feb. 17 (Reuters) - The talks went on until late at night.",
+        "WASHINGTON — The talks went on until late at night.",
+        "Gaborone -- The talks went on until late at night.",
+        "[Premium Times] The talks went on until late at night.",
+        "(AFP) The talks went on until late at night.",
+        "- The talks went on until late at night.",
+        "*TL;DR* The talks went on until late at night.",
+        "The talks ( https://a.example/x ) went on *until late* at night.",
+        "The talks went on \u200cuntil <b>late</b> at\u00ad night .",
+    ],
+)
+def test_what_hangs_on_a_sentence_is_taken_off(text: str) -> None:
+    (passage,) = passages(text, Field.TEXT)
+    assert passage.text == "The talks went on until late at night."
+    assert text[passage.start : passage.end].rstrip(" .").endswith("night")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "By Jane Doe and John Smith",
+        "(Image credit: Harold Cunningham of Getty)",
+        "The post The Talks Went On appeared first on Boston.com.",
+        "Listen to this post: the talks went on until late.",
+        "Subscribe to our newsletter for all the latest talks.",
+        "The talks went on until late and then the…",
+        "The talks went on until late and then the...",
+        "Officials sit at a long table (left) in Geneva on Tuesday.",
+        "As outlined at https://a.example the talks went on until late.",
+        "The talks with @someone went on until late at night.",
+        "JOSEPH: I think the talks went on until late at night.",
+        "and then the talks went on until late at night.",
+        "It ended.",
+        "if (x) { return talks.late(); } else { goOn(); }",
+        "The talks “went on until late at night and nobody left.",
+        "Ferguson, Alexander Ferdinand and Haqq-Misra, Jacob Went Home Late.",
+        "Heading Of Part\nThe talks went on until late at night.",
+    ],
+)
+def test_what_cannot_be_quoted_is_left_out(text: str) -> None:
+    assert read(text) == []
+
+
+def test_a_summary_may_lack_its_full_stop_and_a_text_may_not() -> None:
+    bare = "The talks went on until late at night in Geneva"
+    assert read(bare, Field.SUMMARY) == [bare]
+    assert read(bare, Field.TEXT) == []
+    assert read(bare + " with", Field.SUMMARY) == []
+
+
+def test_readable_text_is_on_one_line_and_keeps_what_letters_need() -> None:
+    assert readable("a\n\n b\t c") == "a b c"
+    assert readable("می\u200cخواهم 👨‍👩‍👧") == "می\u200cخواهم 👨‍👩‍👧"
+    assert readable("5 < 6 and <dialog> 2 * 3") == "5 < 6 and <dialog> 2 * 3"
+
+
+@pytest.mark.parametrize(("text", "own"), [
+    ("I went home.", True), ("What my dog saw", True), ("Why we left", True), ("He said “I left” to her.", False),
+    ("US and UK talk", False), ("World War I-era ships", False), ("The wells are dry", False),
+])  # fmt: skip
+def test_who_says_i_is_the_author_and_not_the_user(text: str, own: bool) -> None:
+    assert speaks_as_author(text) is own
+
+
+@pytest.mark.parametrize(
+    ("source", "url", "name"),
+    [
+        ("BBC News", "https://www.bbc.com/news/1", "BBC News"),
+        ("Al Jazeera – Breaking News and Video from Al Jazeera", "https://www.aljazeera.com/1", "Al Jazeera"),
+        ("NYT > World News", "https://www.nytimes.com/1", "NYT"),
+        ("World - CBSNews.com", "https://www.cbsnews.com/1", "CBSNews.com"),
+        ("Japan Today - Category World", "https://japantoday.com/1", "Japan Today"),
+        ("NDTV News Search Records Found 1000", "https://www.ndtv.com/1", "NDTV"),
+        ("World News: Breaking news, politics, crime, tech, and more", "https://www.boston.com/1", "boston.com"),
+        ("Top Stories", "https://www.abc.net.au/1", "abc.net.au"),
+        ("EL PAÍS in English", "https://english.elpais.com/1", "EL PAÍS"),
+        ("Rest of World -", "https://restofworld.org/1", "Rest of World"),
+        ("Blog - Ardour", "https://discourse.ardour.org/1", "Ardour"),
+        ("Jonathon Belotti [thundergolfer]", "https://thundergolfer.com/1", "Jonathon Belotti"),
+        ("the singularity is nearer", "https://geohot.github.io/1", "the singularity is nearer"),
+        ("A name of so many words that nobody would say them all", None, "A name of so many words that nobody woul"),
+        ("", "https://a.example/1", "a.example"),
+    ],
+)  # fmt: skip
+def test_a_source_is_called_what_people_call_it(source: str, url: str | None, name: str) -> None:
+    assert name_of(brief(source_name=source, url=url)) == name
+
+
+def test_an_aggregator_is_not_the_source() -> None:
+    hacker_news = brief(source_name="Hacker News", source_type=SourceType.HACKERNEWS, url="https://blog.example/x")
+    assert name_of(hacker_news) == "blog.example"
+    ask = brief(source_name="Ask HN", source_type=SourceType.HACKERNEWS, url="https://news.ycombinator.com/item?id=1")
+    assert name_of(ask) == "Ask HN"
+    tweet = brief(source_name="X list", source_type=SourceType.TWITTER, author="Ana Ruiz", url="https://x.com/ana/1")
+    assert name_of(tweet) == "Ana Ruiz"
+    news = brief(source_name="sqlite", source_type=SourceType.GOOGLE_NEWS, publisher="The Register")
+    assert name_of(news) == "The Register"
+
+
+def test_quotations_inside_a_quotation_get_the_inner_marks() -> None:
+    assert quoted('He said "yes" and "no" (“maybe”).', "en") == "“He said ‘yes’ and ‘no’ (‘maybe’).”"
+    assert quoted("Il dit « oui ».", "fr") == "«Il dit “ oui ”.»"
+    assert quoted("はい「いいえ」", "ja") == "「はい『いいえ』」"
+
+
+def test_the_language_is_what_the_item_says_or_else_what_it_looks_like() -> None:
+    assert is_english(brief(language="en-GB"))
+    assert not is_english(brief(language="de", title="The title of the story in the paper"))
+    assert is_english(brief(language=None))
+    assert not is_english(brief(language=None, title="Die Stadt", summary="Sie hat eine Bibliothek.", text=""))
+
+
+def test_the_best_sentence_is_about_what_recurs_and_no_two_say_the_same() -> None:
+    text = (
+        "It had rained all morning over the hills and the fields. "
+        "The new bridge over the river carries trams, bicycles and people on foot. "
+        "Trams, bicycles and people on foot are carried by the new river bridge. "
+        "Engineers tested the bridge with 40 loaded trams on Monday."
+    )
+    weighed = choose.weigh(passages(text, Field.TEXT), "New tram bridge opens over the river")
+    chosen = [choice.passage.text for choice in choose.best(weighed, 2)]
+    assert chosen[0].startswith("The new bridge")
+    assert chosen[1].startswith("Engineers")
+
+
+def test_frames_take_turns_by_the_seed() -> None:
+    frames = ["a", "b", "c", "d"]
+    firsts = [in_turn(frames, str(n))[0] for n in range(40)]
+    assert set(firsts) == set(frames)
+    assert in_turn(frames, "x") == in_turn(frames, "x")
+    assert sorted(in_turn(frames, "x")) == frames

@@ -1,0 +1,100 @@
+"""Choosing a writer, telling it what to write, and the one that tests use."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from copydesk.drafting.fake import FakeWriter
+from copydesk.drafting.writer import WRITERS, Field, Writer, brief_of, choose_writer
+from copydesk.errors import SettingsError, WriterError
+from copydesk.model.draft import Format
+from copydesk.model.item import Entry, Item, ItemState
+from copydesk.model.source import SourceType
+from copydesk.model.voice import Voice
+from drafting_briefs import NOW, assert_traced, brief
+
+
+async def test_the_offline_writer_is_the_default() -> None:
+    writer: Writer = choose_writer()
+    assert writer.name == "offline"
+    assert_traced(await writer.write(brief()), brief())
+
+
+@pytest.mark.parametrize("name", WRITERS)
+def test_every_writer_can_be_chosen_by_its_name(name: str) -> None:
+    assert choose_writer(name).name == name
+
+
+def test_an_unknown_writer_is_refused_with_the_names_of_the_known_ones() -> None:
+    with pytest.raises(SettingsError, match=r"no writer called 'poet'.*offline"):
+        choose_writer("poet")
+
+
+def test_a_brief_is_made_of_an_item() -> None:
+    entry = Entry(
+        ident="1",
+        alias="1",
+        title="T",
+        url="https://a.example",
+        summary="S",
+        text="X",
+        author="A",
+        language="en",
+        publisher="P",
+        published=NOW,
+        image="https://a.example/i.png",
+        tags=("t",),
+    )
+    item = Item(
+        id="i1",
+        source_id="s1",
+        source_name="Source",
+        source_type=SourceType.RSS,
+        story_id="y1",
+        entry=entry,
+        canonical="a.example",
+        published=NOW,
+        seen=NOW,
+        state=ItemState.NEW,
+    )
+    voice = Voice(style="dry")
+    made = brief_of(item, Format.THREAD, voice, also=("Other",), platforms=("x",), feedback="f", previous="p")
+    assert (made.item_id, made.title, made.summary, made.text) == ("i1", "T", "S", "X")
+    assert (made.source_name, made.source_type, made.publisher, made.author) == ("Source", SourceType.RSS, "P", "A")
+    assert (made.url, made.language, made.published) == ("https://a.example", "en", NOW)
+    assert (made.image, made.tags) == ("https://a.example/i.png", ("t",))
+    assert (made.format, made.voice.style, made.also, made.platforms) == (Format.THREAD, "dry", ("Other",), ("x",))
+    assert (made.feedback, made.previous) == ("f", "p")
+
+
+async def test_the_fake_writer_remembers_its_briefs_and_writes_what_it_is_told() -> None:
+    writer = FakeWriter("First.", WriterError("No."))
+    assert (await writer.write(brief())).text == "First."
+    with pytest.raises(WriterError, match="No"):
+        await writer.write(brief())
+    assert (
+        await writer.write(brief())
+    ).text == "A library where you borrow drills\n\nhttps://rivernews.example/library"
+    writer.fail("Out of ink.")
+    with pytest.raises(WriterError, match="Out of ink"):
+        await writer.write(brief(Format.BLOG))
+    assert [given.format for given in writer.briefs] == [Format.SHORT] * 3 + [Format.BLOG]
+
+
+async def test_a_trace_names_the_field_and_the_place() -> None:
+    written = await choose_writer().write(brief())
+    fields = [trace.field for trace in written.sentences]
+    assert {Field.TITLE, Field.TEMPLATE} <= set(fields)
+    title = next(trace for trace in written.sentences if trace.field is Field.TITLE)
+    assert brief().title[title.start : title.end] == title.text
+
+
+def test_importing_the_writers_brings_in_no_network_and_no_feed_parser() -> None:
+    code = (
+        "import sys, json, copydesk.drafting.extractive, copydesk.drafting.checks; print(json.dumps(list(sys.modules)))"
+    )
+    modules = set(json.loads(subprocess.run([sys.executable, "-c", code], check=True, capture_output=True).stdout))
+    assert not modules & {"httpx", "feedparser", "sqlalchemy", "textual", "numpy", "alembic"}
+    assert not {name for name in modules if name.startswith(("copydesk.store", "copydesk.ingest", "copydesk.ranking"))}

@@ -1,0 +1,80 @@
+"""Briefs for the tests of drafting, and the proof that a draft's words are its source's."""
+
+import re
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from copydesk.drafting.writer import Brief, Field, Written
+from copydesk.model.draft import Format
+from copydesk.model.source import SourceType
+from copydesk.model.voice import FormatVoice, Voice
+
+NOW = datetime(2026, 2, 18, 9, 30, tzinfo=UTC)
+FEEDS = Path(__file__).resolve().parents[1] / ".." / "shared" / "feeds"
+"""Real feeds, beside the checkout where there are any."""
+
+SUMMARY = (
+    "The city opened a library of things on Tuesday, where people borrow drills instead of books. "
+    "Its first 400 members signed up within a week."
+)
+TEXT = """\
+By Jane Doe
+
+LYON, Feb. 17 (Reuters) - Residents of the river quarter can now borrow tools and tents for 2 euros a week.
+
+The library keeps 1,200 objects in a former bakery. "We lend what people use once a year," said its founder, Ana Ruiz. \
+Members repair what comes back broken on Thursday evenings.
+
+Twelve other towns have asked the library for its software, which is free. The city pays the rent until 2028.
+
+Subscribe to our newsletter for more stories like this one.
+
+The post A library where you borrow drills appeared first on River News.
+"""
+
+
+def brief(format: Format = Format.SHORT, *, voice: Voice | None = None, **changes: Any) -> Brief:
+    """An ordinary news item, changed where a test wants it so."""
+    ordinary: dict[str, Any] = {
+        "item_id": "0199-library",
+        "title": "A library where you borrow drills",
+        "url": "https://rivernews.example/library",
+        "summary": SUMMARY,
+        "text": TEXT,
+        "language": "en",
+        "source_name": "River News",
+        "source_type": SourceType.RSS,
+        "author": "Jane Doe",
+        "published": NOW,
+        "tags": ("News", "Circular Economy", "Lyon"),
+    }
+    return Brief(format=format, voice=voice or Voice(), **(ordinary | changes))
+
+
+def voice(format: Format = Format.SHORT, *, avoid: tuple[str, ...] = (), **settings: Any) -> Voice:
+    """A voice with these settings for one format."""
+    return Voice(avoid=avoid, formats={format: FormatVoice(**settings)})
+
+
+def bare(text: str) -> str:
+    """Letters and figures only."""
+    return re.sub(r"[\W_]", "", text)
+
+
+def assert_traced(written: Written, given: Brief) -> None:
+    """Every word of the draft is accounted for, and every word that is not framing is the source's, in its order."""
+    assert "".join(bare(trace.text) for trace in written.sentences) == bare(written.text.replace("\n---\n", "\n"))
+    for trace in written.sentences:
+        if trace.field is Field.TEMPLATE:
+            assert trace.start is None
+            continue
+        assert trace.start is not None
+        place = getattr(given, trace.field)[trace.start : trace.end]
+        assert is_subsequence(bare(trace.text), bare(place)), (trace.text, place)
+
+
+def is_subsequence(some: str, whole: str) -> bool:
+    """Whether `some` is `whole` with things left out."""
+    rest = iter(whole)
+    return all(character in rest for character in some)
