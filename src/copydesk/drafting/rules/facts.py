@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 
 from copydesk.drafting import links
-from copydesk.drafting.rules.numbers import numbers
+from copydesk.drafting.rules.numbers import in_words, numbers
 from copydesk.drafting.rules.reading import Known, Reading, known, runs, stretches, words_of
 from copydesk.drafting.rules.rule import ERROR, WARNING, Found, Rule, has_source
 from copydesk.drafting.subject import Subject
@@ -62,7 +62,7 @@ def _number(reading: Reading, subject: Subject) -> Iterator[Found]:
     facts = known(subject.source)
     for amount in numbers(reading.masked):
         small = isinstance(amount.value, float) and amount.value <= 10 and amount.shown.isdigit()
-        if not small and not facts.amounts.have(amount):
+        if not (small or facts.amounts.have(amount) or any(facts.says([word]) for word in in_words(amount))):
             yield Found(ERROR, f"“{amount.shown}” is not in the item.", amount.start, amount.end)
 
 
@@ -87,7 +87,7 @@ def _name(reading: Reading, subject: Subject) -> Iterator[Found]:
         name = match[0]
         if _starts_sentence(reading.own, match.start()):
             _, _, name = name.partition(" ")
-        if name[:1].isupper() and name.lower().replace("’", "'").rstrip("'s") not in facts.lower:
+        if name[:1].isupper() and name.lower().replace("’", "'") not in facts.lower:
             yield Found(WARNING, f"{name} is not in the item.", *match.span())
 
 

@@ -13,15 +13,11 @@ _NUMBER = re.compile(
 _SCALE = {"k": 1e3, "thousand": 1e3, "m": 1e6, "million": 1e6, "bn": 1e9, "billion": 1e9, "tn": 1e12, "trillion": 1e12}
 _PARTS = {"%": "%", "percent": "%", "per cent": "%", "x": "x", "times": "x"}
 _COUNTER = re.compile(r"\b\d{1,3}/\d{1,3}(?=\s*(?:\n|\Z))|^\s*\d{1,3}[.)](?=\s)", re.MULTILINE)
-_WORDED = re.compile(
-    r"\b(?:(twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety)(?:-(one|two|three|four|five|six|seven|eight|nine))?"
-    r"|(eleven|twelve|thirteen|fourteen|fifteen|sixteen|seventeen|eighteen|nineteen|dozen|hundred|thousand))\b",
-    re.IGNORECASE,
-)
 _TENS = ["", "", "twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"]
 _ONES = ["", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"]
 _ONES += ["thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen"]
-_ROUND = {"dozen": 12.0, "hundred": 100.0, "thousand": 1000.0}
+_ROUND = {12: "dozen", 100: "hundred", 1000: "thousand"}
+_THOUSANDS = re.compile(r",(?=\d{3}(?:\D|$))")
 
 
 class Amount(NamedTuple):
@@ -61,7 +57,7 @@ def numbers(text: str) -> Iterator[Amount]:
 
 
 def amounts_in(text: str) -> Amounts:
-    """Every number of a source's `text`, the ones written as words among them."""
+    """Every number of a source's `text` that is written in figures."""
     exact: set[tuple[str, float | str]] = set()
     figures: set[float | str] = set()
     for match in _NUMBER.finditer(text):
@@ -70,21 +66,26 @@ def amounts_in(text: str) -> Amounts:
         scaled = round(value * _SCALE.get(unit, 1), 6) if isinstance(value, float) else value
         exact.add((_PARTS.get(unit, ""), scaled))
         figures.add(value)
-    figures |= {_worded(match) for match in _WORDED.finditer(text)}
     return Amounts(frozenset(exact), frozenset(figures))
+
+
+def in_words(amount: Amount) -> Iterator[str]:
+    """How a source may write a bare number of up to a thousand as a word: `twelve` and `dozen`, `twenty one`."""
+    if amount.kind or not isinstance(amount.value, float) or not amount.value.is_integer():
+        return
+    value = int(amount.value)
+    if value in _ROUND:
+        yield _ROUND[value]
+    if value < 20:
+        yield _ONES[value]
+    elif value < 100:
+        yield f"{_TENS[value // 10]} {_ONES[value % 10]}".strip()
 
 
 def _value(written: str) -> float | str:
     """`1,455` is 1455 and `2.5` is 2.5; a version such as 3.11.7 stays as it is written."""
-    plain = re.sub(r",(?=\d{3}(?:\D|$))", "", written)
+    plain = _THOUSANDS.sub("", written) if "," in written else written
     try:
         return float(plain)
     except ValueError:
         return written
-
-
-def _worded(match: re.Match[str]) -> float:
-    tens, ones, other = (part.lower() if part else "" for part in match.groups())
-    if other:
-        return _ROUND.get(other) or float(_ONES.index(other))
-    return float(10 * _TENS.index(tens) + (_ONES.index(ones) if ones else 0))
