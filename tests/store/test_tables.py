@@ -244,7 +244,6 @@ HOT = {
     "scheduled this week": f"{ONE} AND status = 'scheduled' AND {WEEK}",
     "items of a state": f"{ITEM} AND state = 'new' AND published > 5 ORDER BY published",
     "items of a time": f"{ITEM} AND published > 5 ORDER BY published",
-    "items of an address": f"{ITEM} AND canonical = 'x' AND canonical != ''",
     "a story": f"{ITEM} AND story_id = 'x'",
     "a known entry": "SELECT id FROM item WHERE source_id = 's' AND ident = 'x'",
     "a renamed entry": "SELECT id FROM item WHERE source_id = 's' AND alias = 'x'",

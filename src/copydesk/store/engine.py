@@ -140,7 +140,9 @@ def _engine(path: Path, busy_timeout: float, **options: Any) -> AsyncEngine:
 def _begin_immediate(connection: Connection) -> None:
     # A deferred transaction that reads and then writes fails at once, without waiting, when another one
     # committed in between.
-    connection.exec_driver_sql("BEGIN IMMEDIATE")
+    # The driver's own execute is one crossing to the connection's thread; through a cursor it would be three.
+    driver: Any = connection.connection.dbapi_connection
+    driver.run_async(lambda own: own.execute("BEGIN IMMEDIATE"))
 
 
 def _on_connect(engine: AsyncEngine, script: str) -> None:

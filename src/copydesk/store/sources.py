@@ -3,7 +3,7 @@
 from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 
-from sqlalchemy import ColumnElement, Row, delete, insert, select, update
+from sqlalchemy import ColumnElement, Row, bindparam, delete, func, insert, select, update
 from sqlalchemy.dialects.sqlite import insert as upsert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -25,6 +25,20 @@ _SHOWN = (
     source.c.created_at,
     source.c.updated_at,
     source.c.item_count,
+)
+
+
+# Made once: it is the hottest write of a run in which nothing is new.
+_SAVE = (
+    update(source)
+    .where(source.c.id == bindparam("b_id"), source.c.user_id == bindparam("b_user"))
+    .values(
+        url=func.coalesce(bindparam("b_url"), source.c.url),
+        **{
+            name: bindparam(name)
+            for name in ("fetch", "last_fetch", "next_at", "not_before", "health", "fail_count", "last_error")
+        },
+    )
 )
 
 
@@ -97,23 +111,24 @@ class FetchOutcome(Struct, frozen=True):
 
 async def save_outcomes(conn: AsyncConnection, user_id: str, outcomes: Sequence[FetchOutcome]) -> int:
     """Keep what fetches left behind; of how many sources that are still there."""
-    kept = 0
-    for outcome in outcomes:
-        state = outcome.state
-        values = {
-            "fetch": state,
-            "last_fetch": state.last_fetch,
-            "next_at": state.next_at,
-            "not_before": state.not_before,
+    rows = [
+        {
+            "b_id": outcome.source_id,
+            "b_user": user_id,
+            "b_url": outcome.url,
+            "fetch": outcome.state,
+            "last_fetch": outcome.state.last_fetch,
+            "next_at": outcome.state.next_at,
+            "not_before": outcome.state.not_before,
             "health": outcome.health,
-            "fail_count": state.fails,
-            "last_error": state.error,
+            "fail_count": outcome.state.fails,
+            "last_error": outcome.state.error,
         }
-        if outcome.url:
-            values["url"] = outcome.url
-        done = await conn.execute(update(source).where(*_is(user_id, outcome.source_id)).values(**values))
-        kept += done.rowcount
-    return kept
+        for outcome in outcomes
+    ]
+    if not rows:
+        return 0
+    return (await conn.execute(_SAVE, rows)).rowcount
 
 
 async def cooldowns(conn: AsyncConnection, user_id: str, now: datetime) -> dict[str, datetime]:

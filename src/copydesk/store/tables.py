@@ -129,7 +129,6 @@ item = Table(
     UniqueConstraint("source_id", "ident"),
     Index(None, "source_id", "alias"),
     Index(None, "user_id", "state", "published"),
-    Index(None, "user_id", "canonical", **when("canonical != ''")),
     Index(None, "user_id", "story_id"),
     Index(None, "user_id", "published"),
 )

@@ -215,13 +215,6 @@ def _item() -> None:
         sa.ForeignKeyConstraint(["source_id"], ["source.id"], name=op.f("fk_item_source_id"), ondelete="CASCADE"),
     )
     op.create_index(op.f("ix_item_source_id_alias"), "item", ["source_id", "alias"], unique=False)
-    op.create_index(
-        op.f("ix_item_user_id_canonical"),
-        "item",
-        ["user_id", "canonical"],
-        unique=False,
-        sqlite_where=sa.text("canonical != ''"),
-    )
     op.create_index(op.f("ix_item_user_id_published"), "item", ["user_id", "published"], unique=False)
     op.create_index(op.f("ix_item_user_id_state_published"), "item", ["user_id", "state", "published"], unique=False)
     op.create_index(op.f("ix_item_user_id_story_id"), "item", ["user_id", "story_id"], unique=False)
