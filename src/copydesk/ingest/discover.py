@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from itertools import islice
 
 from copydesk.ingest.encoding import mend
 from copydesk.ingest.links import absolute
@@ -23,6 +24,7 @@ WELL_KNOWN_PATHS = (
 
 MAX_PAGE = 512 * 1024
 MAX_FOUND = 20
+_MOST_LOOKED_AT = 5_000
 
 # Like plaintext's, linear in its length: what is never closed takes the rest with it, and a tag ends at the next `<`.
 _ATTRIBUTES = r"""((?:[^<>"']++|"[^"]*+"|'[^']*+')*+)"""
@@ -50,7 +52,7 @@ def discover_feeds(html: bytes, base_url: str, charset: str | None) -> tuple[str
     named: list[str] = []
     linked: list[str] = []
     base = base_url
-    for name, attributes in _elements(text):
+    for name, attributes in islice(_elements(text), _MOST_LOOKED_AT):
         address = absolute(attributes.get("href", ""), base) or ""
         if name == "base" and address:
             base = address

@@ -2,7 +2,6 @@
 
 import codecs
 import re
-from collections.abc import Iterator
 
 from copydesk.ingest.raw import Refused
 
@@ -41,20 +40,19 @@ def to_utf8(body: bytes, charset: str | None) -> bytes:
     """`body` as UTF-8 without a byte order mark or an XML declaration.
 
     The first of these that decodes every byte: byte order mark, `charset` of the HTTP answer, XML declaration, UTF-8.
-    Raises Refused where none does.
+    Where nothing but UTF-8 is in question, it is left to the parser to check it. Raises Refused where none does.
     """
     mark, encoding = _marked(body)
     body = body[len(mark) :].lstrip()
-    declared = _declared(body)
-    for name in [encoding] if encoding else _candidates(charset, declared):
+    names = [encoding] if encoding else _candidates(charset, _declared(body))
+    if names == ["utf-8"]:
+        return _without_declaration(body)
+    for name in names:
         try:
-            if name == "utf-8":
-                body.decode()
-                return _without_declaration(body)
             text = body.decode(name)
         except UnicodeDecodeError:
             continue
-        return _text_without_declaration(text).encode()
+        return _without_declaration(body) if name == "utf-8" else _text_without_declaration(text).encode()
     raise Refused("encoding")
 
 
@@ -84,14 +82,12 @@ def _declared(body: bytes) -> str | None:
     return found[1].decode() if found else None
 
 
-def _candidates(charset: str | None, declared: str | None) -> Iterator[str]:
+def _candidates(charset: str | None, declared: str | None) -> list[str]:
     stated, declaration = _known(charset), _known(declared)
     # Old servers put Latin-1 on everything; any bytes are valid in it, while UTF-8 is not valid by chance.
     if stated == "cp1252" and declaration == "utf-8":
         stated, declaration = declaration, stated
-    for name in dict.fromkeys((stated, declaration, "utf-8")):
-        if name:
-            yield name
+    return [name for name in dict.fromkeys((stated, declaration, "utf-8")) if name]
 
 
 def _known(name: str | None) -> str | None:

@@ -31,7 +31,7 @@ def parse_fast(body: bytes, max_entries: int) -> RawFeed:
     reader = _Reader(max_entries)
     try:
         _parser(reader).Parse(body, True)  # noqa: FBT003 - expat takes no names
-    except expat.ExpatError as error:
+    except (expat.ExpatError, UnicodeDecodeError) as error:
         raise Refused(str(error)) from None
     except _Enough:
         return reader.result(more=True)

@@ -76,7 +76,7 @@ async def parse_feed(body: bytes, *, charset: str | None, base_url: str, max_ent
             parse_strictly, body, charset=charset, base_url=base_url, max_entries=max_entries
         )
     except Refused:
-        return await _repaired(mend(body.strip(), charset), base_url, max_entries)
+        return await _repaired(mend(body.lstrip(), charset), base_url, max_entries)
 
 
 async def _repaired(text: bytes, base_url: str, max_entries: int) -> Feed:
@@ -90,7 +90,7 @@ async def _repaired(text: bytes, base_url: str, max_entries: int) -> Feed:
 
 def parse_strictly(body: bytes, *, charset: str | None, base_url: str, max_entries: int = MAX_ENTRIES) -> Feed:
     """The feed that `body` is, if it is a sound one. Raises Refused where a repair may help, else NotAFeedError."""
-    text = to_utf8(body.strip(), charset)
+    text = to_utf8(body.lstrip(), charset)
     if text.startswith(b"{"):
         return _feed(parse_json(text, max_entries), base_url, "json")
     _check_start(text)

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from copydesk.errors import NotAFeedError
 from copydesk.ingest.picture import offer
-from copydesk.ingest.raw import RawEntry, RawFeed
+from copydesk.ingest.raw import RawEntry, RawFeed, Refused
 
 _TEXTS = {
     "id": "ident",
@@ -24,6 +24,8 @@ def parse_json(body: bytes, max_entries: int) -> RawFeed:
     try:
         # Not msgspec, which is stricter than feeds are: half an emoji is cut off in many a title.
         document = json.loads(body, strict=False)
+    except UnicodeDecodeError:
+        raise Refused("encoding") from None
     except (ValueError, RecursionError) as error:
         reason = "it nests too deep" if isinstance(error, RecursionError) else str(error)[:100]
         raise NotAFeedError(f"The answer starts like a JSON Feed but cannot be read ({reason}).") from None

@@ -24,7 +24,9 @@ def absolute(address: str, base: str) -> str | None:
         return address
     address = re.sub("[\t\r\n]", "", address[: 2 * MAX_ADDRESS].strip())
     try:
-        address = _UNFIT.sub(_escaped, urljoin(base, address)) if address else ""
+        address = urljoin(base, address) if address else ""
+        if not _USUAL.fullmatch(address):
+            address = _UNFIT.sub(_escaped, address)
         if _WEB.match(address) and urlsplit(address).hostname and len(address) <= MAX_ADDRESS:
             return address
     except ValueError:

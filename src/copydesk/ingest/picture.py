@@ -1,13 +1,14 @@
 """Which picture stands for an entry."""
 
 import re
+from itertools import islice
 
 from copydesk.ingest.plaintext import unescape
 from copydesk.ingest.raw import RawEntry
 
-_IMG = re.compile(r"<img\b([^<>]*)", re.IGNORECASE)
+_IMG = re.compile(r"<[iI][mM][gG]\b([^<>]*)")
 _SRC = re.compile(r"\bsrc\s*+=\s*+(?:\"([^\"]*)\"|'([^']*)'|([^\s\"'>]+))", re.IGNORECASE)
-_PIXEL = re.compile(r"\b(?:width|height)\s*+=\s*+[\"']?[01](?![\d.%])", re.IGNORECASE)
+_PIXEL = re.compile(r"=(?:(?<=width=)|(?<=height=))[\"']?[01](?![\d.%])")
 _EXTENSION = re.compile(r"\.(?:jpe?g|png|webp|gif|avif)(?:[?#]|\Z)", re.IGNORECASE)
 _MOST_LOOKED_AT = 5
 
@@ -27,11 +28,7 @@ def offer(entry: RawEntry, attributes: dict[str, str]) -> bool:
 
 def first_in(markup: str) -> str:
     """The address of the first picture in an HTML fragment that is meant to be seen, or nothing."""
-    if "<img" not in markup and "<IMG" not in markup:
-        return ""
-    for number, image in enumerate(_IMG.finditer(markup)):
-        if number == _MOST_LOOKED_AT:
-            break
+    for image in islice(_IMG.finditer(markup), _MOST_LOOKED_AT):
         source = _SRC.search(image[1])
         if source and not _PIXEL.search(image[1]):
             return unescape(source[1] or source[2] or source[3] or "").strip()

@@ -7,6 +7,7 @@ characters or tags in Python.
 
 import html
 import re
+from collections.abc import Iterable
 from functools import lru_cache
 from html.entities import html5
 
@@ -72,12 +73,11 @@ _DOUBTFUL = re.compile(
 )
 # Control characters that nobody means: what Windows-1252 has in their place is what was meant.
 _WINDOWS = {code: bytes((code,)).decode("cp1252", "ignore") for code in range(0x80, 0xA0)}
-_ENTITY = re.compile(r"(&(?:#[0-9a-zA-Z]{1,10}|[a-zA-Z][0-9a-zA-Z]{1,31});?)")
+_ENTITY = re.compile(r"(&(?:#[0-9a-zA-Z]{1,31}|[a-zA-Z][0-9a-zA-Z]{1,31});?)")
 _MARKED = re.compile(r"</[a-zA-Z][a-zA-Z0-9]{0,20}\s?>|&#?[a-zA-Z0-9]{1,32};")
 _ELEMENT = re.compile(r"</?([a-zA-Z][a-zA-Z0-9]{0,20})")
 _NAMED = re.compile(r"&([a-zA-Z][a-zA-Z0-9]{0,31});")
 _SPACES = re.compile("  +")
-_BLANK = re.compile("\n[ \r]*+\n")
 _NEWLINES = re.compile("\n\n\n+")
 _ASCII = bytes(range(0x20, 0x7F)) + b"\n"
 _MARKUP_FACTOR = 8
@@ -101,9 +101,12 @@ def plain_lines(text: str, limit: int) -> str:
 
 def plain_line(text: str, limit: int, *, markup: bool = False) -> str:
     """A title or a name on one line, at most `limit` characters of it."""
-    line = plain_text(text, limit) if markup else text[:limit]
-    line = " ".join(line.split())
-    return line if _is_plain(line) else " ".join(clean(line.translate(_WINDOWS)).split())
+    line = " ".join((plain_text(text, limit) if markup else text[:limit]).split())
+    return (
+        line
+        if (line.isascii() and line.isprintable()) or _is_plain(line)
+        else " ".join(clean(line.translate(_WINDOWS)).split())
+    )
 
 
 def looks_like_markup(text: str) -> bool:
@@ -153,11 +156,14 @@ def _tidy(text: str, limit: int) -> str:
     """`text` without doubtful characters, with single spaces, none of them at line ends, and single blank lines."""
     text = text.replace("\xa0", " ").replace("\t", " ")
     if _GAP in text:
-        text = "\n\n".join([_fold(block) for block in map(str.strip, text.split(_GAP)) if block])
+        blocks = [block for block in map(str.strip, text.split(_GAP)) if block]
+        if "\n" in text or _LINE in text or "\r" in text:
+            blocks = [_fold(block) for block in blocks]
+        text = "\n\n".join(blocks)
     else:
         text = _fold(text.strip())
     if not _is_plain(text):
-        text = "\n".join(map(_cleaned, text.split("\n"))).strip()
+        text = _stripped(map(_cleaned, text.split("\n")))
     if "  " in text:
         text = _SPACES.sub(" ", text)
     return text if len(text) <= limit else text[:limit].rstrip()
@@ -167,15 +173,21 @@ def _fold(block: str) -> str:
     """`block` with the white space of the markup made into spaces, and the marks for line ends into line ends."""
     if "\n" in block or "\r" in block:
         # A blank line is no more than white space in HTML, but most who leave one mean it.
-        block = _BLANK.sub(_LINE + _LINE, block).replace("\n", " ").replace("\r", " ")
+        lines = block.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+        block = " ".join([line.strip(" ") or _LINE + _LINE for line in lines])
     if _LINE in block:
-        block = _NEWLINES.sub("\n\n", "\n".join(map(str.strip, block.split(_LINE))))
+        block = _stripped(block.split(_LINE))
     return block
+
+
+def _stripped(lines: Iterable[str]) -> str:
+    text = "\n".join(map(str.strip, lines))
+    return _NEWLINES.sub("\n\n", text).strip() if "\n\n\n" in text else text.strip()
 
 
 def _is_plain(text: str) -> bool:
     """Whether there is no doubtful character in `text`."""
-    # Three times as fast as a search in the text itself, most of which is ASCII.
+    # Three times as fast as a search in the text itself, since most of it is ASCII.
     others = text.encode("utf-8", "surrogatepass").translate(None, _ASCII)
     return not others or not _DOUBTFUL.search(others.decode("utf-8", "surrogatepass"))
 

@@ -1,0 +1,68 @@
+"""The dates that feeds write."""
+
+from datetime import UTC, datetime
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from copydesk.ingest.dates import parse_date
+
+
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [
+        ("Tue, 17 Nov 2026 09:30:00 +0100", (2026, 11, 17, 8, 30)),
+        ("Mon, 16 Feb 2026 17:11:00 GMT", (2026, 2, 16, 17, 11)),
+        ("Mon, 16 Feb 2026 17:11:00 EST", (2026, 2, 16, 22, 11)),
+        ("Mon, 16 Feb 2026 17:11:00 IST", (2026, 2, 16, 11, 41)),
+        ("Mon, 16 Feb 2026 17:11:00 -0330", (2026, 2, 16, 20, 41)),
+        ("Mon, 16 Feb 2026 17:11 GMT+02:00", (2026, 2, 16, 15, 11)),
+        ("Fri,5 Feb 26 7:05:00 Z", (2026, 2, 5, 7, 5)),
+        ("5 February 2026", (2026, 2, 5)),
+        ("Thu, 1 Jan 98 00:00:00 GMT", (1998, 1, 1)),
+        ("Tue, 17 Nov 2026 23:59:60 GMT", (2026, 11, 17, 23, 59, 59)),
+        ("Sun Jan  4 16:29:06 2004", (2004, 1, 4, 16, 29, 6)),
+        ("2026-02-05T18:31:01Z", (2026, 2, 5, 18, 31, 1)),
+        ("2026-02-05T18:31:01.250+02:00", (2026, 2, 5, 16, 31, 1, 250_000)),
+        ("2026-02-05T18:31+0200", (2026, 2, 5, 16, 31)),
+        ("2026-02-05 18:31:01 -0500", (2026, 2, 5, 23, 31, 1)),
+        ("2026-02-05", (2026, 2, 5)),
+        ("2026-02", (2026, 2, 1)),
+        (" 2026-02-05T18:31:01 ", (2026, 2, 5, 18, 31, 1)),
+    ],
+)
+def test_a_date_is_read_in_the_forms_that_feeds_use(written: str, meant: tuple[int, ...]) -> None:
+    assert parse_date(written) == datetime(*meant, tzinfo=UTC)  # type: ignore[arg-type, misc]
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        "",
+        "yesterday",
+        "31 Feb 2026 10:00:00 GMT",
+        "2026-13-01",
+        "Mon, 01 Jan 0001 00:00:00 GMT",
+        "0001-01-01T00:00:00Z",
+        "9999-12-31T23:59:59-14:00",
+        "Mon, 16 Feb 2026 17:11:00 +9999",
+        "1" * 5_000,
+        "Tue, " * 1_000,
+    ],
+)
+def test_what_is_no_moment_is_none(written: str) -> None:
+    assert parse_date(written) is None
+
+
+@given(st.text("0123456789 :+-TZ,/.MonFebGMT\u0661", max_size=40))
+def test_nothing_raises(written: str) -> None:
+    moment = parse_date(written)
+    assert moment is None or moment.utcoffset() is not None
+
+
+@given(st.integers(631_152_000, 4_102_444_800))
+def test_both_usual_forms_come_back_as_they_were(seconds: int) -> None:
+    moment = datetime.fromtimestamp(seconds, UTC)
+    assert parse_date(moment.strftime("%a, %d %b %Y %H:%M:%S +0000")) == moment
+    assert parse_date(moment.isoformat()) == moment

@@ -1,0 +1,93 @@
+"""A web page leads to its feeds."""
+
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from copydesk.ingest.discover import MAX_FOUND, WELL_KNOWN_PATHS, discover_feeds
+
+PAGE = "https://site.example/blog/post"
+
+
+def found(html: str) -> tuple[str, ...]:
+    return discover_feeds(html.encode(), PAGE, None)
+
+
+def test_the_feeds_that_the_head_names_come_in_its_order_but_comments_last() -> None:
+    html = """<!DOCTYPE html><html><head>
+    <link rel="alternate" type="application/rss+xml" href="/comments/feed/">
+    <link rel='alternate' title="a > b" type='application/rss+xml' href='/feed/?a=1&amp;b=2'>
+    <LINK REL=ALTERNATE TYPE=application/atom+xml HREF=atom.xml>
+    <link rel="alternate" type="application/feed+json; charset=utf-8" href="//cdn.example/feed.json" />
+    <link rel="alternate" type="application/rss+xml" href="/feed/?a=1&b=2">
+    <link rel="stylesheet" href="/feed.css"><link rel="alternate" hreflang="de" href="/de/">
+    <link rel="alternate" type="application/json" href="/wp-json/1">
+    <link rel="alternate" type="application/rss+xml" href="javascript:alert(1)">
+    </head><a href="/other/feed">not needed</a>"""
+    assert found(html) == (
+        "https://site.example/feed/?a=1&b=2",
+        "https://site.example/blog/atom.xml",
+        "https://cdn.example/feed.json",
+        "https://site.example/comments/feed/",
+    )
+
+
+@pytest.mark.parametrize(
+    "address",
+    ["/feed", "/feed/", "/rss", "/rss.xml", "/index.xml", "/atom.xml", "/feed.json", "/?feed=rss2", "/x/feeds/rss"],
+)
+def test_links_that_look_like_feeds_do_where_the_head_names_none(address: str) -> None:
+    assert found(f"<a class=x href='{address}'>Subscribe</a><a href=/feeding>no</a>") == (
+        f"https://site.example{address}",
+    )
+
+
+@pytest.mark.parametrize("address", ["/sitemap.xml", "/feedback", "/brussels", "mailto:feed", "#feed", "/about"])
+def test_other_links_do_not(address: str) -> None:
+    assert found(f'<a href="{address}">x</a>') == ()
+
+
+def test_what_is_in_a_comment_or_a_script_is_not_there() -> None:
+    link = '<link rel="alternate" type="application/rss+xml" href="/feed">'
+    assert found(f"<!-- {link} --><script>'{link}'</script><!-- {link}") == ()
+
+
+def test_a_base_is_where_addresses_start() -> None:
+    link = '<link rel="alternate" type="application/rss+xml" href="feed">'
+    assert found(f'<base href="/deep/er/">{link}') == ("https://site.example/deep/er/feed",)
+
+
+def test_the_page_itself_is_not_its_feed() -> None:
+    assert found(f'<a href="{PAGE}/feed">x</a><link rel=alternate type="application/rss+xml" href="{PAGE}">') == ()
+
+
+def test_there_is_an_end_to_it() -> None:
+    assert len(found("".join(f'<a href="/{number}/rss">' for number in range(100)))) == MAX_FOUND
+    assert all(path.startswith("/") for path in WELL_KNOWN_PATHS)
+
+
+@given(st.binary(max_size=200), st.sampled_from([None, "utf-8", "utf-16", "nonsense", "zip"]))
+def test_no_input_raises(html: bytes, charset: str | None) -> None:
+    assert isinstance(discover_feeds(b"<link href=" + html, PAGE, charset), tuple)
+
+
+@pytest.mark.parametrize(
+    "hostile",
+    [
+        "<!--",
+        "<link ",
+        '<a href="',
+        "<a '",
+        "<script>",
+        "<link rel==",
+        "<a href ",
+        "<a href=/rss>",
+        "<link " + "a" * 99,
+    ],
+)
+def test_hostile_pages_take_linear_time(hostile: str) -> None:
+    start = time.process_time()
+    found(hostile * (1_000_000 // len(hostile)))
+    assert time.process_time() - start < 1

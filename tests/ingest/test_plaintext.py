@@ -1,0 +1,158 @@
+"""HTML becomes text that reads well, in linear time, and carries nothing but text."""
+
+import time
+import unicodedata
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from copydesk.ingest.plaintext import _DOUBTFUL, looks_like_markup, plain_line, plain_lines, plain_text
+from copydesk.text import HIDDEN, clean_lines
+
+
+@pytest.mark.parametrize(
+    ("markup", "text"),
+    [
+        ("plain", "plain"),
+        ("<p>One.</p><p>Two.</p>", "One.\n\nTwo."),
+        ("<p>One.</p>\n\n   <p>Two\nlines.</p>", "One.\n\nTwo lines."),
+        ("One<br>two<br/>three<BR />four", "One\ntwo\nthree\nfour"),
+        ("a<br><br>b<br><br><br>c", "a\n\nb\n\nc"),
+        ("Intro<ul><li>a</li>\n<li>b <b>c</b></li></ul>end", "Intro\n\na\nb c\n\nend"),
+        ("<h2>Head</h2>body<blockquote>said</blockquote>", "Head\n\nbody\n\nsaid"),
+        ("<table><tr><th>a</th><td>b</td></tr><tr><td>c</td></tr></table>", "a b\nc"),
+        ("in<b>li</b>ne <i>and</i>  spaces", "inline and spaces"),
+        ("x<script>if (a<b) alert('<p>')</script>y<STYLE>p{}</STYLE>z", "xyz"),
+        ("x<script>never closed", "x"),
+        ("a<!-- <p>hidden</p> -->b<!-->c<!-- open", "abc"),
+        ("<?php echo 1 ?>a<!DOCTYPE html>b<![CDATA[c]]>", "ab"),
+        ('<img alt="1 > 0" src=x>after<a title="<b>">link</a>', "afterlink"),
+        ("<p title=it's>don't <i>stop</i></p>", "don't stop"),
+        ("cut off <a href='http://x", "cut off"),
+        ("1 < 2 and <3 and a <b", "1 < 2 and <3 and a <b"),
+        ("&lt;p&gt; &amp;amp; caf&eacute; &#8217;&#x2019; &nbsp; x", "<p> &amp; café ’’ x"),
+        ("AT&T &unknown; &#99999999999; &", "AT&T &unknown; \ufffd &"),
+        ("<pre>def f():\n    return 1\n</pre>then\nmore", "def f():\nreturn 1\n\nthen more"),
+        ("one\r\n\r\ntwo\r\nthree", "one\n\ntwo three"),
+        ("<svg><text>icon</text></svg>shown<svg/>", "shown"),
+        ("<p>\x1d\x1e</p>", ""),
+    ],
+)
+def test_markup_reads_as_it_is_meant(markup: str, text: str) -> None:
+    assert plain_text(markup, 1_000) == text
+
+
+def test_plain_text_keeps_its_own_lines() -> None:
+    assert plain_lines(" a < b\n c  d\r\n\r\n\n\nend ", 1_000) == "a < b\nc d\n\nend"
+
+
+def test_a_line_is_one_line() -> None:
+    assert plain_line(" a\tb\n\u2028c ", 100) == "a b c"
+    assert plain_line("<b>a</b><br>b &amp; c", 100, markup=True) == "a b & c"
+
+
+@pytest.mark.parametrize("convert", [plain_text, plain_lines, plain_line])
+def test_a_limit_is_a_limit(convert: object) -> None:
+    assert callable(convert)
+    assert len(convert("word " * 1_000, 99)) <= 99
+    assert len(convert("\u200b\u202e" * 1_000 + "x" * 1_000, 99)) <= 99
+
+
+def test_what_hides_or_commands_is_taken_out() -> None:
+    assert plain_text("a\u202eb\u200bc\x1b[31md\x1b]0;title\x07e\x00f\x9b1mg", 100) == "abcdef›1mg"
+    assert plain_text("<p>soft\u00adhyphen</p><p>&#8203;&#x202e;x&#0;&#27;[2J</p>", 100) == "softhyphen\n\nx\ufffd[2J"
+    assert plain_line("a\u202eb\x1b[31m", 100) == "ab"
+
+
+def test_letters_of_every_script_and_emoji_stay() -> None:
+    text = "naïve Ünïcödé Ελληνικά Русский עברית العربية हिन्दी ไทย 中文 日本語 한국어 👩\u200d💻 ❤\ufe0f e\u0301"
+    assert plain_text(f"<p>{text}</p>", 1_000) == text
+
+
+def test_control_characters_of_windows_are_what_was_meant() -> None:
+    assert plain_line("it\x92s \x93quoted\x94", 100) == "it’s “quoted”"
+
+
+def test_what_passes_without_a_closer_look_needs_none() -> None:
+    for code in range(0x110000):
+        character = chr(code)
+        if character != "\n" and not _DOUBTFUL.match(character):
+            assert not HIDDEN.match(character)
+            assert unicodedata.category(character) not in {"Mn", "Cc", "Cf", "Cs", "Zl", "Zp"} or code in {
+                0x200C,
+                0x200D,
+            }
+            assert clean_lines(character) == character
+
+
+@pytest.mark.parametrize(
+    "hostile",
+    [
+        "<" * 400_000,
+        "<!--" * 200_000,
+        "<!-- --" * 100_000,
+        "<a '" * 150_000,
+        '<a "' * 150_000,
+        "<a \"'" * 150_000,
+        "<a " + "b=c " * 150_000,
+        "<a " + "=" * 500_000,
+        "<script>" * 100_000,
+        "<script " * 100_000,
+        "<style></styl" * 60_000,
+        "</" * 300_000,
+        "<!" * 300_000,
+        "<p>" * 200_000,
+        "<pre>\n" * 100_000,
+        "\n" * 500_000,
+        " \n" * 300_000,
+        "&" * 500_000,
+        "&#" * 300_000,
+        "&a" * 300_000,
+        " " * 700_000,
+        "\x1b]" * 50_000,
+        "\u0301" * 100_000,
+        "<br>" * 200_000,
+        "<img src" * 100_000,
+    ],
+    ids=lambda hostile: repr(hostile[:8]),
+)
+def test_hostile_markup_takes_linear_time(hostile: str) -> None:
+    def cost(text: str) -> float:
+        start = time.process_time()
+        plain_text(text, 100_000)
+        looks_like_markup(text)
+        return time.process_time() - start
+
+    assert cost(hostile) < 0.6
+
+
+@given(st.text("<>/!-ab'\"= &;#1\n\x1d\x1e\x00\u200bé", max_size=60))
+@settings(max_examples=300)
+def test_any_markup_becomes_tidy_text(markup: str) -> None:
+    text = plain_text(markup, 40)
+    assert len(text) <= 40
+    assert text == text.strip()
+    assert "  " not in text
+    assert " \n" not in text
+    assert "\n " not in text
+    assert "\n\n\n" not in text
+    assert not HIDDEN.search(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "markup"),
+    [
+        ("plain", False),
+        ("<b>bold</b>", True),
+        ("Tom &amp; Jerry", True),
+        ("Tom & Jerry; co", False),
+        ("The <dialog> element", False),
+        ("the <foo></foo> tag", False),
+        ("&nosuchentity;", False),
+        ("a &lt; b", True),
+        ("List<String> and </T>", False),
+    ],
+)
+def test_markup_is_told_from_text_as_feedparser_does(text: str, markup: bool) -> None:
+    assert looks_like_markup(text) is markup
