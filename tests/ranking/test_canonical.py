@@ -149,6 +149,10 @@ def test_any_path_of_a_site_has_a_stable_key(rest: str) -> None:
         assert canonical_url(key) == key
 
 
+def test_a_post_with_an_odd_number_has_a_stable_key() -> None:
+    assert canonical_url("https://redd.it/amp/x") == canonical_url("https://reddit.com/comments/amp")
+
+
 @pytest.mark.parametrize("piece", ["@", "%", "%41", "/..", "&amp;", "//", "a.amp.", ":", "[", "www.", "/status/1", "?"])
 def test_a_hostile_address_costs_no_more_than_its_length(piece: str) -> None:
     url = "https://x.com" + piece * (8000 // len(piece))

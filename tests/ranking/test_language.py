@@ -40,10 +40,22 @@ SENTENCES = [
     ("zh", "政府周二宣布，年底前不会修改法律"),
     ("ko", "정부는 화요일 올해 말까지 법을 바꾸지 않겠다고 발표했다"),
     ("en", "Toyota’s 日本 team says that the new engine is not what it was"),
+    ("en", "The team of 日本経済新聞 says that it will not be in the race with us"),
     ("ja", "SQLite 3.51 の新機能とパフォーマンス"),
 ]
 
-UNSURE = ["", "SQLite 3.51.0", "Los Angeles", "Le Monde", "🙂🙂🙂", "12 345", "Kyiv Berlin Paris", "Hallo", "la"]
+UNSURE = [
+    "",
+    "SQLite 3.51.0",
+    "Los Angeles",
+    "Le Monde",
+    "🙂🙂🙂",
+    "12 345",
+    "Kyiv Berlin Paris",
+    "Hallo",
+    "la",
+    "Der Präsident und das Gesetz: the president and the law",
+]
 
 
 @pytest.mark.parametrize(("language", "text"), SENTENCES)

@@ -158,6 +158,7 @@ def test_novelty_falls_with_likeness_to_what_was_drafted() -> None:
     assert like.value == 0.5
     assert like.why == "50% like “SQLite 3.51 adds faster joins”, drafted before"
     assert part("novelty", item("Iran talks end"), context=told).why == "nothing like it drafted in 60 days"
+    assert part("novelty", item("SQLite in space"), context=told).value == 1
     assert part("novelty", item("Iran talks end")).value == 1
 
 

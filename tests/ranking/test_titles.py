@@ -31,6 +31,10 @@ SAME = [
     ("SQLite 3.51 released with faster joins", "SQLite 3.51 Released With Faster Joins"),
     ("日本の首相が辞任を表明した", "日本の首相が辞任を表明"),
     ("Zelenskyy meets allies in Paris for security talks", "Zelensky meets allies in Paris for security talks"),
+    (
+        "Peru Congress Removes Interim President Jerí Over Corruption Allegations",
+        "Peru Congress Removes Interim President Jerí Over a Corruption Probe",
+    ),
     ("Russia strikes power plants across the country", "Russian strikes power plants across the country"),
 ]
 

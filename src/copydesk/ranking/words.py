@@ -23,7 +23,6 @@ _ASCII_WORD = re.compile(
 _FIRST_UNSPACED = "\u0e01"
 _UNSPACED_RUN = re.compile(f"[{UNSPACED}]+")
 _THOUSANDS = re.compile(r"\d{1,3}(?:,\d{3})+")
-_POSSESSIVE = re.compile(r"'s\b")
 
 # Words that carry no story. Of other languages only those that are no word of weight in English ("war", "die").
 _FUNCTION_WORDS = """
@@ -53,8 +52,6 @@ def fold(text: str) -> str:
 def words(text: str) -> list[str]:
     """The content words of `text`, folded, in their order. Chinese, Japanese and Thai become pairs of letters."""
     folded = fold(text)
-    if "'s" in folded:
-        folded = _POSSESSIVE.sub("", folded)
     if folded.isascii():
         return [
             word if word.isalnum() else _joined(word) for word in _ASCII_WORD.findall(folded) if word not in STOP_WORDS
