@@ -256,12 +256,13 @@ class FeedServer:
         self.port = listening.sockets[0].getsockname()[1]
         self._started.set()
         self._loop.run_forever()
-        listening.close()
-        self._loop.run_until_complete(self._close())
+        self._loop.run_until_complete(self._close(listening))
         self._loop.close()
 
-    async def _close(self) -> None:
-        await asyncio.sleep(0)  # those who were just let in come as far as having a task
+    async def _close(self, listening: asyncio.Server) -> None:
+        for _ in range(5):  # whoever is just being let in must be inside before the door is closed
+            await asyncio.sleep(0)
+        listening.close()
         open_ones = list(self._open.items())
         for task, writer in open_ones:
             task.cancel()

@@ -431,6 +431,6 @@ def test_whatever_happens_the_next_time_is_near_and_a_source_is_given_up_only_wh
             assert state.next_at is not None
             assert 0 < (state.next_at - now).total_seconds() <= longest
             assert state.gone == (before.gone and not isinstance(event, Fetched))
-            assert state.gone or is_due(state, now + timedelta(seconds=longest))
+            assert state.gone or is_due(state, now + timedelta(seconds=MONTH))
         assert isinstance(health(state, None, now), Health)
         now += timedelta(seconds=pause)

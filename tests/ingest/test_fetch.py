@@ -3,6 +3,7 @@
 import contextlib
 import logging
 
+import httpcore
 import httpx
 import pytest
 from hypothesis import given
@@ -280,6 +281,19 @@ async def test_a_connection_that_the_server_closed_meanwhile_is_not_used_again()
         for _ in range(3):
             assert (await fetcher.get(server.url(), accept=ANY)).body == b"hi"
     assert server.connections == 3
+
+
+async def test_a_connection_that_the_server_closes_in_that_very_moment_is_replaced(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(httpcore.AsyncHTTP11Connection, "has_expired", lambda self: False)  # the close is not yet seen
+    async with FeedServer() as server, client() as fetcher:
+        server.raw("/", b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi")
+        await fetcher.get(server.url(), accept=ANY)
+        assert (await fetcher.get(server.url(), accept=ANY)).body == b"hi"
+        with pytest.raises(errors.AnswerError):
+            await fetcher.post_form(server.url(), {})  # which may have been done already
+    assert [request.method for request in server.requests] == ["GET", "GET"]
 
 
 async def test_of_many_hosts_only_twenty_connections_are_kept() -> None:

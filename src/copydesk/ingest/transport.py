@@ -32,6 +32,7 @@ FAILURES = (*_TIMEOUTS, *_NO_CONNECTION, *_NETWORK, *_PROTOCOL)
 """What a transport raises when an exchange fails."""
 
 
+Connection = httpcore.AsyncHTTP11Connection
 Origin = tuple[str, str, int]
 """Scheme, host and port: what a connection is good for."""
 
@@ -48,7 +49,7 @@ class GuardedTransport(httpx.AsyncBaseTransport):
         for name in ("httpx", "httpcore"):  # at DEBUG they print headers, and so the tokens in them
             logging.getLogger(name).setLevel(logging.WARNING)
         self._backend = GuardedBackend(allow_private=allow_private, lookups=concurrency)
-        self._idle: dict[Origin, httpcore.AsyncHTTP11Connection] = {}
+        self._idle: dict[Origin, Connection] = {}
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         """Send `request`; raises a FetchError of the guard or one of FAILURES."""
@@ -62,12 +63,7 @@ class GuardedTransport(httpx.AsyncBaseTransport):
             headers=request.headers.raw,
             content=request.stream,
         )
-        connection = await self._connection(origin)
-        try:
-            answer = await connection.handle_async_request(asked)
-        except BaseException:  # httpcore does not close it when it is cancelled in its first step
-            await connection.aclose()
-            raise
+        answer, connection = await self._exchange(origin, asked)
         return httpx.Response(answer.status, headers=answer.headers, stream=_Body(answer, self, origin, connection))
 
     async def aclose(self) -> None:
@@ -76,7 +72,7 @@ class GuardedTransport(httpx.AsyncBaseTransport):
         while self._idle:
             await self._idle.popitem()[1].aclose()
 
-    async def keep(self, origin: Origin, connection: httpcore.AsyncHTTP11Connection) -> None:
+    async def keep(self, origin: Origin, connection: Connection) -> None:
         """Keep a connection whose answer was read for the next request, or close the one that was kept the longest."""
         spare = self._idle.pop(origin, None)
         self._idle[origin] = connection
@@ -85,20 +81,36 @@ class GuardedTransport(httpx.AsyncBaseTransport):
         if spare is not None:
             await spare.aclose()
 
-    async def _connection(self, origin: Origin) -> httpcore.AsyncHTTP11Connection:
-        """A kept connection to `origin`, or a new one."""
+    async def _exchange(self, origin: Origin, asked: httpcore.Request) -> tuple[httpcore.Response, Connection]:
+        """Send `asked` over a kept connection or a new one."""
         kept = self._idle.pop(origin, None)
         if kept is not None and not kept.has_expired():
-            return kept
-        if kept is not None:
+            try:
+                return await _send(asked, kept), kept
+            except (httpcore.NetworkError, httpcore.RemoteProtocolError):
+                # The server closed it in the moment in which it was used again. Asking twice does no harm to a
+                # GET (RFC 9110, 9.2.2).
+                if asked.method != b"GET":
+                    raise
+        elif kept is not None:
             await kept.aclose()
+        new = await self._connect(origin)
+        return await _send(asked, new), new
+
+    async def _connect(self, origin: Origin) -> Connection:
         scheme, host, port = origin
         stream = await self._backend.connect_tcp(host, port)
         if scheme == "https":
             stream = await _encrypted(stream, host)
-        return httpcore.AsyncHTTP11Connection(
-            httpcore.Origin(scheme.encode(), host.encode(), port), stream, keepalive_expiry=KEPT_SECONDS
-        )
+        return Connection(httpcore.Origin(scheme.encode(), host.encode(), port), stream, keepalive_expiry=KEPT_SECONDS)
+
+
+async def _send(asked: httpcore.Request, connection: Connection) -> httpcore.Response:
+    try:
+        return await connection.handle_async_request(asked)
+    except BaseException:  # httpcore does not close it when it is cancelled in its first step
+        await connection.aclose()
+        raise
 
 
 async def _encrypted(stream: httpcore.AsyncNetworkStream, host: str) -> httpcore.AsyncNetworkStream:
@@ -126,7 +138,7 @@ class _Body(httpx.AsyncByteStream):
         answer: httpcore.Response,
         transport: GuardedTransport,
         origin: Origin,
-        connection: httpcore.AsyncHTTP11Connection,
+        connection: Connection,
     ) -> None:
         self._answer = answer
         self._transport = transport
