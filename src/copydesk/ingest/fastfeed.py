@@ -19,6 +19,7 @@ MAX_DEPTH = 100
 _MAX_ENTITY = 1_000
 """Characters of a declared entity that may still be an abbreviation."""
 _BINARY = re.compile(r"(?!text/|application/xhtml\+xml)[^/]+/.*")
+_ENTRY = re.compile(rb"<(?:[\w-]{1,20}:)?(?:item|entry)[\s>]")
 _REFERENCE = re.compile(r"&[^#]")
 
 
@@ -35,6 +36,8 @@ def parse_fast(body: bytes, max_entries: int) -> RawFeed:
         raise Refused(str(error)) from None
     except _Enough:
         return reader.result(more=True)
+    if not reader.entries and _ENTRY.search(body):
+        raise Refused("entries in a namespace that is not known")
     return reader.result(more=False)
 
 
