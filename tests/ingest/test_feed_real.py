@@ -31,7 +31,10 @@ def by_feedparser(body: bytes) -> list[Any]:
 
 
 def title_of(entry: Any) -> str:
-    return " ".join(html.unescape(re.sub(r"<[^<>]*>", "", entry.get("title", ""))).split())
+    title = entry.get("title", "")
+    if entry.get("title_detail", {}).get("type") != "text/plain":
+        title = html.unescape(re.sub(r"<[^<>]*>", "", title))
+    return " ".join(title.split())
 
 
 def seconds_of(entry: Any) -> int | None:

@@ -18,7 +18,6 @@ from copydesk.ingest.raw import RawEntry, RawFeed, Refused
 MAX_DEPTH = 100
 _MAX_ENTITY = 1_000
 """Characters of a declared entity that may still be an abbreviation."""
-_BINARY = re.compile(r"(?!text/|application/xhtml\+xml)[^/]+/.*")
 _ENTRY = re.compile(rb"<(?:[\w-]{1,20}:)?(?:item|entry)[\s>]")
 _REFERENCE = re.compile(r"&[^#]")
 
@@ -129,24 +128,24 @@ class _Reader:
 
     def _qualify(self, attributes: dict[str, str]) -> None:
         """What the attributes of the open field say about its text."""
-        field, kind = self.field, attributes.get("type", "")
-        if kind or "mode" in attributes:
-            self._say_type(kind.strip().lower(), attributes)
-        elif field == "ident":
+        field = self.field
+        if field == "ident":
             if attributes.get("isPermaLink", "true").strip().lower() == "false":
                 self.texts["opaque"] = "yes"
+        elif field in names.TEXTS:
+            self._say_type(attributes.get("type", "").strip().lower(), attributes.get("mode", ""))
         elif field == "link" and "href" in attributes:
             self._link(attributes)
         if names.BASE in attributes:
             self.found.base = _join(self.found.base, attributes[names.BASE])
 
-    def _say_type(self, kind: str, attributes: dict[str, str]) -> None:
-        if attributes.get("mode") == "base64" or _BINARY.fullmatch(kind):
-            raise Refused("encoded text")
-        if kind and self.field in names.TEXTS:
+    def _say_type(self, kind: str, mode: str) -> None:
+        if mode == "base64" or not (kind in names.KNOWN_TYPES or kind.startswith("text/")):
+            raise Refused("type " + kind[:40])
+        if kind:
             self.found.is_markup[self.field] = kind in names.HTML
-            if kind in names.XHTML:
-                self.markup = []
+        if kind in names.XHTML:
+            self.markup = []
 
     def _close_markup(self) -> str:
         """The text of the open field that has elements in it, as HTML; of a person or a source, its name."""

@@ -9,7 +9,7 @@ import html
 import re
 from collections.abc import Iterable
 from functools import lru_cache
-from html.entities import html5
+from html.entities import name2codepoint
 
 from copydesk.text import clean, clean_lines
 
@@ -117,7 +117,7 @@ def looks_like_markup(text: str) -> bool:
     if not _MARKED.search(text):
         return False
     known = all(name.lower() in _ELEMENTS for name in _ELEMENT.findall(text))
-    return known and all(name + ";" in html5 for name in _NAMED.findall(text))
+    return known and all(name in name2codepoint for name in _NAMED.findall(text))
 
 
 def unescape(text: str) -> str:

@@ -81,6 +81,7 @@ PARTS = {"author": "name", "publisher": "title"}
 
 HTML = frozenset(["html", "xhtml", "text/html", "application/xhtml+xml"])
 XHTML = frozenset(["xhtml", "application/xhtml+xml"])
+KNOWN_TYPES = HTML | {"", "text", "plain"}
 """Values of `type`."""
 
 LINKS = frozenset([ATOM + "link", ATOM_03 + "link"])
