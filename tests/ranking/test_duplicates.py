@@ -1,6 +1,5 @@
 """Which story an item tells."""
 
-import time
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -121,12 +120,12 @@ def test_stored_items_are_put_in_with_the_story_they_have(desk: Desk) -> None:
 
 
 def test_memory_is_bounded_by_the_window(desk: Desk) -> None:
-    for day in range(60):
-        for n in range(20):
+    for day in range(40):
+        for n in range(6):
             word = f"{day}x{n}"
             desk.comes(f"a{word}", f"Story number {word} is told once {word}b", f"https://e.com/{word}", hours=24 * day)
     index = desk.index
-    assert len(index) <= 20 * 16
+    assert len(index) <= 6 * 16
     held = [index._words, index._pages, index._tellers]
     assert len(index._pages) == len(index._tellers) == len(index)
     desk.comes("z1", "Long after all of it", hours=24 * 365)
@@ -157,11 +156,11 @@ SOURCES = st.sampled_from("abcd")
 WORDS = "iran talks geneva nuclear deal round japan quake 84 85 monday friday"
 TITLES = st.lists(st.sampled_from(WORDS.split(" ")), max_size=7)
 PAGES = st.sampled_from(["", "", "", "https://e.com/1", "https://e.com/2", "https://e.com/"])
-COMING = st.lists(st.tuples(SOURCES, TITLES.map(" ".join), PAGES, st.integers(0, 24 * 40)), max_size=40)
+COMING = st.lists(st.tuples(SOURCES, TITLES.map(" ".join), PAGES, st.integers(0, 24 * 40)), max_size=25)
 
 
 @given(COMING)
-@settings(max_examples=150)
+@settings(max_examples=80)
 def test_one_source_is_twice_in_a_story_only_by_address(coming: list[tuple[str, str, str, int]]) -> None:
     index = StoryIndex()
     told: dict[str, list[tuple[str, str, int]]] = {}
@@ -186,10 +185,8 @@ def test_the_same_stream_gives_the_same_stories(coming: list[tuple[str, str, str
     assert run() == run()
 
 
-def test_a_phrase_that_everybody_uses_costs_no_more_than_its_newest_titles(desk: Desk) -> None:
-    started = time.process_time()
-    for n in range(2000):
-        at = NOW + timedelta(minutes=n)
-        desk.index.place(f"{n}", f"s{n % 40}", f"What we know this morning of the world markets {n}", "", at)
-    assert 2000 / (time.process_time() - started) > 1000
-    assert len(desk.index._words["markets"]) <= 512
+def test_a_word_that_everybody_uses_finds_only_its_newest_titles(desk: Desk) -> None:
+    for n in range(600):
+        desk.comes(f"a{n}", f"Markets {n}x {n}y")
+    assert len(desk.index._words["markets"]) == 512
+    assert desk.comes("b1", "Markets 599x 599y") == "a599"
