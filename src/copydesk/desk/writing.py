@@ -4,6 +4,8 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Self
 
+import msgspec
+
 from copydesk.desk.ground import Ground
 from copydesk.desk.report import Report
 from copydesk.errors import WriterError
@@ -76,7 +78,8 @@ class _Writing:
 
         lead = story.lead
         also = tuple(source.name for source in story.score.sources if source.item_id != lead.id)
-        brief = brief_of(lead, format, self._voice, also=also)
+        # What could be written one way or another is decided by the source's own id: ours differ between desks.
+        brief = msgspec.structs.replace(brief_of(lead, format, self._voice, also=also), item_id=lead.entry.ident)
         try:
             written = await self._writer.write(brief)
         except WriterError as error:
