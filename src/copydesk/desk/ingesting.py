@@ -7,7 +7,8 @@ nothing, or failed, are noted together at the end.
 import asyncio
 import logging
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
 from datetime import datetime, timedelta
 from itertools import pairwise
 from statistics import median
@@ -19,7 +20,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from copydesk.desk.ground import Ground
 from copydesk.desk.report import Report
-from copydesk.errors import CopydeskError, FetchError, UnreachableError
+from copydesk.errors import CopydeskError, FetchError, StoreError, UnreachableError
 from copydesk.ingest import decide
 from copydesk.model.item import Entry, ItemState
 from copydesk.model.source import FetchState, SourceConfig, SourceSpec
@@ -53,9 +54,13 @@ async def ingest(ground: Ground, source_ids: Collection[str] | None, report: Rep
         return 0
     async with ground.network() as http:
         stage = _Stage(ground, http, report)
-        async with asyncio.TaskGroup() as group:
-            for each in wanted:
-                group.create_task(stage.visit(each))
+        try:
+            async with asyncio.TaskGroup() as group:
+                for each in wanted:
+                    group.create_task(stage.visit(each))
+        except ExceptionGroup as failed:
+            # Only the database's errors come so far, and the first one says it all.
+            raise failed.exceptions[0] from failed
     await stage.settle()
     return stage.draftable
 
@@ -77,23 +82,24 @@ class _Stage:
         """Read one source and store what it brought; a failure is kept for the end."""
         try:
             reading = await read(self._ground, self._http, stored.spec, stored.state)
+            if reading.unchanged and reading.failure is None:
+                self._quiet.append((stored, reading))
+            else:
+                with as_its_failure(stored.spec):
+                    await self._store(stored, reading)
         except FetchError as error:
             self._failed.append((stored, error))
         else:
             self._reached.append(stored)
-            if reading.unchanged and reading.failure is None:
-                self._quiet.append((stored, reading))
-            else:
-                await self._store(stored, reading)
         self._report.step(stored.source.name)
 
     async def _store(self, stored: StoredSource, reading: "Reading") -> None:
         """Store what a source brought, in one transaction."""
         ground, now = self._ground, self._ground.clock()
         async with ground.engines.writing() as conn:
-            # At a first fetch there is nothing yet that an entry could be.
-            first = stored.state.last_ok is None
-            known = () if first else await items.known(conn, stored.source.id, reading.entries)
+            # Not asked of the state: that of a source with a new address is empty, and its items are still there.
+            new_here = stored.source.item_count == 0
+            known = () if new_here else await items.known(conn, stored.source.id, reading.entries)
             new, changed = sort_entries(reading.entries, known)
             fresh = _new_items(ground, stored, new, now)
             outcome = await _after_reading(conn, ground, stored, reading, [item.published for item in fresh], now)
@@ -132,13 +138,22 @@ class _Stage:
 
 
 async def read(ground: Ground, http: "Fetcher", spec: SourceSpec, state: FetchState) -> "Reading":
-    """What the source brings now. An error that nobody foresaw is that source's failure, not the run's."""
+    """What the source brings now; every failure is a FetchError."""
     from copydesk.ingest.reading import read_source  # noqa: PLC0415 - httpx costs as much as the rest
 
-    try:
+    with as_its_failure(spec):
         return await read_source(spec, state, http, credentials=ground.credentials(), now=ground.clock())
+
+
+@contextmanager
+def as_its_failure(spec: SourceSpec) -> Iterator[None]:
+    """Make an error that nobody foresaw the source's failure, not the run's; one of the database goes on as it is."""
+    try:
+        yield
+    except (FetchError, StoreError):
+        raise
     except CopydeskError as error:
-        raise error if isinstance(error, FetchError) else FetchError(error.message, hint=error.hint) from error
+        raise FetchError(error.message, hint=error.hint) from error
     except Exception as error:
         log.exception("reading %s failed", spec.url)
         raise FetchError(f"Reading it failed with an error that Copydesk did not expect: {error!r}.") from error
@@ -150,11 +165,13 @@ def sort_entries(entries: Sequence[Entry], known: Sequence[KnownItem]) -> tuple[
     An entry is a stored item where it has its id; or else its second key, if no other entry has that item's id: a
     source that renames its ids is not a source full of news.
     """
+    here: dict[str, Entry] = {}
+    for entry in entries:
+        here.setdefault(entry.ident, entry)  # of two with one id the first: there can be but one item of it
     by_ident = {item.ident: item for item in known}
-    here = {entry.ident for entry in entries}
     by_alias = {item.alias: item for item in known if item.ident not in here}
     new, changed, taken = [], [], set()
-    for entry in entries:
+    for entry in here.values():
         item = by_ident.get(entry.ident) or by_alias.get(entry.alias)
         if item is None or item.id in taken:
             new.append(entry)
