@@ -217,6 +217,7 @@ def test_a_failing_source_is_tried_ever_more_rarely_and_for_ever(error: errors.F
     assert waits[:6] == [2, 4, 8, 16, 24, 24]
     assert set(waits[6:]) == {24}
     assert (state.fails, state.error_category, state.gone) == (200, error.category, False)
+    assert wait(failed(error, replace(state, fails=5000))) == DAY
 
 
 def test_a_failure_keeps_what_was_known() -> None:
@@ -285,7 +286,8 @@ def test_when_nearly_every_host_is_out_of_reach_it_is_us() -> None:
     assert not offline([("a", dark), ("b", dark), ("c", None)])
     assert not offline([("a", dark), ("b", dark), ("c", dark), ("d", dark), ("e", None)]), "80 % is not more than 80 %"
     assert not offline([("a", dark), ("b", dark), ("c", errors.TooSlowError())])
-    assert not offline([("a", dark), ("b", dark), ("c", dark), ("c", None)]), "c was reached by another source"
+    for c in ([("c", dark), ("c", None)], [("c", None), ("c", dark)]):
+        assert not offline([("a", dark), ("b", dark), *c]), "c was reached by another source"
 
 
 def test_being_offline_is_told_and_not_counted() -> None:
