@@ -13,6 +13,7 @@ from copydesk.desk.process import is_alive, me
 from copydesk.desk.report import Listener, Report
 from copydesk.desk.writing import write_drafts
 from copydesk.errors import CancelledRunError, ConflictError, CopydeskError, FieldError, InvalidError, NotFoundError
+from copydesk.model.draft import Format
 from copydesk.model.page import Page
 from copydesk.model.run import Run, RunRequest, RunStatus, Stage
 from copydesk.store import runs, sources
@@ -129,6 +130,8 @@ class Pipeline:
     async def _check(self, request: RunRequest) -> None:
         if request.max_drafts is not None and request.max_drafts < 0:
             raise InvalidError(FieldError("maxDrafts", "cannot be below 0"))
+        if not set(request.formats or ()) <= set(Format):
+            raise InvalidError(FieldError("formats", f"takes {', '.join(Format)}"))
         if request.source_ids is None:
             return
         async with self._ground.engines.reading() as conn:

@@ -12,21 +12,21 @@ Listener = Callable[[Progress], None]
 
 
 class Report:
-    """What a run tells while it works. `stats` and `stage` are true at every moment."""
+    """What a run tells while it works. `stats`, `stage` and `done`, the steps of the stage, are always true."""
 
     def __init__(self, run_id: str, listener: Listener | None = None) -> None:
         self.run_id = run_id
         self.stats = RunStats()
         self.stage: Stage | None = None
         self._listener = listener
-        self._done = 0
+        self.done = 0
         self._total: int | None = None
         self._began = 0.0
 
     @contextmanager
     def during(self, stage: Stage, total: int | None = None) -> Iterator[None]:
         """The time of a stage, measured also where it ends early."""
-        self.stage, self._done, self._total, self._began = stage, 0, total, monotonic()
+        self.stage, self.done, self._total, self._began = stage, 0, total, monotonic()
         self._tell("")
         try:
             yield
@@ -40,12 +40,12 @@ class Report:
 
     def step(self, note: str = "") -> None:
         """One step of the stage is done."""
-        self._done += 1
+        self.done += 1
         self._tell(note)
 
     def all_done(self) -> None:
         """Every step of the stage is done."""
-        self._done = self._total or 0
+        self.done = self._total or 0
         self._tell("")
 
     def count(self, **figures: int) -> None:
@@ -63,6 +63,4 @@ class Report:
 
     def _tell(self, note: str) -> None:
         if self._listener and self.stage:
-            self._listener(
-                Progress(run_id=self.run_id, stage=self.stage, done=self._done, total=self._total, note=note)
-            )
+            self._listener(Progress(run_id=self.run_id, stage=self.stage, done=self.done, total=self._total, note=note))

@@ -1,5 +1,6 @@
 """The last stage of a run: the best stories become drafts, each with its checks, each in a transaction of its own."""
 
+import logging
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Self
@@ -22,6 +23,7 @@ from copydesk.store.tables import Origin
 if TYPE_CHECKING:
     from copydesk.drafting.checks import Recent
 
+log = logging.getLogger(__name__)
 RECENT = timedelta(days=60)
 """A draft should not repeat what was written in this time."""
 MOST_RECENT = 200
@@ -32,15 +34,25 @@ async def write_drafts(ground: Ground, ranked: Sequence[Ranked], request: RunReq
     """Draft the best stories, in each format that is asked for, until the run has made as many as it may."""
     most = ground.settings.pipeline.max_drafts if request.max_drafts is None else request.max_drafts
     formats = [Format(name) for name in request.formats or ground.settings.pipeline.formats]
-    report.expect(min(most, len(ranked) * len(formats)))
+    jobs = len(ranked) * len(formats)
+    report.expect(min(most, jobs))
     if not ranked or not most:
         return
     desk = await _Writing.begin(ground, report)
     for story in ranked:
+        errors = []
         for kind in formats:
-            if report.stats.drafts_created >= most:
+            made = report.stats.drafts_created
+            if made >= most:
                 return
-            await desk.write(story, kind)
+            report.expect(min(jobs, most + report.done - made))
+            try:
+                await desk.write(story, kind)
+            except WriterError as error:
+                errors.append(error)
+            report.step(story.lead.entry.title)
+        if len(errors) == len(formats):
+            await desk.give_up(story, errors[0])
 
 
 class _Writing:
@@ -72,7 +84,22 @@ class _Writing:
         return cls(ground, report, voice or Voice(), Recent(texts), tags)
 
     async def write(self, story: Ranked, format: Format) -> None:
-        """Write, check and store one draft. A story that cannot be written is left out, and says why."""
+        """Write, check and store one draft; WriterError where that cannot be done."""
+        try:
+            draft = await self._write(story, format)
+        except WriterError:
+            self._report.add(drafts_failed=1)
+            raise
+        except Exception as error:
+            # One story must not stand in the way of all the others, in this run and in the next.
+            log.exception("drafting %s failed", story.lead.id)
+            self._report.add(drafts_failed=1)
+            raise WriterError(f"Writing failed with an error that Copydesk did not expect: {error!r}.") from error
+        if await self._store(story, draft):
+            self._recent.add(draft.text)
+            self._report.add(drafts_created=1)
+
+    async def _write(self, story: Ranked, format: Format) -> Draft:
         from copydesk.drafting.checks import check, confidence, subject_of  # noqa: PLC0415
         from copydesk.drafting.writer import brief_of  # noqa: PLC0415
 
@@ -80,17 +107,9 @@ class _Writing:
         also = tuple(source.name for source in story.score.sources if source.item_id != lead.id)
         # What could be written one way or another is decided by the source's own id: ours differ between desks.
         brief = msgspec.structs.replace(brief_of(lead, format, self._voice, also=also), item_id=lead.entry.ident)
-        try:
-            written = await self._writer.write(brief)
-        except WriterError as error:
-            await self._give_up(story, error)
-            return
+        written = await self._writer.write(brief)
         checks = check(written.text, subject_of(brief, recent=self._recent))
-        draft = self._draft(story, format, written.text, checks, confidence(checks))
-        if await self._store(story, draft):
-            self._recent.add(written.text)
-            self._report.add(drafts_created=1)
-            self._report.step(lead.entry.title)
+        return self._draft(story, format, written.text, checks, confidence(checks))
 
     def _draft(self, story: Ranked, format: Format, text: str, checks: Checks, confidence: float) -> Draft:
         now, lead = self._ground.clock(), story.lead
@@ -134,13 +153,12 @@ class _Writing:
             await items.settle(conn, ground.user_id, [(lead.id, ItemState.DRAFTED, None), *others])
         return kept
 
-    async def _give_up(self, story: Ranked, error: WriterError) -> None:
+    async def give_up(self, story: Ranked, error: WriterError) -> None:
         """A story that cannot be written today cannot be written tomorrow: it does not wait any longer."""
         reason = f"could not be drafted: {error}"
         outcomes = [(item.id, ItemState.FILTERED, reason) for item in story.items]
         async with self._ground.engines.writing() as conn:
             await items.settle(conn, self._ground.user_id, outcomes)
-        self._report.add(drafts_failed=1)
 
 
 def _images(lead: Item, now: datetime) -> tuple[DraftImage, ...]:
