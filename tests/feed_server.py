@@ -15,6 +15,7 @@ import asyncio
 import contextlib
 import gzip
 import hashlib
+import ssl
 import threading
 import time
 import zlib
@@ -113,13 +114,14 @@ def bomb(size: int) -> bytes:
 class FeedServer:
     """Serves what a test gives it. `requests` is everything that was asked, in order."""
 
-    def __init__(self, host: str = "127.0.0.1") -> None:
+    def __init__(self, host: str = "127.0.0.1", *, tls: ssl.SSLContext | None = None) -> None:
         self.requests: list[Request] = []
         self.connections = 0
         self.most_at_once: Counter[str] = Counter()
         """For each host, how many requests were under way at the same time, at most."""
         self.port = 0
         self._bind = host
+        self._tls = tls
         self._busy: Counter[str] = Counter()
         self._routes: dict[str, Route] = {}
         self._open: dict[asyncio.Task[None], asyncio.StreamWriter] = {}
@@ -129,8 +131,9 @@ class FeedServer:
 
     # What a test calls.
 
-    def url(self, path: str = "/", host: str = "127.0.0.1", scheme: str = "http") -> str:
+    def url(self, path: str = "/", host: str = "127.0.0.1", scheme: str | None = None) -> str:
         """The address of `path`, by the name of `host`."""
+        scheme = scheme or ("https" if self._tls else "http")
         return f"{scheme}://{host}:{self.port}{path}"
 
     def host(self, host: str = "127.0.0.1") -> str:
@@ -252,12 +255,15 @@ class FeedServer:
 
     def _run(self) -> None:
         asyncio.set_event_loop(self._loop)
-        listening = self._loop.run_until_complete(asyncio.start_server(self._connected, self._bind, 0, backlog=512))
+        listening = self._loop.run_until_complete(self._listen())
         self.port = listening.sockets[0].getsockname()[1]
         self._started.set()
         self._loop.run_forever()
         self._loop.run_until_complete(self._close(listening))
         self._loop.close()
+
+    async def _listen(self) -> asyncio.Server:
+        return await asyncio.start_server(self._connected, self._bind, 0, ssl=self._tls, backlog=512)
 
     async def _close(self, listening: asyncio.Server) -> None:
         for _ in range(5):  # whoever is just being let in must be inside before the door is closed

@@ -91,6 +91,10 @@ def test_a_span_in_words(seconds: float, words: str) -> None:
     assert span(seconds) == words
 
 
+def test_a_number_may_stand_between_characters_that_python_strips_but_does_not_convert() -> None:
+    assert host_wait(200, {"x-ratelimit-remaining": "\x1f0", "x-ratelimit-reset": "5\x1f"}, NOW, shy=False) == 5
+
+
 header_values = st.text(st.characters(max_codepoint=255), max_size=40) | st.sampled_from(
     ["Sun, 01 Jan 2023 10:05:00 GMT", "0", "1e309", "²", "-0000", "Mon, 01 Jan 0001 00:00:00 -2359", "max-age=5"]
 )

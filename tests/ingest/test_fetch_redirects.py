@@ -4,6 +4,8 @@ import asyncio
 
 import httpx
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from copydesk.errors import AnswerError, FetchError, RefusedAddressError, TooSlowError
 from copydesk.ingest.fetch import Fetcher, Limits
@@ -103,6 +105,21 @@ async def test_a_redirect_to_what_is_no_web_address_is_refused(location: str) ->
         with pytest.raises(RefusedAddressError) as refused:
             await fetcher.get(server.url(), accept=ANY)
     assert "secret" not in str(refused.value)
+
+
+@given(st.text(st.characters(max_codepoint=255)) | st.from_regex(r"https?://[^/]{0,9}(:\d{0,6})?/.*"))
+async def test_no_location_breaks_the_client(location: str) -> None:
+    def respond(request: httpx.Request) -> httpx.Response:
+        raw = [(b"Location", location.encode("latin-1", "replace"))]
+        return httpx.Response(302, headers=raw) if request.url.path == "/start" else httpx.Response(200)
+
+    async with client(transport=httpx.MockTransport(respond)) as fetcher:
+        try:
+            answer = await fetcher.get("https://sample.invalid/start", accept=ANY)
+            text = answer.url
+        except (RefusedAddressError, AnswerError) as error:
+            text = str(error)
+    assert text.isprintable()
 
 
 @pytest.mark.parametrize(

@@ -212,9 +212,8 @@ def _date(value: str | None) -> datetime | None:
 
 def _number(value: str | None) -> float | None:
     """A number of digits, which may have a fraction."""
-    if not value or len(value) > 20 or not re.fullmatch(r"\d+(?:\.\d+)?", value.strip(), re.ASCII):
-        return None
-    return float(value)
+    digits = (value or "").strip()
+    return float(digits) if re.fullmatch(r"\d{1,15}(?:\.\d{1,15})?", digits, re.ASCII) else None
 
 
 def _short(value: str | None) -> str | None:

@@ -1,0 +1,67 @@
+"""A certificate must be trusted and must be the host's own."""
+
+import shutil
+import ssl
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from copydesk.errors import UnreachableError
+from copydesk.ingest import transport
+from feed_server import FeedServer
+from fetching import ANY, client
+
+
+@pytest.fixture(scope="module")
+def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A certificate of 127.0.0.1, signed by itself, with its key in the same file."""
+    if shutil.which("openssl") is None:
+        pytest.skip("there is no openssl to make a certificate with")
+    folder = tmp_path_factory.mktemp("tls")
+    made = folder / "both.pem"
+    ask = "openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=test -addext subjectAltName=IP:127.0.0.1"
+    subprocess.run([*ask.split(), "-keyout", folder / "key", "-out", folder / "crt"], check=True, capture_output=True)
+    made.write_bytes((folder / "key").read_bytes() + (folder / "crt").read_bytes())
+    return made
+
+
+@pytest.fixture
+def server(certificate: Path) -> Iterator[FeedServer]:
+    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    tls.load_cert_chain(certificate)
+    with FeedServer("0.0.0.0", tls=tls) as running:
+        running.serve("/", "<rss/>")
+        yield running
+
+
+@pytest.fixture
+def trusting(certificate: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Trust that certificate, as others are trusted."""
+    context = transport._tls.__wrapped__()
+    context.load_verify_locations(certificate)
+    monkeypatch.setattr(transport, "_tls", lambda: context)
+
+
+async def test_a_certificate_that_nobody_vouches_for_is_refused(server: FeedServer) -> None:
+    async with client() as fetcher:
+        with pytest.raises(UnreachableError, match=r"certificate of .* cannot be trusted: self"):
+            await fetcher.get(server.url(), accept=ANY)
+    assert server.requests == []
+
+
+@pytest.mark.usefixtures("trusting")
+async def test_the_certificate_of_another_host_is_refused(server: FeedServer) -> None:
+    async with client() as fetcher:
+        with pytest.raises(UnreachableError, match="cannot be trusted: IP address mismatch"):
+            await fetcher.get(server.url(host="127.0.0.2"), accept=ANY)
+    assert server.requests == []
+
+
+@pytest.mark.usefixtures("trusting")
+async def test_a_trusted_certificate_opens_a_connection_that_is_used_again(server: FeedServer) -> None:
+    async with client() as fetcher:
+        for _ in range(3):
+            assert (await fetcher.get(server.url(), accept=ANY)).body == b"<rss/>"
+    assert server.connections == 1
