@@ -1,4 +1,8 @@
-"""Parsing: CPU for each entry of the captured feeds, plain text included, beside feedparser as it comes."""
+"""Parsing: CPU for each entry of the captured feeds, beside feedparser as it comes.
+
+feedparser ends with HTML that it has cleaned. We measure twice: to the fields of an entry as the feed has them, and
+to an entry as it is stored, with its text made plain, its date and its addresses.
+"""
 
 import io
 import time
@@ -8,6 +12,8 @@ from pathlib import Path
 import feedparser
 from benchmarks_table import Row
 
+from copydesk.ingest.encoding import to_utf8
+from copydesk.ingest.fastfeed import parse_fast
 from copydesk.ingest.feed import parse_strictly
 
 TARGET = 25
@@ -16,26 +22,33 @@ ROUNDS = 5
 
 
 def measure() -> list[Row]:
-    """Both sides in turns, the best round of each; nothing where the captured feeds are not there."""
+    """All in turns, the best round of each; nothing where the captured feeds are not there."""
     bodies = [path.read_bytes() for path in sorted(FEEDS.glob("*.xml"))]
     if not bodies:
         return []
-    ours, theirs = [], []
+    fields, stored, theirs = [], [], []
     for _ in range(ROUNDS):
-        ours += [seconds_per_entry(copydesk, bodies) for _ in range(3)]
+        fields += [seconds_per_entry(to_fields, bodies) for _ in range(3)]
+        stored += [seconds_per_entry(to_entries, bodies) for _ in range(3)]
         theirs.append(seconds_per_entry(by_feedparser, bodies))
-    ratio = min(theirs) / min(ours)
-    size = sum(map(len, bodies))
+    size = f"{len(bodies)} feeds, {sum(map(len, bodies)) / 1e6:.1f} MB"
     return [
-        Row(
-            what=f"CPU to parse one entry, of {len(bodies)} feeds with {size / 1e6:.1f} MB",
-            ours=f"{min(ours) * 1e6:.0f} µs",
-            theirs=f"{min(theirs) * 1e6:.0f} µs (feedparser)",
-            ratio=f"{ratio:.1f}",
-            target=f"{TARGET} times less",
-            ok=ratio >= TARGET,
-        )
+        row(f"CPU to parse one entry, to plain text as it is stored ({size})", min(stored), min(theirs), TARGET),
+        row("of that: XML to the fields of an entry, with markup in them", min(fields), min(theirs), None),
     ]
+
+
+def row(what: str, ours: float, theirs: float, target: int | None) -> Row:
+    """One line of the table; the times are seconds."""
+    ratio = theirs / ours
+    return Row(
+        what=what,
+        ours=f"{ours * 1e6:.0f} µs",
+        theirs=f"{theirs * 1e6:.0f} µs (feedparser)",
+        ratio=f"{ratio:.1f}",
+        target=f"{target} times less" if target else "",
+        ok=ratio >= target if target else None,
+    )
 
 
 def seconds_per_entry(parse: Callable[[bytes], int], bodies: Iterable[bytes]) -> float:
@@ -45,16 +58,21 @@ def seconds_per_entry(parse: Callable[[bytes], int], bodies: Iterable[bytes]) ->
     return (time.process_time() - start) / entries
 
 
-def copydesk(body: bytes) -> int:
-    """How many entries we find; each has its plain text, its date and its addresses."""
+def to_fields(body: bytes) -> int:
+    """How many entries the strict parser finds."""
+    return len(parse_fast(to_utf8(body, None), 10_000).entries)
+
+
+def to_entries(body: bytes) -> int:
+    """The same, ready to be stored."""
     return len(parse_strictly(body, charset=None, base_url="https://feed.example/").entries)
 
 
 def by_feedparser(body: bytes) -> int:
-    """How many feedparser finds, with its defaults; they are cleaned HTML."""
+    """How many feedparser finds, with its defaults."""
     return len(feedparser.parse(io.BytesIO(body)).entries)
 
 
 if __name__ == "__main__":
-    for row in measure():
-        print(*row, sep=" | ")
+    for line in measure():
+        print(*line, sep=" | ")

@@ -97,6 +97,16 @@ def test_a_text_of_15_mb_is_capped() -> None:
     assert len(entry.text) == 100_000
 
 
+def test_millions_of_broken_bytes_cost_little() -> None:
+    body = (
+        rss("<title>T</title>", "<description>x</description>")
+        .encode()
+        .replace(b">x<", b">" + b"\xffa" * 1_000_000 + b"<")
+    )
+    title, text = parse(body).entries
+    assert (title.title, text.summary[:4]) == ("T", "ÿaÿa")
+
+
 def test_titles_are_data() -> None:
     feed = rss(
         f"<title>{'long ' * 20_000}</title>",

@@ -77,6 +77,16 @@ def test_one_broken_byte_costs_one_letter() -> None:
     assert (feed.how, feed.entries[0].title) == ("feedparser", "naïve café ünd")
 
 
+def test_a_guid_that_is_no_link_is_none_in_a_damaged_feed_either() -> None:
+    first, second = parse(
+        rss(
+            '<title>A & B</title><guid isPermaLink="false">https://a.example/1</guid>',
+            "<guid>https://a.example/2</guid><pubDate>2004년 5월 28일 오후 11:31:15</pubDate>",
+        )
+    ).entries
+    assert (first.url, second.url) == (None, "https://a.example/2")
+
+
 @pytest.mark.parametrize("charset", ["gb2312", "shift_jis", "koi8-r", "euc-kr", "big5"])
 def test_character_sets_of_the_world(charset: str) -> None:
     title = {"gb2312": "新闻", "shift_jis": "ニュース", "koi8-r": "Новости", "euc-kr": "뉴스", "big5": "新聞"}[charset]

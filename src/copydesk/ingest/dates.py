@@ -38,6 +38,8 @@ def parse_date(text: str) -> datetime | None:
         moment = _usual(text) or _unusual(text.strip()[:_LONGEST])
         if moment is None or moment.year < EARLIEST:
             return None
+        if moment.tzinfo is UTC:
+            return moment
         return moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
     except (ValueError, OverflowError):
         return None

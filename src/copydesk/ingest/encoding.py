@@ -35,11 +35,15 @@ _SETS = re.compile(
     r"|euc_[a-z0-9_]+|shift_jis\w*|iso2022_\w+|johab|tis-620|kz1048|ptcp154"
 )
 
+# What surrogateescape leaves of a byte -> the character that Windows-1252 has for it.
+_WINDOWS = {0xDC00 + byte: bytes((byte,)).decode("cp1252", "replace") for byte in range(0x80, 0x100)}
+
 
 def to_utf8(body: bytes, charset: str | None) -> bytes:
     """`body` as UTF-8 without a byte order mark or an XML declaration.
 
-    The first of these that decodes every byte: byte order mark, `charset` of the HTTP answer, XML declaration, UTF-8.
+    The first of these that decodes every byte: byte order mark, `charset` of the HTTP answer, XML declaration, UTF-8;
+    Latin-1, whoever says it, comes after UTF-8.
     Where nothing but UTF-8 is in question, it is left to the parser to check it. Raises Refused where none does.
     """
     mark, encoding = _marked(body)
@@ -65,7 +69,10 @@ def mend(body: bytes, charset: str | None) -> bytes:
     mark, encoding = _marked(body)
     body = body[len(mark) :].lstrip()
     encoding = encoding or _known(charset) or _known(_declared(body)) or "utf-8"
-    text = body.decode(encoding, "copydesk-cp1252" if encoding == "utf-8" else "replace")
+    if encoding == "utf-8":
+        text = body.decode("utf-8", "surrogateescape").translate(_WINDOWS)
+    else:
+        text = body.decode(encoding, "replace")
     return _text_without_declaration(text).encode("utf-8", "replace")
 
 
@@ -83,17 +90,15 @@ def _declared(body: bytes) -> str | None:
 
 
 def _candidates(charset: str | None, declared: str | None) -> list[str]:
-    stated, declaration = _known(charset), _known(declared)
-    # Old servers put Latin-1 on everything; any bytes are valid in it, while UTF-8 is not valid by chance.
-    if stated == "cp1252" and declaration == "utf-8":
-        stated, declaration = declaration, stated
-    return [name for name in dict.fromkeys((stated, declaration, "utf-8")) if name]
+    names = [name for name in dict.fromkeys((_known(charset), _known(declared), "utf-8")) if name]
+    # Latin-1 is what is said without a thought, and any bytes are valid in it. What is valid UTF-8 is not so by chance.
+    return sorted(names, key="utf-8".__ne__) if "cp1252" in names else names
 
 
 def _known(name: str | None) -> str | None:
     """Python's name of a character set, or None for what is none."""
     try:
-        known = codecs.lookup((name or "").strip()[:40]).name
+        known = codecs.lookup((name or "").strip(" \"'")[:40]).name
     except (LookupError, ValueError):
         return None
     return _LARGER.get(known, known) if _SETS.fullmatch(known) else None
@@ -107,11 +112,3 @@ def _without_declaration(body: bytes) -> bytes:
 def _text_without_declaration(text: str) -> str:
     found = _ANY_DECLARATION.match(text)
     return text[found.end() :].lstrip() if found else text
-
-
-def _as_windows(error: UnicodeError) -> tuple[str, int]:
-    assert isinstance(error, UnicodeDecodeError)
-    return error.object[error.start : error.end].decode("cp1252", "replace"), error.end
-
-
-codecs.register_error("copydesk-cp1252", _as_windows)

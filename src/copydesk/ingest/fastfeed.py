@@ -7,11 +7,11 @@ never a guess. Nothing is expanded and nothing is opened: a document that declar
 import re
 from html import escape, unescape
 from html.entities import html5
-from urllib.parse import urljoin
 from xml.parsers import expat
 
 from copydesk.errors import NotAFeedError
 from copydesk.ingest import vocabulary as names
+from copydesk.ingest.links import join
 from copydesk.ingest.picture import offer
 from copydesk.ingest.raw import RawEntry, RawFeed, Refused
 
@@ -137,7 +137,7 @@ class _Reader:
         elif field == "link" and "href" in attributes:
             self._link(attributes)
         if names.BASE in attributes:
-            self.found.base = _join(self.found.base, attributes[names.BASE])
+            self.found.base = join(self.found.base, attributes[names.BASE])
 
     def _say_type(self, kind: str, mode: str) -> None:
         if mode == "base64" or not (kind in names.KNOWN_TYPES or kind.startswith("text/")):
@@ -175,7 +175,7 @@ class _Reader:
         address = attributes.get("href", "").strip()
         relation, kind = attributes.get("rel", "alternate"), attributes.get("type", "text/html")
         if names.BASE in attributes:
-            address = _join(_join(self.found.base, attributes[names.BASE]), address)
+            address = join(join(self.found.base, attributes[names.BASE]), address)
         if relation == "alternate":
             self.texts.setdefault("alternate" if kind in names.HTML else "alternate 2", address)
         elif relation == "enclosure":
@@ -233,7 +233,7 @@ class _Reader:
     def _describe(self, attributes: dict[str, str]) -> None:
         """What the attributes of the feed or of an entry say."""
         if names.BASE in attributes:
-            self.found.base = _join(self.found.base, attributes[names.BASE])
+            self.found.base = join(self.found.base, attributes[names.BASE])
         if names.LANGUAGE in attributes:
             self.texts["language"] = attributes[names.LANGUAGE]
         if names.ABOUT in attributes:
@@ -297,10 +297,3 @@ def _local(name: str) -> str:
 def _text_of(element: str, markup: str) -> str:
     found = re.search(f"<{element}>([^<]*)<", markup)
     return unescape(found[1]).strip() if found else ""
-
-
-def _join(base: str, address: str) -> str:
-    try:
-        return urljoin(base, address.strip())
-    except ValueError:
-        return base

@@ -76,15 +76,16 @@ async def parse_feed(body: bytes, *, charset: str | None, base_url: str, max_ent
             parse_strictly, body, charset=charset, base_url=base_url, max_entries=max_entries
         )
     except Refused:
-        return await _repaired(mend(body.lstrip(), charset), base_url, max_entries)
+        text = await asyncio.to_thread(mend, body.lstrip(), charset)
+    return await _repaired(text, base_url, max_entries)
 
 
 async def _repaired(text: bytes, base_url: str, max_entries: int) -> Feed:
     """The feed that the readable UTF-8 `text` is meant to be."""
     if text.startswith(b"{"):
-        return await asyncio.to_thread(_feed, parse_json(text, max_entries), base_url, "json")
+        return await asyncio.to_thread(lambda: _feed(parse_json(text, max_entries), base_url, "json"))
     _check_start(text)
-    raw = await parse_slow(text, "utf-8", max_entries)
+    raw = await parse_slow(text, max_entries)
     return await asyncio.to_thread(_feed, raw, base_url, "feedparser")
 
 

@@ -10,6 +10,7 @@ MAX_ADDRESS = 2_000
 _USUAL = re.compile(r"https?://[a-zA-Z0-9.-]+(?::[0-9]{1,5})?(?:[/?#][!-\[\]-~]*)?")
 _UNFIT = re.compile(r"[\s\\]|" + HIDDEN.pattern)
 _WEB = re.compile(r"https?://", re.IGNORECASE)
+_PARTS = re.compile(r"https?://([^/?#]*)([^?#]*)(?:\?([^#]*))?(?:#(.*))?", re.IGNORECASE | re.DOTALL)
 _TRACKING = re.compile(
     r"(?:utm_|mtm_|pk_|itm_|at_|ns_)\w*|fbclid|gclid|dclid|msclkid|twclid|yclid|igshid|mc_[ce]id|mkt_tok|cmp(?:id)?|ref"
     r"|ref_src|ref_url|source|src|rss|feed|partner|ftag|ocid|icid|ncid|oc|xtor|smid|smtyp|sr_share|taid|traffic_source",
@@ -34,18 +35,25 @@ def absolute(address: str, base: str) -> str | None:
     return None
 
 
+def join(base: str, address: str) -> str:
+    """`address` as seen from `base`; `base` itself where that cannot be said."""
+    try:
+        return urljoin(base, address.strip())
+    except ValueError:
+        return base
+
+
 def alias_of(key: str) -> str:
     """`key` without what a site changes now and then, where it is an address; as it is, where it is none.
 
     Dropped are scheme, `www.`, tracking parameters, a slash at the end, and a fragment that counts versions or
     tracks. Another fragment stays: pages of release notes tell their entries apart by nothing else.
     """
-    if not _WEB.match(key):
+    found = _PARTS.match(key)
+    if not found:
         return key
-    page, _, fragment = key.partition("://")[2].partition("#")
-    place, _, query = page.partition("?")
-    host, _, path = place.partition("/")
-    alias = host.lower().removeprefix("www.") + f"/{path}".rstrip("/")
+    host, path, query, fragment = found.groups("")
+    alias = host.lower().removeprefix("www.") + path.rstrip("/")
     if query:
         kept = [pair for pair in query.split("&") if not _TRACKING.fullmatch(pair.partition("=")[0])]
         alias += "?" + "&".join(kept) if kept else ""

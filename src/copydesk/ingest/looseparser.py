@@ -1,4 +1,4 @@
-"""feedparser, in a process of its own: `python -m copydesk.ingest.looseparser CHARSET MOST`, a feed in, RawFeed out.
+"""feedparser, in a process of its own: `python -m copydesk.ingest.looseparser MOST`, UTF-8 in, RawFeed out.
 
 It repairs what the strict parser refuses, but some input makes it run for minutes or fill the memory, so it has no
 part in the main process and no more than it needs in this one.
@@ -7,6 +7,7 @@ part in the main process and no more than it needs in this one.
 import contextlib
 import io
 import sys
+import time
 from collections.abc import Mapping
 from typing import Any
 
@@ -38,16 +39,16 @@ _TEXTS = {
     "feedburner_origlink": "original link",
     "ttl": "ttl",
 }
+_DATES = ("published", "updated", "created")
 _MARKUP = frozenset(["text/html", "application/xhtml+xml"])
 
 
 def main() -> None:
     """Say READY, read the feed, answer on standard output; an exit status other than 0 is an answer too."""
-    charset, most = sys.argv[1:]
     limit()
     sys.stdout.buffer.write(READY)
     sys.stdout.buffer.flush()
-    sys.stdout.buffer.write(msgspec.msgpack.encode(parse(sys.stdin.buffer.read(), charset, int(most))))
+    sys.stdout.buffer.write(msgspec.msgpack.encode(parse(sys.stdin.buffer.read(), int(sys.argv[1]))))
 
 
 def limit() -> None:
@@ -66,12 +67,12 @@ def limit() -> None:
             resource.setrlimit(what, (most, most))
 
 
-def parse(body: bytes, charset: str, most: int) -> RawFeed | None:
+def parse(body: bytes, most: int) -> RawFeed | None:
     """What feedparser makes of `body`; None if that is no feed."""
     # On bytes themselves, feedparser would open the file of that name.
     found = feedparser.parse(
         io.BytesIO(body),
-        response_headers={"content-type": f"application/xml; charset={charset}"},
+        response_headers={"content-type": "application/xml; charset=utf-8"},
         sanitize_html=False,
         resolve_relative_uris=False,
     )
@@ -96,6 +97,11 @@ def _entry(given: Mapping[str, Any]) -> RawEntry:
         tags=[_text(tag.get("label") or tag.get("term")) for tag in given.get("tags", ())],
         authors=[_text(person.get("name") or person.get("email")) for person in given.get("authors", ()) if person],
     )
+    # Where the id is an address that may be followed, feedparser has made it the link.
+    entry.texts["opaque"] = "yes"
+    for field in _DATES:
+        if field in entry.texts and given.get(f"{field}_parsed"):
+            entry.texts[field] = time.strftime("%Y-%m-%dT%H:%M:%SZ", given[f"{field}_parsed"])
     for field in ("title", "summary"):
         entry.is_markup[field] = given.get(f"{field}_detail", {}).get("type") in _MARKUP
     _add_content(entry, given)

@@ -11,6 +11,8 @@ _SRC = re.compile(r"\bsrc\s*+=\s*+(?:\"([^\"]*)\"|'([^']*)'|([^\s\"'>]+))", re.I
 _PIXEL = re.compile(r"=(?:(?<=width=)|(?<=height=))[\"']?[01](?![\d.%])")
 _EXTENSION = re.compile(r"\.(?:jpe?g|png|webp|gif|avif)(?:[?#]|\Z)", re.IGNORECASE)
 _MOST_LOOKED_AT = 5
+_NEAR = 10_000
+"""Characters of markup: a picture further down illustrates something else."""
 
 
 def offer(entry: RawEntry, attributes: dict[str, str]) -> bool:
@@ -27,8 +29,10 @@ def offer(entry: RawEntry, attributes: dict[str, str]) -> bool:
 
 
 def first_in(markup: str) -> str:
-    """The address of the first picture in an HTML fragment that is meant to be seen, or nothing."""
-    for image in islice(_IMG.finditer(markup), _MOST_LOOKED_AT):
+    """The address of the first picture near the top of an HTML fragment that is meant to be seen, or nothing."""
+    if "<" not in markup:
+        return ""
+    for image in islice(_IMG.finditer(markup, 0, _NEAR), _MOST_LOOKED_AT):
         source = _SRC.search(image[1])
         if source and not _PIXEL.search(image[1]):
             return unescape(source[1] or source[2] or source[3] or "").strip()

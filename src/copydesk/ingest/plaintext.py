@@ -102,11 +102,9 @@ def plain_lines(text: str, limit: int) -> str:
 def plain_line(text: str, limit: int, *, markup: bool = False) -> str:
     """A title or a name on one line, at most `limit` characters of it."""
     line = " ".join((plain_text(text, limit) if markup else text[:limit]).split())
-    return (
-        line
-        if (line.isascii() and line.isprintable()) or _is_plain(line)
-        else " ".join(clean(line.translate(_WINDOWS)).split())
-    )
+    if (line.isascii() and line.isprintable()) or _is_plain(line):
+        return line
+    return " ".join(clean(line.translate(_WINDOWS)).split())
 
 
 def looks_like_markup(text: str) -> bool:

@@ -27,25 +27,25 @@ _KEPT = ("PATH", "LD_LIBRARY_PATH", "SYSTEMROOT", "LANG")
 _slots: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Semaphore] = WeakKeyDictionary()
 
 
-async def parse_slow(body: bytes, charset: str, max_entries: int) -> RawFeed:
-    """What feedparser makes of `body`, which is in `charset`.
+async def parse_slow(body: bytes, max_entries: int) -> RawFeed:
+    """What feedparser makes of `body`, which is in UTF-8.
 
     Raises TooSlowError at the deadline, NotAFeedError for what is no feed or ends the process.
     """
     if any(tag.count(b"=") > MAX_ATTRIBUTES for tag in _LONG_TAG.findall(body)):
         raise NotAFeedError(f"The feed is damaged: it has a tag with more than {MAX_ATTRIBUTES} attributes.")
     async with _slots.setdefault(asyncio.get_running_loop(), asyncio.Semaphore(AT_ONCE)):
-        answer = await _ask(body, charset, max_entries)
+        answer = await _ask(body, max_entries)
     feed = msgspec.msgpack.decode(answer, type=RawFeed | None) if answer else None
     if feed is None:
         raise NotAFeedError("The answer is not a feed, or too damaged to be read as one.")
     return feed
 
 
-async def _ask(body: bytes, charset: str, max_entries: int) -> bytes:
+async def _ask(body: bytes, max_entries: int) -> bytes:
     """What the process prints; nothing if it fails. It never outlives this call."""
     process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-P", "-m", "copydesk.ingest.looseparser", charset, str(max_entries)),
+        *(sys.executable, "-P", "-m", "copydesk.ingest.looseparser", str(max_entries)),
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.DEVNULL,
