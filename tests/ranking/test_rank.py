@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from copydesk.model.item import Item
-from copydesk.ranking.rank import AMONG, PER_SOURCE, Ranking, rank
+from copydesk.ranking.rank import AMONG, PER_SOURCE, Ranked, Ranking, rank
 from copydesk.ranking.score import Context, Standing
 from copydesk.ranking.stories import gather
 from ranking_items import NOW, item
@@ -139,6 +139,11 @@ def test_the_order_does_not_depend_on_the_order_of_the_input(
     assert rank(gather(rng.sample(items, len(items))), context, NOW) == first
 
 
+def place(story: Ranked) -> tuple[float, str, str]:
+    """Where a story would stand if no source had to make room."""
+    return -story.score.total, story.lead.source_id, story.lead.id
+
+
 @given(ITEMS)
 @settings(max_examples=60)
 def test_no_story_is_lost_and_none_moves_up_without_need(made: list[tuple[str, int, int, str]]) -> None:
@@ -147,7 +152,7 @@ def test_no_story_is_lost_and_none_moves_up_without_need(made: list[tuple[str, i
     assert sorted(order(found)) == sorted(each.id for each in items)
     sources = [story.lead.source_id for story in found.ranked]
     for at, (one, other) in enumerate(pairwise(found.ranked)):
-        in_order = (-one.score.total, one.story_id) < (-other.score.total, other.story_id)
+        in_order = place(one) < place(other)
         recent = sources[max(0, at - AMONG + 1) : at]
         assert in_order or recent.count(other.lead.source_id) >= PER_SOURCE
 

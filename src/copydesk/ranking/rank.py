@@ -44,7 +44,7 @@ class Ranking(Struct, frozen=True):
 
 
 def rank(candidates: Sequence[Candidate], context: Context, now: datetime) -> Ranking:
-    """Score the stories and put them in order. The order of the candidates does not matter; ties go by id.
+    """Score the stories and put them in order. The order of the candidates does not matter; ties go by source, then id.
 
     No source gets more than two of any ten places in a row while others have something to say.
     """
@@ -102,11 +102,12 @@ def spread(stories: Sequence[Ranked]) -> tuple[Ranked, ...]:
     return tuple(placed)
 
 
-def _order(story: Ranked) -> tuple[float, str]:
-    return (-story.score.total, story.story_id)
+def _order(story: Ranked) -> tuple[float, str, str]:
+    # Not by id alone: ids tell which source answered first, and that is luck.
+    return (-story.score.total, story.lead.source_id, story.lead.id)
 
 
-def _take_next(next_ones: list[tuple[tuple[float, str], str]], recent: deque[str]) -> str:
+def _take_next(next_ones: list[tuple[tuple[float, str, str], str]], recent: deque[str]) -> str:
     """The source of the best story that may come next; of the best one of all where none may."""
     passed_over = []
     while next_ones and recent.count(next_ones[0][1]) >= PER_SOURCE:

@@ -33,7 +33,9 @@ def gather(items: Iterable[Item]) -> tuple[Candidate, ...]:
 def candidate(story_id: str, items: Sequence[Item]) -> Candidate:
     """A story of at least one item."""
     lead = lead_of(items)
-    others = sorted((item for item in items if item.id != lead.id), key=lambda item: (item.published, item.id))
+    others = sorted(
+        (item for item in items if item.id != lead.id), key=lambda item: (item.published, item.source_id, item.id)
+    )
     return Candidate(story_id=story_id, lead=lead, items=(lead, *others))
 
 
@@ -42,12 +44,19 @@ def lead_of(items: Sequence[Item]) -> Item:
     return min(items, key=_distance)
 
 
-def _distance(item: Item) -> tuple[bool, bool, int, float, str]:
+def _distance(item: Item) -> tuple[bool, bool, int, float, str, str]:
     said = min(len(item.entry.text) or len(item.entry.summary), _MUCH_TEXT)
     # Within a factor of two, who was first matters more than who wrote more.
     amount = said.bit_length()
     points_elsewhere = item.source_type in _AGGREGATORS
-    return (points_elsewhere, not names_a_page(item.canonical), -amount, item.published.timestamp(), item.id)
+    return (
+        points_elsewhere,
+        not names_a_page(item.canonical),
+        -amount,
+        item.published.timestamp(),
+        item.source_id,
+        item.id,
+    )
 
 
 def tellers(story: Candidate) -> tuple[StorySource, ...]:
