@@ -1,5 +1,6 @@
 """The second and third stage of a run: what waits is filtered, merged into stories, and ranked."""
 
+import logging
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 
@@ -7,6 +8,7 @@ import msgspec
 
 from copydesk.desk.ground import Ground
 from copydesk.desk.report import Report
+from copydesk.errors import InvalidError
 from copydesk.model.item import Item, ItemState
 from copydesk.model.run import RunRequest, Stage
 from copydesk.model.source import Source, SourceConfig
@@ -19,10 +21,12 @@ from copydesk.ranking.stories import Candidate, gather
 from copydesk.store import drafts, items, sources
 from copydesk.store.drafts import Decided
 
+log = logging.getLogger(__name__)
 WINDOW = timedelta(days=14)
 """Stories are told anew for so long; later the same words are another story."""
 TOLD = timedelta(days=60)
 """What was drafted in this time is no news."""
+NO_RULES = Rules()
 MOST_DECISIONS = 2000
 """Decisions that the preference is learnt from, the newest; more would not change it."""
 
@@ -107,8 +111,8 @@ def _labels(decisions: Iterable[Decided]) -> Iterable[Decision]:
         yield Decision(text=f"{each.title}\n{each.summary}", source_id=each.source_id or "", approved=each.approved)
 
 
-async def _rules(ground: Ground) -> tuple[Rules, Mapping[str, Rules]]:
-    """The rules for every item, and those of each source that has some of its own."""
+async def _rules(ground: Ground) -> tuple[Rules, Mapping[str, Rules | None]]:
+    """The rules for every item, and those of each source that has some of its own; None where they are unusable."""
     asked = ground.settings.pipeline
     max_age = timedelta(hours=asked.max_age_hours)
     everywhere = compile_rules(asked.include, asked.exclude, asked.language or None, max_age, field="pipeline")
@@ -118,26 +122,32 @@ async def _rules(ground: Ground) -> tuple[Rules, Mapping[str, Rules]]:
     return everywhere, own
 
 
-def _own_rules(config: SourceConfig) -> Rules:
-    return compile_rules(config.include, config.exclude, config.language, None)
+def _own_rules(config: SourceConfig) -> Rules | None:
+    try:
+        return compile_rules(config.include, config.exclude, config.language, None)
+    except InvalidError as error:
+        # They were checked when they were set; an expression may still take too long on a busy machine.
+        log.warning("the items of a source wait: %s", error)
+        return None
 
 
 def _judge_all(
-    waiting: Sequence[Item], rules: tuple[Rules, Mapping[str, Rules]], now: datetime, report: Report
+    waiting: Sequence[Item], rules: tuple[Rules, Mapping[str, Rules | None]], now: datetime, report: Report
 ) -> tuple[list[Item], list[tuple[str, ItemState, str | None]]]:
-    """Which items pass, and what became of the others."""
+    """Which items pass, and what became of the others; those of a source with unusable rules go on waiting."""
     everywhere, own = rules
     passed: list[Item] = []
     outcomes: list[tuple[str, ItemState, str | None]] = []
     for item in waiting:
-        reason = judge(item, everywhere, now)
-        if reason is None and item.source_id in own:
-            reason = judge(item, own[item.source_id], now)
+        report.step()
+        its_own = own.get(item.source_id, NO_RULES)
+        if its_own is None:
+            continue
+        reason = judge(item, everywhere, now) or judge(item, its_own, now)
         if reason is None:
             passed.append(item)
         else:
             outcomes.append((item.id, ItemState.FILTERED, reason))
-        report.step()
     return passed, outcomes
 
 

@@ -13,6 +13,7 @@ from copydesk.desk.ingesting import read
 from copydesk.errors import CopydeskError, FieldError, InvalidError, NotFoundError
 from copydesk.model.source import FetchState, Health, Source, SourceConfig, SourceSpec, SourceType
 from copydesk.model.wire import Struct
+from copydesk.ranking.filters import compile_rules
 from copydesk.store import sources
 from copydesk.store.ids import new_id
 
@@ -179,6 +180,7 @@ class Sources:
 
         kind = convert("type", type, SourceType)
         settings = convert("config", config, SourceConfig) if config is not None else SourceConfig()
+        compile_rules(settings.include, settings.exclude)  # raises for an expression that is none
         address = normalise(kind, text_of("url", url, 1, 2000), settings)
         return SourceSpec(type=kind, url=address, config=settings, name=name)
 
