@@ -1,7 +1,7 @@
 """The desk: every operation, one module per resource. The only place where store and crafts meet."""
 
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING
 
 from copydesk.desk.drafts import Drafts
@@ -10,6 +10,7 @@ from copydesk.desk.pipeline import Pipeline
 from copydesk.desk.sources import Sources
 from copydesk.desk.voice import Voices
 from copydesk.desk.zone import local_zone
+from copydesk.errors import StoreError
 from copydesk.settings import Settings
 from copydesk.store import users
 from copydesk.store.engine import open_engines
@@ -55,6 +56,10 @@ async def open_desk(
                 user = await users.add_owner(conn, clock(), local_zone())
         desk = Desk(Ground(settings, engines, user, clock=clock, transport=transport))
         await desk.pipeline.recover()
-        yield desk
+        try:
+            yield desk
+        finally:
+            with suppress(StoreError):  # the next start finds what is left open
+                await desk.pipeline.catch_up()
     finally:
         await engines.close()

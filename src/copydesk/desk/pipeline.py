@@ -12,7 +12,15 @@ from copydesk.desk.ingesting import ingest
 from copydesk.desk.process import is_alive, me
 from copydesk.desk.report import Listener, Report
 from copydesk.desk.writing import write_drafts
-from copydesk.errors import CancelledRunError, ConflictError, CopydeskError, FieldError, InvalidError, NotFoundError
+from copydesk.errors import (
+    CancelledRunError,
+    ConflictError,
+    CopydeskError,
+    FieldError,
+    InvalidError,
+    NotFoundError,
+    StoreError,
+)
 from copydesk.model.draft import Format
 from copydesk.model.page import Page
 from copydesk.model.run import Run, RunRequest, RunStatus, Stage
@@ -33,21 +41,28 @@ class Pipeline:
 
     def __init__(self, ground: Ground) -> None:
         self._ground = ground
-        self._working: dict[str, asyncio.Task[object]] = {}
+        self._working: dict[str, asyncio.Task[None]] = {}
+        self._unended: dict[str, dict[str, object]] = {}
 
     async def run(self, request: RunRequest | None = None, on_progress: Listener | None = None) -> Run:
-        """Queue a run, wait for its turn and carry it out; the finished run."""
-        queued = await self.queue(request)
-        return await self.execute(queued.id, on_progress)
-
-    async def queue(self, request: RunRequest | None = None) -> Run:
-        """Put a run at the end of the queue. NotFoundError for a source that is not there."""
+        """Queue a run, wait for its turn and carry it out; the finished run. Raises as `queue` and `execute` do."""
         request = request or RunRequest()
         await self._check(request)
-        now = self._ground.clock()
-        run_id = new_id(now)
-        async with self._ground.engines.writing() as conn:
-            await runs.add(conn, self._ground.user_id, run_id, request, now, me())
+        run_id = new_id(self._ground.clock())
+        try:
+            await self._put_in_queue(run_id, request)
+        except asyncio.CancelledError:
+            # It may have come into the queue, where all later ones would wait for it.
+            await self._end(Report(run_id), RunStatus.CANCELLED, CancelledRunError())
+            raise
+        return await self.execute(run_id, on_progress)
+
+    async def queue(self, request: RunRequest | None = None) -> Run:
+        """Put a run at the end of the queue. InvalidError with the field, NotFoundError for an unknown source."""
+        request = request or RunRequest()
+        await self._check(request)
+        run_id = new_id(self._ground.clock())
+        await self._put_in_queue(run_id, request)
         return await self.get(run_id)
 
     async def execute(self, run_id: str, on_progress: Listener | None = None) -> Run:
@@ -56,7 +71,7 @@ class Pipeline:
         Where this very task is cancelled the run is marked so, and the cancellation goes on.
         """
         report = Report(run_id, on_progress)
-        work = asyncio.create_task(self._take_turn_and_work(report))
+        work = asyncio.create_task(self._carry_out(report))
         self._working[run_id] = work
         try:
             await asyncio.shield(work)
@@ -64,17 +79,10 @@ class Pipeline:
             asked_here = not work.done()
             work.cancel()
             await asyncio.wait([work])
+            # A task that is cancelled before its first step does nothing at all, and ends nothing.
             await self._end(report, RunStatus.CANCELLED, CancelledRunError())
             if asked_here:
                 raise
-        except CopydeskError as error:
-            status = RunStatus.CANCELLED if isinstance(error, CancelledRunError) else RunStatus.FAILED
-            await self._end(report, status, error)
-        except BaseException:
-            await self._end(report, RunStatus.FAILED, CopydeskError("An error that Copydesk did not expect."))
-            raise
-        else:
-            await self._end(report, RunStatus.SUCCEEDED, None)
         finally:
             del self._working[run_id]
         return await self.get(run_id)
@@ -112,6 +120,7 @@ class Pipeline:
 
     async def recover(self) -> tuple[Run, ...]:
         """Find the runs whose process died, and say so of them."""
+        await self.catch_up()
         async with self._ground.engines.reading() as conn:
             claimed = await runs.under_way(conn, self._ground.user_id)
             waiting = await runs.queued(conn, self._ground.user_id)
@@ -122,6 +131,13 @@ class Pipeline:
             error = CopydeskError("The process that worked on the run ended before it did; what it stored is kept.")
             await self._end(None, RunStatus.INTERRUPTED, error, run_id=run.id)
         return tuple([await self.get(run.id) for run in dead])
+
+    async def catch_up(self) -> None:
+        """End the runs whose end could not be kept: as long as they stand there as running, no other one begins."""
+        for run_id, values in list(self._unended.items()):
+            async with self._ground.engines.writing() as conn:
+                await runs.finish(conn, self._ground.user_id, run_id, values)
+            self._unended.pop(run_id, None)
 
     def _is_over(self, claimed: Claimed) -> bool:
         alive = is_alive(claimed.owner)
@@ -142,14 +158,33 @@ class Pipeline:
             if source_id not in there:
                 raise NotFoundError(f"There is no source {source_id!r}.", hint="`copydesk source list` shows them all.")
 
-    async def _take_turn_and_work(self, report: Report) -> None:
-        request = await self._take_turn(report.run_id)
-        async with self._beating(report):
-            with report.during(Stage.INGEST):
-                draftable = await ingest(self._ground, request.source_ids, report)
-            stories = await choose(self._ground, request, report, draftable)
-            with report.during(Stage.DRAFT):
-                await write_drafts(self._ground, stories, request, report)
+    async def _put_in_queue(self, run_id: str, request: RunRequest) -> None:
+        await self.catch_up()
+        async with self._ground.engines.writing() as conn:
+            await runs.add(conn, self._ground.user_id, run_id, request, self._ground.clock(), me())
+
+    async def _carry_out(self, report: Report) -> None:
+        """Take the run's turn, do its work and keep how it ended; an error that is no CopydeskError goes on."""
+        try:
+            request = await self._take_turn(report.run_id)
+            async with self._beating(report):
+                await self._work(request, report)
+        except (asyncio.CancelledError, CancelledRunError):
+            await self._end(report, RunStatus.CANCELLED, CancelledRunError())
+        except CopydeskError as error:
+            await self._end(report, RunStatus.FAILED, error)
+        except BaseException:
+            await self._end(report, RunStatus.FAILED, CopydeskError("An error that Copydesk did not expect."))
+            raise
+        else:
+            await self._end(report, RunStatus.SUCCEEDED, None)
+
+    async def _work(self, request: RunRequest, report: Report) -> None:
+        with report.during(Stage.INGEST):
+            draftable = await ingest(self._ground, request.source_ids, report)
+        stories = await choose(self._ground, request, report, draftable)
+        with report.during(Stage.DRAFT):
+            await write_drafts(self._ground, stories, request, report)
 
     async def _take_turn(self, run_id: str) -> RunRequest:
         """Wait until no other run is under way, then start this one."""
@@ -182,8 +217,9 @@ class Pipeline:
         async def beat() -> None:
             while True:
                 await asyncio.sleep(BEAT)
-                if not await self._note(report):
-                    work.cancel()
+                with contextlib.suppress(StoreError):  # another one follows, and the work has troubles of its own
+                    if not await self._note(report):
+                        work.cancel()
 
         beats = asyncio.create_task(beat())
         try:
@@ -211,5 +247,5 @@ class Pipeline:
         if report is not None:
             run_id, values["stats"] = report.run_id, report.stats
         assert run_id is not None
-        async with self._ground.engines.writing() as conn:
-            await runs.finish(conn, self._ground.user_id, run_id, values)
+        self._unended.setdefault(run_id, values)
+        await self.catch_up()
