@@ -152,6 +152,34 @@ def test_a_title_of_a_hundred_thousand_characters_is_cut_between_words_and_says_
     assert "words…" in written.text or "Endless…" in written.text
 
 
+def test_a_long_title_that_ends_in_a_bracket_once_had_no_frame_left() -> None:
+    written = write(brief(title="Long words of a title " * 40 + "(really)", summary="", text=""))
+    assert length(written.text, "x") <= 280
+
+
+@pytest.mark.parametrize("title", ["", " ", ")", "…", "- -", "🚀", "https://a.example/only-a-link"])
+def test_a_title_without_a_word_gives_way_to_a_sentence(title: str) -> None:
+    written = write(brief(title=title))
+    assert len(quotes(written)) == 1
+    assert written.text.count("https://") == 1
+
+
+def test_an_item_without_a_word_makes_no_draft() -> None:
+    for kind in Format:
+        with pytest.raises(WriterError):
+            write(brief(kind, title="…", summary="", text=""))
+
+
+def test_the_frame_fits_the_title() -> None:
+    for n in range(20):
+        text = write(brief(item_id=str(n), title="Lyon: drills for all")).text
+        assert ": Lyon:" not in text
+        text = write(brief(item_id=str(n), title="Drills for all (and tents)")).text
+        assert ") (" not in text
+        text = write(brief(item_id=str(n), title="Drills for all — and tents")).text
+        assert "tents —" not in text
+
+
 # THREAD
 
 

@@ -32,8 +32,8 @@ class Headline(NamedTuple):
 
     @property
     def broken(self) -> bool:
-        """Whether it is no whole title: empty, or cut off by whoever made the feed."""
-        return not self.text or self.text.endswith(_ELLIPSIS)
+        """Whether it is no whole title: without a word, or cut off by whoever made the feed."""
+        return not any(map(str.isalnum, self.text)) or self.text.endswith(_ELLIPSIS)
 
 
 class Material(NamedTuple):

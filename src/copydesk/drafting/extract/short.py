@@ -69,7 +69,8 @@ def usable_frames(options: tuple[str, ...], english: tuple[str, ...], material: 
     chosen = english if material.english else options
     ordered = frames.in_turn(chosen, material.seed)
     title = material.headline.text
-    return [frame for frame in ordered if (material.link or "{url}" not in frame) and not _clashes(frame, title)]
+    possible = [frame for frame in ordered if material.link or "{url}" not in frame]
+    return [frame for frame in possible if not _clashes(frame, title)] or possible
 
 
 def _clashes(frame: str, title: str) -> bool:
@@ -101,6 +102,8 @@ def _cut_headlines(material: Material) -> Iterator[Composed]:
     frame = usable_frames(frames.TITLE[:1], frames.TITLE[:1], material)[0]
     pieces = pieces_of(material)
     title = material.headline.text
+    if material.headline.wordless:
+        return
     words = title.split(" ") if title.count(" ") > 2 else graphemes(title)
     joint = " " if title.count(" ") > 2 else ""
     for count in range(len(words), 0, -1):
