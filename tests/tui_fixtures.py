@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from textual.pilot import Pilot
+from textual.worker import Worker
 
 from copydesk.errors import CopydeskError, NotFoundError
 from copydesk.model.draft import (
@@ -273,16 +274,74 @@ async def settled(pilot: Pilot[int]) -> None:
     """Wait until the desk was asked and the screen shows what it said."""
     app = pilot.app
     assert isinstance(app, Console)
-    for _ in range(50):
-        await pilot.pause()
-        asking = [worker for worker in app.workers if worker.group == "asking" and not worker.is_finished]
-        if (app.desk is not None or app.trouble is not None) and not asking:
-            break
-        await asyncio.sleep(0.002)
-    await pilot.pause()
+    calm = rounds = 0
+    while calm < 3 and not app._exit:
+        rounds += 1
+        assert rounds < 2000, "the console does not come to rest"
+        # Without a delay the pilot would wait until the whole process does nothing, at least 20 ms each time.
+        await pilot.pause(0)
+        asking = [worker for worker in app.workers if worker.group == "asking" and not _waits(app, worker)]
+        known = app.desk is not None or app.trouble is not None
+        calm = calm + 1 if known and not asking else 0
+        await asyncio.sleep(0.001)
+
+
+def _waits(app: Console, worker: Worker[None]) -> bool:
+    """Whether it has ended, or is the run, which goes on until the test lets it end."""
+    pipeline = getattr(app.desk, "pipeline", None)
+    return worker.is_finished or (
+        worker.name == "run" and isinstance(pipeline, FakePipeline) and not pipeline.go_on.is_set()
+    )
 
 
 def screen_text(app: Console) -> str:
     """What is on the screen, as lines of text."""
     strips = app.screen._compositor.render_strips()
     return "\n".join("".join(segment.text for segment in strip).rstrip() for strip in strips)
+
+
+class Seen:
+    """The console on a screen, as a test sees it."""
+
+    def __init__(self, app: Console, pilot: Pilot[int]) -> None:
+        self.app = app
+        self._pilot = pilot
+
+    async def press(self, *keys: str) -> None:
+        """Press keys, and wait until what they asked for is on the screen."""
+        for key in keys:
+            self.app.simulate_key(key)
+            await settled(self._pilot)
+
+    async def resize(self, width: int, height: int) -> None:
+        """Give the terminal another size."""
+        await self._pilot.resize_terminal(width, height)
+        await settled(self._pilot)
+
+    async def wait(self) -> None:
+        """Wait until what is under way is on the screen."""
+        await settled(self._pilot)
+
+    @property
+    def text(self) -> str:
+        """What is on the screen."""
+        return screen_text(self.app)
+
+    @property
+    def lines(self) -> list[str]:
+        """What is on the screen, line by line."""
+        return self.text.split("\n")
+
+    @property
+    def toasts(self) -> list[str]:
+        """What was said in toasts."""
+        return [said.message for said in self.app._notifications]
+
+
+@asynccontextmanager
+async def on_screen(desk: FakeDesk, size: tuple[int, int] = (120, 32)) -> AsyncIterator[Seen]:
+    """The console of this desk, its first rows shown."""
+    app = console(desk)
+    async with app.run_test(size=size, notifications=True) as pilot:
+        await settled(pilot)
+        yield Seen(app, pilot)

@@ -83,12 +83,8 @@ class Console(DeskApp, inherit_bindings=False):
         """Show the keys."""
         from copydesk.tui.screens.help import HelpScreen  # noqa: PLC0415
 
-        if not isinstance(self.screen, HelpScreen):
-            self.push_screen(HelpScreen())
+        self.push_screen(HelpScreen())
 
     def action_leave(self) -> None:
-        """Close what is open, or end the console."""
-        if len(self.screen_stack) > 1:
-            self.pop_screen()
-        else:
-            self.exit(0)
+        """End the console."""
+        self.exit(0)

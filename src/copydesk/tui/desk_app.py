@@ -101,9 +101,9 @@ class DeskApp(App[int], inherit_bindings=False):
             self._holder.cancel()
             await asyncio.gather(self._holder.wait(), return_exceptions=True)
 
-    def ask(self, work: Work) -> None:
+    def ask(self, work: Work, *, name: str = "") -> None:
         """Do `work` with the desk in a worker; what goes wrong is one line in a toast."""
-        self.run_worker(self._asked(work), group=_ASKING, exit_on_error=False)
+        self.run_worker(self._asked(work), name=name, group=_ASKING, exit_on_error=False)
 
     async def _asked(self, work: Work) -> None:
         if self.desk is None:
@@ -133,7 +133,7 @@ class DeskApp(App[int], inherit_bindings=False):
     def start_run(self) -> None:
         """Run the pipeline, unless it runs already."""
         if self.run_view is None or not self.run_view.under_way:
-            self.ask(self._run)
+            self.ask(self._run, name="run")
 
     async def _run(self, desk: "Desk") -> None:
         if not await desk.sources.list():
@@ -188,7 +188,7 @@ def _known(error: Exception) -> CopydeskError:
     """The error as one of ours."""
     if isinstance(error, CopydeskError):
         return error
-    return CopydeskError(f"Copydesk did not expect this: {error!r}", hint="With --debug it says more.")
+    return CopydeskError(f"Copydesk did not expect this: {error!r}.", hint="With --debug it says more.")
 
 
 def _utc_now() -> datetime:

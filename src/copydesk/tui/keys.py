@@ -14,6 +14,7 @@ class Where(StrEnum):
     PAGE = "In a text"
     REVIEW = "Review"
     CONSOLE = "Everywhere"
+    HELP = "In this help"
 
 
 class Key(NamedTuple):
@@ -54,9 +55,10 @@ KEYS = (
     Key("review.cancel_run", Where.REVIEW, "X", "cancel_run", "cancel the run"),
     Key("review.refresh", Where.REVIEW, ".", "refresh", "show what is new", "refresh"),
     Key("review.back", Where.REVIEW, "escape", "back", "close the run, go back to the queue"),
+    Key("help.close", Where.HELP, "q,escape,?,enter", "close", "close it"),
     Key("console.help", Where.CONSOLE, "?", "help", "these keys", "help"),
     Key("console.palette", Where.CONSOLE, ":,ctrl+p", "command_palette", "commands, colour themes"),
-    Key("console.quit", Where.CONSOLE, "q,ctrl+c", "leave", "back; quit", "quit"),
+    Key("console.quit", Where.CONSOLE, "q,ctrl+c", "leave", "quit", "quit"),
 )
 """A key that is in two places does the first that has the focus."""
 

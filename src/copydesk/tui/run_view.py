@@ -53,8 +53,10 @@ def figures(progress: Progress) -> str:
 def summary(run: Run) -> str:
     """What came of a run, in one line."""
     stats = run.stats
+    if run.status is RunStatus.CANCELLED:
+        return "The run was cancelled; what it stored is kept."
     if run.status is not RunStatus.SUCCEEDED:
-        return f"The run was {run.status.value}." if not run.error else f"The run {run.status.value}: {run.error}"
+        return f"The run {run.status.value}: {run.error or 'nobody knows why.'}"
     made = f"{plural(stats.drafts_created, 'new draft')} from {plural(stats.items_ingested, 'item')}"
     took = f" in {run.duration:.1f} s" if run.duration is not None else ""
     return f"{made}{took}."

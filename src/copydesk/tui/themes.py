@@ -18,7 +18,7 @@ DARK = Theme(
     error="#e0807a",
     dark=True,
     variables={
-        "foreground-muted": "#8d989f",
+        "foreground-muted": "#97a2a9",
         "block-cursor-background": "#26353c",
         "block-cursor-blurred-background": "#1e2428",
         "block-cursor-foreground": "#ffffff",
@@ -42,8 +42,8 @@ LIGHT = Theme(
     error="#b0342c",
     dark=False,
     variables={
-        "foreground-muted": "#626d74",
-        "block-cursor-background": "#dbe8ed",
+        "foreground-muted": "#576167",
+        "block-cursor-background": "#e0ebf0",
         "block-cursor-blurred-background": "#efede9",
         "block-cursor-foreground": "#000000",
         "border": "#1f6480",

@@ -1,9 +1,9 @@
 """The help: every key, and what the letters mean."""
 
 from textual.app import ComposeResult
-from textual.binding import Binding
 from textual.screen import ModalScreen
 
+from copydesk.tui.keys import Where, bindings
 from copydesk.tui.pages.help import help_page
 from copydesk.tui.styles import sheet
 from copydesk.tui.widgets.ink import INK
@@ -15,7 +15,7 @@ class HelpScreen(ModalScreen[None], inherit_bindings=False):
 
     CSS_PATH = sheet("help.tcss")
     COMPONENT_CLASSES = set(INK)
-    BINDINGS = [Binding("escape,question_mark,enter", "close", show=False)]
+    BINDINGS = bindings(Where.HELP)
 
     def compose(self) -> ComposeResult:
         """One page."""

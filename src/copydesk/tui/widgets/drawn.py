@@ -10,7 +10,10 @@ from copydesk.tui.widgets.ink import Ink
 
 
 class Drawn(Ink, ScrollView, can_focus=True, inherit_bindings=False):
-    """Lines to scroll over; only those on the screen are drawn."""
+    """Lines to scroll over; only those on the screen are drawn.
+
+    Textual takes the default styles of the first base only, so what it scrolls by stands in the style sheet.
+    """
 
 
 class Standing(Ink, can_focus=False, inherit_bindings=False):

@@ -1,0 +1,58 @@
+"""A link in the browser: what counts as one, and what opens it."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from copydesk.tui import browser
+
+
+@pytest.mark.parametrize("url", ["https://example.org", "http://example.org/a?b=c#d", "https://münchen.example/ä"])
+def test_an_address_on_the_web_is_a_link(url: str) -> None:
+    assert browser.is_link(url)
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        None,
+        "",
+        "example.org",
+        "file:///etc/passwd",
+        "javascript:alert(1)",
+        "--new-window",
+        "https://",
+        "https:///path",
+        "http://[::1",
+        "https://example.org/\nx",
+        "https://example.org/ x",
+        "https://example.org/\x1b[2J",
+        "https://example.org/\u202e",
+    ],
+)
+def test_nothing_else_is(url: str | None) -> None:
+    assert not browser.is_link(url)
+
+
+@pytest.fixture
+def browser_program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A browser that writes down what it was given."""
+    program = tmp_path / "browser.py"
+    program.write_text(
+        f"import sys, pathlib\npathlib.Path({str(tmp_path / 'opened')!r}).write_text(sys.argv[1])\n"
+        "print('noise')\nsys.exit(len(sys.argv) - 2)\n"
+    )
+    monkeypatch.setenv("BROWSER", f"{sys.executable} {program} %s")
+    return tmp_path
+
+
+async def test_the_users_browser_is_given_the_link(browser_program: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    assert await browser.browse("https://example.org/?a=b&c=$(id)")
+    assert (browser_program / "opened").read_text() == "https://example.org/?a=b&c=$(id)"
+    assert capfd.readouterr().out == ""
+
+
+async def test_a_browser_that_fails_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("BROWSER", "false %s")
+    assert await browser.browse("https://example.org/") is False

@@ -1,0 +1,130 @@
+"""Every text from outside is data: whatever it holds, nothing crashes and nothing reaches the terminal but text."""
+
+import re
+
+import msgspec
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from copydesk.errors import CopydeskError
+from copydesk.model.draft import Checks, Finding, ListedDraft, ScorePart, Severity
+from copydesk.model.item import Item
+from copydesk.model.run import Progress, RunStatus, Stage
+from tui_fixtures import FakeDesk, draft, item, on_screen, run
+
+HOSTILE = (
+    "[red]x[/]",
+    "[/foo]",
+    "[@click=app.quit]quit[/]",
+    "[link=https://evil.example]x",
+    "[[bold]] [b \\",
+    "$accent [$accent]x[/]",
+    "\x1b]52;c;aGVsbG8=\x07",
+    "\x1b]8;;https://evil.example\x1b\\click\x1b]8;;\x1b\\",
+    "\x1b[2J\x1b[H\x1b[31mred",
+    "\x9b2J\x90q\x9c\x84",
+    "\x1b",
+    "a\rb\x08c\x07d\x00e\x7ff\x0bg\x0c",
+    "pay \u202egnp.exe \u2066x\u2069 \u200f\u061c",
+    "zero\u200bwidth\ufeff\u2060\u00ad\U000e0041",
+    "e" + "\u0301" * 200,
+    "❤\ufe0f 👩\u200d👩\u200d👧 👍🏽 1\ufe0f\u20e3 日本語 हिन्दी",
+    "x" * 100_000,
+    "\n" * 5_000,
+    "\t\t\ttabs\u2028line\u2029paragraph\x85next",
+    "\ud800 lone",
+    "",
+)
+FORBIDDEN = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff\U000e0000-\U000e0fff]"
+)
+
+
+def hostile_draft(text: str) -> ListedDraft:
+    """A draft in which everything that comes from outside is this text."""
+    made = draft(0)
+    assert made.score is not None
+    score = msgspec.structs.replace(
+        made.score,
+        parts=(ScorePart(name=text, value=2.0, weight=1.0, points=9.0, why=text),),
+        sources=tuple(msgspec.structs.replace(source, name=text, title=text) for source in made.score.sources),
+    )
+    finding = Finding(rule=text, severity=Severity.ERROR, message=text, start=0, end=3)
+    return draft(
+        0, text=text, tags=(text,), writer=text, last_error=text, score=score, checks=Checks(ran=1, findings=(finding,))
+    )
+
+
+def hostile_item(text: str) -> Item:
+    """An item in which everything that comes from outside is this text."""
+    names = ("title", "url", "summary", "text", "author", "discussion", "publisher")
+    return msgspec.structs.replace(item(0, **dict.fromkeys(names, text)), source_name=text)
+
+
+def hostile_desk(text: str) -> FakeDesk:
+    """A desk where every text is this one, runs and errors included."""
+    desk = FakeDesk(drafts=[hostile_draft(text), draft(1)])
+    desk.drafts.items["item-0"] = hostile_item(text)
+    desk.pipeline.steps = [Progress(run_id="run", stage=Stage.RANK, done=1, total=2, note=text)]
+    desk.pipeline.result = run(RunStatus.FAILED, error=text)
+    return desk
+
+
+async def tour(desk: FakeDesk, size: tuple[int, int]) -> list[str]:
+    """Everything there is to see, with every key that shows text from outside."""
+    seen_texts = []
+    async with on_screen(desk, size=size) as seen:
+        for key in ("o", "tab", "G", "tab", "G", "tab", "P", "j", "k"):
+            await seen.press(key)
+            seen_texts.append(seen.text)
+        desk.pipeline.go_on.set()
+        await seen.wait()
+        seen_texts.append(seen.text)
+        assert seen.app.is_running
+    assert seen.app._exception is None
+    return seen_texts
+
+
+@pytest.mark.parametrize("size", [(120, 32), (80, 24)], ids=str)
+@pytest.mark.parametrize("text", HOSTILE, ids=lambda text: repr(text[:16]))
+async def test_hostile_text_is_only_text(text: str, size: tuple[int, int]) -> None:
+    for shown in await tour(hostile_desk(text), size):
+        assert not FORBIDDEN.search(shown)
+
+
+@settings(max_examples=12, derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(st.text(st.characters() | st.sampled_from("[]/\\@=$\x1b\x9b\u202e\n\ufe0f\u200d"), max_size=80))
+async def test_any_text_is_only_text(text: str) -> None:
+    for shown in await tour(hostile_desk(text), (100, 24)):
+        assert not FORBIDDEN.search(shown)
+
+
+@pytest.mark.parametrize("text", HOSTILE[:12], ids=lambda text: repr(text[:16]))
+async def test_a_hostile_error_of_opening_is_only_text(text: str) -> None:
+    desk = FakeDesk(1)
+    desk.trouble = CopydeskError(text or "x", hint=text)
+    async with on_screen(desk) as seen:
+        assert "could not be opened" in seen.text
+        await seen.press("P")
+        assert not FORBIDDEN.search(seen.text)
+
+
+async def test_the_draft_shows_what_a_list_hides() -> None:
+    async with on_screen(FakeDesk(drafts=[draft(0, text="pay \u202egnp.exe")])) as seen:
+        assert "▌N  93 s  7m pay gnp.exe" in seen.text
+        assert "pay ⟨U+202E⟩gnp.exe" in seen.text
+
+
+async def test_markup_is_shown_as_it_stands() -> None:
+    desk = FakeDesk(drafts=[draft(0, text="[red]x[/] [@click=app.quit]y[/]")])
+    async with on_screen(desk) as seen:
+        assert seen.text.count("[red]x[/] [@click=app.quit]y[/]") == 2
+
+
+@pytest.mark.parametrize("text", HOSTILE[:6])
+async def test_a_toast_reads_no_markup_even_when_asked_to(text: str) -> None:
+    async with on_screen(FakeDesk(1)) as seen:
+        seen.app.screen.notify(text, title=text, markup=True)
+        await seen.wait()
+        assert text[:6] in seen.text

@@ -1,0 +1,60 @@
+"""One table of keys: what is bound, what the footer says, what the help lists."""
+
+import pytest
+from rich.cells import cell_len
+
+from copydesk.tui.app import Console
+from copydesk.tui.keys import KEYS, Key, Where, bindings, clashes, footer, shown
+from copydesk.tui.layout import lay_out
+from copydesk.tui.pages.help import help_page
+from copydesk.tui.screens.help import HelpScreen
+from copydesk.tui.screens.review import ReviewScreen
+from copydesk.tui.widgets.page import Page
+from copydesk.tui.widgets.queue import Queue
+
+OWNERS = {
+    Where.LIST: Queue,
+    Where.PAGE: Page,
+    Where.REVIEW: ReviewScreen,
+    Where.CONSOLE: Console,
+    Where.HELP: HelpScreen,
+}
+
+
+def test_no_key_does_two_things_in_one_place() -> None:
+    assert clashes() == []
+
+
+def test_a_table_with_two_actions_on_one_key_is_noticed() -> None:
+    twice = Key("other", Where.LIST, "x,j", "other", "something else")
+    assert clashes((*KEYS, twice)) == ["j is both list.down and other (In the queue)"]
+
+
+def test_ids_are_unique() -> None:
+    assert len({key.id for key in KEYS}) == len(KEYS)
+
+
+@pytest.mark.parametrize("key", KEYS, ids=lambda key: key.id)
+def test_every_action_exists_where_the_table_says(key: Key) -> None:
+    assert hasattr(OWNERS[key.where], f"action_{key.action.partition('(')[0]}")
+
+
+@pytest.mark.parametrize("where", Where)
+def test_everything_is_bound_under_its_id(where: Where) -> None:
+    assert [binding.id for binding in bindings(where)] == [key.id for key in KEYS if key.where is where]
+
+
+def test_the_footer_joins_the_keys_that_share_a_word() -> None:
+    assert footer([Where.LIST])[0] == ("j k", "move")
+
+
+@pytest.mark.parametrize("where", [Where.LIST, Where.PAGE])
+def test_the_footer_fits_into_80_columns(where: Where) -> None:
+    words = footer([where, Where.REVIEW, Where.CONSOLE])
+    assert cell_len("  ".join(f"{keys} {word}" for keys, word in words)) <= 78
+
+
+def test_the_help_lists_every_key() -> None:
+    page = "\n".join(line.plain for line in lay_out(help_page(), 64))
+    for key in KEYS:
+        assert any(shown(key)[0] in line and key.description in line for line in page.split("\n")), key.id

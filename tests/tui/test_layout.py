@@ -1,0 +1,56 @@
+"""Paragraphs and tables in a given width."""
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from textual.content import Content
+
+from copydesk.tui.layout import Paragraph, Table, lay_out, plain
+
+WORDS = st.text(alphabet="abc 日é\n", max_size=60)
+
+
+def text(blocks: list[Paragraph | Table], width: int) -> list[str]:
+    return [line.plain for line in lay_out(blocks, width)]
+
+
+def test_a_paragraph_is_wrapped_at_words() -> None:
+    assert text([plain("one two three")], 8) == ["one two", "three"]
+
+
+def test_line_breaks_stay() -> None:
+    assert text([plain("one\n\ntwo")], 20) == ["one", "", "two"]
+
+
+def test_an_indented_paragraph_is_indented_on_every_line() -> None:
+    assert text([Paragraph(Content("one two"), indent=2)], 6) == ["  one", "  two"]
+
+
+def test_columns_are_aligned_and_the_last_one_wraps_within_itself() -> None:
+    rows = [
+        (Content("recency"), Content("0.2"), Content("new and fresh words")),
+        (Content("x"), Content("12.3"), Content("")),
+    ]
+    assert text([Table(rows, right=frozenset({1}))], 28) == [
+        "recency   0.2  new and fresh",
+        "               words",
+        "x        12.3  ",
+    ]
+
+
+def test_wide_columns_give_way_to_the_last_one() -> None:
+    rows = [(Content("a very long name indeed"), Content("the reason why"))]
+    assert text([Table(rows)], 24) == ["a very lo…  the reason", "            why"]
+
+
+def test_an_empty_table_has_no_lines() -> None:
+    assert text([Table([])], 10) == []
+
+
+@settings(max_examples=60, derandomize=True)
+@given(st.lists(st.tuples(WORDS, WORDS), max_size=4), st.integers(20, 60))
+def test_nothing_is_wider_than_there_is_room(rows: list[tuple[str, str]], width: int) -> None:
+    blocks = [
+        Table([(Content(left.replace("\n", " ")), Content(right)) for left, right in rows]),
+        plain("".join(map("".join, rows))),
+    ]
+    assert all(line.cell_length <= width for line in lay_out(blocks, width))

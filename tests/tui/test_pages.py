@@ -1,0 +1,152 @@
+"""What stands on the pages: the draft with its checks and its score, the source item, a row of the queue."""
+
+import msgspec
+import pytest
+from textual.content import Content
+
+from copydesk.model.draft import Checks, Finding, Format, ListedDraft, Severity
+from copydesk.tui.layout import Block, Paragraph, lay_out
+from copydesk.tui.pages.draft import draft_page
+from copydesk.tui.pages.item import LONGEST, item_page
+from copydesk.tui.pages.note import trouble
+from copydesk.tui.pages.row import draft_row, first_line
+from tui_fixtures import NOW, draft, item
+
+
+def text(blocks: list[Block]) -> str:
+    return "\n".join(line.plain.rstrip() for line in lay_out(blocks, 72))
+
+
+def marked(blocks: list[Block], role: str) -> list[str]:
+    """The pieces of text in this role."""
+    contents = [block.content for block in blocks if isinstance(block, Paragraph)]
+    return [
+        content.plain[span.start : span.end] for content in contents for span in content.spans if span.style == role
+    ]
+
+
+def finding(severity: Severity, start: int, end: int) -> Finding:
+    return Finding(rule="rule", severity=severity, message="Look here.", start=start, end=end)
+
+
+def test_a_draft_says_what_it_is() -> None:
+    head = text(draft_page(draft(0), NOW)).split("\n")[0]
+    assert head == "SHORT · new · 93% likely to be approved · written 7m ago by offline"
+
+
+def test_a_draft_shows_every_part_of_its_score() -> None:
+    page = text(draft_page(draft(0), NOW))
+    assert "Why it was picked  0.64" in page
+    assert "novelty        ━━━━━━━━━━  0.10  nothing like it in the last 60 days" in page
+    assert "Told by The Lighthouse and Paper Trail" in page
+
+
+def test_a_draft_that_no_run_picked_has_no_score() -> None:
+    assert "picked" not in text(draft_page(draft(0, score=None), NOW))
+
+
+def test_what_the_checks_found_stands_with_the_worst_first() -> None:
+    found = (finding(Severity.INFO, 0, 1), finding(Severity.ERROR, 2, 3))
+    page = text(draft_page(draft(0, checks=Checks(ran=12, findings=found)), NOW))
+    assert "Checks  11 of 12 pass\nE  Look here.\ni  Look here." in page
+
+
+def test_the_place_that_a_check_names_is_marked_in_the_text() -> None:
+    checks = Checks(ran=1, findings=(finding(Severity.WARNING, 4, 7), finding(Severity.ERROR, 6, 9)))
+    page = draft_page(draft(0, text="one two three", checks=checks), NOW)
+    assert marked(page, "mark-warn") == ["tw"]
+    assert marked(page, "mark-bad") == ["o", " t"]
+
+
+@pytest.mark.parametrize("place", [(0, 10_000), (-5, 3), (50, 60)])
+def test_a_place_outside_the_text_breaks_nothing(place: tuple[int, int]) -> None:
+    checks = Checks(ran=1, findings=(finding(Severity.ERROR, *place),))
+    assert "one two three" in text(draft_page(draft(0, text="one two three", checks=checks), NOW))
+
+
+def test_a_thread_is_shown_post_by_post_with_its_marks_in_place() -> None:
+    thread = "first post\n\n---\n\nsecond post"
+    checks = Checks(ran=1, findings=(finding(Severity.ERROR, 17, 23),))
+    page = draft_page(draft(0, format=Format.THREAD, text=thread, checks=checks), NOW)
+    assert "1 of 2\nfirst post\n\n2 of 2\nsecond post" in text(page)
+    assert marked(page, "mark-bad") == ["second"]
+
+
+def test_hidden_characters_of_a_draft_are_shown() -> None:
+    page = draft_page(draft(0, text="pay\u202ednuof\x1b[2Jok"), NOW)
+    assert "pay⟨U+202E⟩dnuof⟨U+001B⟩[2Jok" in text(page)
+    assert "⟨U+202E⟩" in marked(page, "bad")
+
+
+def test_an_error_of_the_writer_is_shown() -> None:
+    assert "The endpoint said no." in text(draft_page(draft(0, last_error="The endpoint said no."), NOW))
+
+
+def test_an_item_shows_where_it_comes_from() -> None:
+    page = text(item_page(item(3), NOW))
+    assert "from   Hacker News · Hacker News" in page
+    assert "dated  4h ago · 2026-02-11 05:09 UTC" in page
+    assert "heard  212 points · 48 comments" in page
+    assert "link   https://lighthouse.example/3" in page
+
+
+def test_an_item_with_next_to_nothing_is_shown_too() -> None:
+    bare = {"title": "", "url": None, "summary": "", "text": "", "author": None, "points": None, "comments": None}
+    assert text(item_page(item(0, **bare), NOW)).startswith("Without a title\n\nfrom")
+
+
+def test_a_link_that_no_browser_gets_does_not_look_like_one() -> None:
+    (facts,) = [
+        block for block in item_page(item(0, url="javascript:alert(1)"), NOW) if not isinstance(block, Paragraph)
+    ]
+    assert facts.rows[-1][1].spans == []
+    assert facts.rows[-1][1].plain == "javascript:alert(1)"
+
+
+def test_of_a_very_long_article_only_the_beginning_is_shown() -> None:
+    page = text(item_page(item(0, text="word " * 10_000), NOW))
+    assert len(page) < LONGEST * 1.1
+    assert "(30000 more characters)" in page
+
+
+def test_a_row_has_the_state_the_confidence_the_format_the_age_and_the_text() -> None:
+    assert draft_row(draft(0), NOW, 40).plain == "N  93 s  7m A missing index made the do…"
+
+
+def test_a_wide_row_has_room_for_a_bar_and_the_source() -> None:
+    assert draft_row(draft(1), NOW, 80).plain.startswith("N~ 89 ━━━━╌ s 54m @quarrystonedb   Quarrystone")
+
+
+@pytest.mark.parametrize("width", [1, 5, 12, 13, 40, 72, 200])
+def test_a_row_is_as_wide_as_it_is_asked_to_be(width: int) -> None:
+    assert draft_row(draft(0), NOW, width).cell_length <= max(width, 13)
+
+
+def test_a_row_without_a_score_names_the_type_of_its_source() -> None:
+    assert "Reddit" in draft_row(draft(4, score=None), NOW, 80).plain
+
+
+def test_the_first_line_is_the_first_with_something_on_it() -> None:
+    assert first_line("\n \n\u200b\nHello\nthere") == "Hello"
+    assert first_line("") == ""
+
+
+def test_an_error_that_a_check_found_is_flagged_over_a_warning() -> None:
+    def flagged(*severities: Severity) -> ListedDraft:
+        return msgspec.structs.replace(
+            draft(0), checks=Checks(ran=9, findings=tuple(finding(each, 0, 1) for each in severities))
+        )
+
+    rows = [draft_row(flagged(*found), NOW, 40).plain[:2] for found in ((Severity.WARNING,), tuple(Severity))]
+    assert rows == ["N~", "N!"]
+
+
+def test_trouble_says_what_to_do() -> None:
+    page = text(list(trouble("The disk is full.", "Free some space.")))
+    assert "The disk is full.\nFree some space.\n\n. tries again, q quits." in page
+
+
+def test_contents_are_never_read_as_markup() -> None:
+    page = draft_page(draft(0, text="[red]x[/] [/foo] [@click=app.quit]y[/]"), NOW)
+    assert "[red]x[/] [/foo] [@click=app.quit]y[/]" in text(page)
+    assert all(isinstance(block.content, Content) for block in page if isinstance(block, Paragraph))
