@@ -31,9 +31,14 @@ class Headline(NamedTuple):
     end: int
 
     @property
+    def wordless(self) -> bool:
+        """Whether there is no word in it."""
+        return not any(map(str.isalnum, self.text))
+
+    @property
     def broken(self) -> bool:
         """Whether it is no whole title: without a word, or cut off by whoever made the feed."""
-        return not any(map(str.isalnum, self.text)) or self.text.endswith(_ELLIPSIS)
+        return self.wordless or self.text.endswith(_ELLIPSIS)
 
 
 class Material(NamedTuple):
@@ -126,6 +131,8 @@ def nothing_left(material: Material) -> WriterError:
             f"Nothing of the item is left without words on the avoid list (such as {material.avoided!r}).",
             hint="Take a word off the list, or write this one by hand.",
         )
+    if material.headline.wordless and not material.found:
+        return WriterError("The item has no words to make a draft of.", hint="Write this one by hand.")
     return WriterError("Nothing of the item fits into the length that is set.", hint="Allow more, or write it by hand.")
 
 
