@@ -68,6 +68,10 @@ def test_json_feed_is_read_whole() -> None:
     assert (second.title, second.url, second.text) == ("", None, "a < b\n\nsecond")
 
 
+def test_json_with_line_ends_in_its_strings_is_read() -> None:
+    assert parse('{"items":[{"id":"1","content_text":"one\n\ntwo"}]}').entries[0].text == "one\n\ntwo"
+
+
 def test_a_feed_without_entries_is_a_feed() -> None:
     assert parse(rss()).entries == ()
 
@@ -106,7 +110,20 @@ def test_the_address_falls_back_to_a_guid_that_is_one() -> None:
     assert (link.url, opaque.url, enclosed.url) == ("https://site.example/a", None, "https://site.example/c.mp3")
 
 
-@pytest.mark.parametrize("address", ["javascript:alert(1)", "data:text/html,x", "mailto:a@b.example", "", "http://"])
+@pytest.mark.parametrize(
+    "address",
+    [
+        "javascript:alert(1)",
+        "javascript://a.example/%0aalert(1)",
+        "data:text/html,x",
+        "file://a.example/etc/passwd",
+        "ftp://a.example/x",
+        "mailto:a@b.example",
+        "",
+        "http://",
+        "http://[::1",
+    ],
+)
 def test_an_address_that_is_no_web_page_is_dropped(address: str) -> None:
     (entry,) = parse(
         rss(f'<title>T</title><link>{address}</link><enclosure url="{address}" type="image/png"/>')
@@ -213,6 +230,11 @@ def test_an_entry_without_an_id_is_known_by_its_address_or_its_words() -> None:
 )
 def test_the_second_key_survives_what_sites_change(guid: str, alias: str) -> None:
     assert parse(rss(f"<guid>{guid}</guid>")).entries[0].alias == alias
+
+
+def test_entries_whose_second_keys_are_alike_are_told_apart_by_their_ids() -> None:
+    first, second = parse(rss("<guid>https://a.example/x#1</guid>", "<guid>https://a.example/x#2</guid>")).entries
+    assert (first.alias, second.alias) == ("https://a.example/x#1", "https://a.example/x#2")
 
 
 def test_caps_hold() -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from copydesk.errors import NotAFeedError, TooLargeError, TooSlowError
-from copydesk.ingest import slowfeed
+from copydesk.ingest import looseparser, slowfeed
 from copydesk.ingest.feed import MAX_BODY, parse_feed
 from feeds_for_tests import BASE, parse, rss
 
@@ -56,6 +56,7 @@ def test_a_body_that_is_a_files_path_is_not_opened(tmp_path: Path) -> None:
         parse(str(file))
     with pytest.raises(NotAFeedError):
         parse(file.as_uri())
+    assert looseparser.parse(str(file).encode(), 10) is None
 
 
 def test_comments_that_never_end_take_linear_time() -> None:

@@ -71,6 +71,12 @@ def test_every_encoding_comes_out_readable(body: bytes, charset: str | None) -> 
     assert parse(body, charset=charset).entries[0].title == "é – “x”"
 
 
+def test_utf_8_is_known_under_a_latin_1_label_too() -> None:
+    assert parse(rss("<title>café</title>", declaration=""), charset="iso-8859-1").entries[0].title == "café"
+    latin = '<?xml version="1.0" encoding="ISO-8859-1"?>'
+    assert parse(rss("<title>café</title>", declaration=latin)).entries[0].title == "café"
+
+
 def test_one_broken_byte_costs_one_letter() -> None:
     body = rss("<title>naïve café ünd</title>").encode().replace("ï".encode(), b"\xef")
     feed = parse(body)
