@@ -1,5 +1,6 @@
 """Values from outside, checked against the interface's rules, with the field named."""
 
+import re
 from typing import TypeVar
 
 import msgspec
@@ -22,8 +23,10 @@ def convert(field: str, value: object, kind: type[T]) -> T:
 
 
 def text_of(field: str, value: object, least: int, most: int) -> str:
-    """`value` as a text of `least` to `most` characters; InvalidError naming `field`."""
-    text = convert(field, value, str)
-    if not least <= len(text.strip()) or len(text) > most:
-        raise InvalidError(FieldError(field, f"takes {least} to {most} characters, not {len(text.strip())}"))
+    """`value` as a text of `least` to `most` characters, not counting spaces around it; InvalidError naming `field`."""
+    text = convert(field, value, str).strip()
+    if not least <= len(text) <= most:
+        raise InvalidError(FieldError(field, f"takes {least} to {most} characters, not {len(text)}"))
+    if not text.isascii() and re.search("[\ud800-\udfff]", text):
+        raise InvalidError(FieldError(field, "holds bytes that are no UTF-8"))
     return text

@@ -1,0 +1,274 @@
+"""Sources: made after a test fetch, changed, tested, deleted, taken in and given out as lists."""
+
+import pytest
+
+from copydesk.errors import InvalidError, MissingError, NotAFeedError, NotFoundError
+from copydesk.model.source import Health, SourceConfig, SourceType
+from copydesk.model.wire import to_wire
+from desk_fixtures import (
+    NOW,
+    ONE,
+    THREE,
+    TWO,
+    Watch,
+    Web,
+    add,
+    entry,
+    feed,
+    open_at,
+    rows,
+    states,
+    title,
+    titles,
+)
+
+PAGE = '<html><head><link rel="alternate" type="application/rss+xml" href="/news.xml"></head><body>Hi</body></html>'
+
+
+async def test_a_new_source_is_fetched_once_and_calls_itself_as_its_feed_does(tmp_path):
+    web = Web()
+    web.put(ONE, feed(entry(1), title="The Ferry Gazette"))
+    async with open_at(tmp_path, web) as desk:
+        source = await desk.sources.create("rss", ONE)
+        assert await desk.sources.list() == (source,)
+
+    assert web.urls == [ONE]
+    assert (source.name, source.type, source.url, source.config) == ("The Ferry Gazette", SourceType.RSS, ONE, None)
+    assert (source.enabled, source.health, source.last_fetch) == (True, Health.UNKNOWN, None)
+    assert (source.fail_count, source.last_error, source.item_count) == (0, None, 0)
+    assert source.created_at == source.updated_at == NOW
+
+
+async def test_a_source_is_shown_in_the_shape_of_the_interface(tmp_path):
+    async with open_at(tmp_path, Web()) as desk:
+        source = await add(desk, name="One", weight=2, maxItems=5)
+
+    assert to_wire(source) == {
+        "id": source.id,
+        "type": "rss",
+        "name": "One",
+        "url": ONE,
+        "config": {"weight": 2.0, "maxItems": 5},
+        "enabled": True,
+        "lastFetch": None,
+        "health": "unknown",
+        "failCount": 0,
+        "lastError": None,
+        "createdAt": "2026-02-10T12:00:00.000Z",
+        "updatedAt": "2026-02-10T12:00:00.000Z",
+        "itemCount": 0,
+    }
+
+
+async def test_the_feed_of_a_site_is_found_and_kept_as_the_address(tmp_path):
+    web = Web()
+    web.put("https://site.example/", PAGE, content_type="text/html")
+    web.put("https://site.example/news.xml", feed(entry(1), title="News"))
+    async with open_at(tmp_path, web) as desk:
+        source = await desk.sources.create("rss", "https://site.example/#top", name="Mine")
+
+    assert (source.name, source.url) == ("Mine", "https://site.example/news.xml")
+
+
+@pytest.mark.parametrize(
+    ("body", "error"), [(None, MissingError), ("<html></html>", NotAFeedError), ("", NotAFeedError)]
+)
+async def test_what_cannot_be_read_does_not_become_a_source(tmp_path, body, error):
+    web = Web()
+    if body is not None:
+        web.put(ONE, body)
+    async with open_at(tmp_path, web) as desk:
+        with pytest.raises(error):
+            await desk.sources.create("rss", ONE)
+        assert await desk.sources.list() == ()
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"name": ""}, "name: takes 1 to 200 characters, not 0"),
+        ({"name": "   "}, "name: takes 1 to 200 characters, not 0"),
+        ({"name": "x" * 201}, "name: takes 1 to 200 characters, not 201"),
+        ({"name": "\udcff"}, "name: holds bytes that are no UTF-8"),
+        ({"type": "gopher"}, "type: "),
+        ({"url": ""}, "url: "),
+        ({"url": "not an address"}, "url: "),
+        ({"url": "file:///etc/passwd"}, "url: "),
+        ({"url": "ftp://one.example/feed"}, "url: "),
+        ({"url": "https://" + "x" * 2000 + ".example/"}, "url: takes 1 to 2000 characters, not 2017"),
+        ({"config": {"wieght": 2}}, "config: object contains unknown field `wieght`"),
+        ({"config": {"weight": "heavy"}}, "config.weight: expected `float`, got `str`"),
+        ({"config": {"weight": 11}}, "config.weight: expected `float` <= 10"),
+        ({"config": {"maxItems": 0}}, "config.maxItems: expected `int` >= 1"),
+        ({"config": {"interval": 1.5}}, "config.interval: expected `int | null`, got `float`"),
+        ({"config": {"tags": ["x" * 51]}}, "config.tags[0]: expected `str` of length <= 50"),
+        ({"config": {"tags": "one"}}, "config.tags: expected `array`, got `str`"),
+        ({"config": {"listing": "best"}}, "config.listing: invalid enum value 'best'"),
+    ],
+)
+async def test_a_field_that_breaks_a_rule_is_named_and_nothing_is_asked(tmp_path, given, message):
+    web = Web()
+    values = {"type": "rss", "url": ONE} | given
+    async with open_at(tmp_path, web) as desk:
+        with pytest.raises(InvalidError) as refused:
+            await desk.sources.create(**values)
+        there = await add(desk)
+        with pytest.raises(InvalidError) as refused_change:
+            await desk.sources.update(there.id, given)
+        assert await desk.sources.get(there.id) == there
+
+    assert str(refused.value).startswith(message)
+    assert str(refused_change.value).startswith(message)
+    assert web.urls == []
+
+
+@pytest.mark.parametrize("length", [1, 200])
+async def test_a_name_may_have_1_to_200_characters(tmp_path, length):
+    async with open_at(tmp_path, Web()) as desk:
+        assert (await add(desk, name="ö" * length)).name == "ö" * length
+
+
+async def test_spaces_around_a_name_are_not_part_of_it(tmp_path):
+    """A name of 200 characters and a space was refused for having 200 characters."""
+    async with open_at(tmp_path, Web()) as desk:
+        assert (await add(desk, name=f" {'x' * 200}\n")).name == "x" * 200
+
+
+async def test_a_title_of_a_feed_that_is_too_long_is_cut_to_a_name(tmp_path):
+    web = Web()
+    web.put(ONE, feed(entry(1), title="T" * 500))
+    web.put(TWO, feed(entry(1), title=" "))
+    async with open_at(tmp_path, web) as desk:
+        assert (await desk.sources.create("rss", ONE)).name == "T" * 200
+        assert (await desk.sources.create("rss", TWO)).name == "two.example"
+
+
+async def test_what_is_not_named_in_a_change_stays(tmp_path):
+    clock = Watch()
+    async with open_at(tmp_path, Web(), clock) as desk:
+        source = await add(desk, name="One", weight=2)
+        clock.forward(60)
+        changed = await desk.sources.update(source.id, {"name": "Uno"})
+        same = await desk.sources.update(source.id, {})
+        disabled = await desk.sources.update(source.id, {"enabled": False})
+        bare = await desk.sources.update(source.id, {"config": None})
+
+    assert (changed.name, changed.url, changed.config) == ("Uno", ONE, SourceConfig(weight=2.0))
+    assert (changed.created_at, changed.updated_at) == (NOW, clock())
+    assert same == changed
+    assert (disabled.enabled, disabled.config) == (False, SourceConfig(weight=2.0))
+    assert bare.config is None
+
+
+async def test_a_new_address_is_read_from_the_start_and_other_changes_are_not(tmp_path):
+    web, clock = Web(), Watch()
+    web.fail(ONE, 500)
+    web.put(TWO, feed(entry(1)))
+    async with open_at(tmp_path, web, clock) as desk:
+        source = await add(desk)
+        await desk.pipeline.run()
+        named = await desk.sources.update(source.id, {"name": "Other", "config": {"weight": 3}, "url": ONE})
+        assert (named.fail_count, named.health, named.last_fetch) == (1, Health.DEGRADED, NOW)
+        moved = await desk.sources.update(source.id, {"url": TWO})
+        assert (moved.fail_count, moved.health, moved.last_fetch) == (0, Health.UNKNOWN, None)
+        assert moved.last_error is None
+        await desk.pipeline.run()
+        assert await titles(desk) == [title(1)]
+
+
+@pytest.mark.parametrize("field", ["id", "health", "failCount", "fetch"])
+async def test_what_only_copydesk_knows_cannot_be_changed(tmp_path, field):
+    async with open_at(tmp_path, Web()) as desk:
+        source = await add(desk)
+        with pytest.raises(InvalidError, match=f"{field}: cannot be changed"):
+            await desk.sources.update(source.id, {field: "x"})
+
+
+@pytest.mark.parametrize("value", ["yes", 1, None])
+async def test_enabled_takes_true_or_false(tmp_path, value):
+    async with open_at(tmp_path, Web()) as desk:
+        source = await add(desk)
+        with pytest.raises(InvalidError, match="enabled: expected `bool`"):
+            await desk.sources.update(source.id, {"enabled": value})
+
+
+async def test_a_source_goes_with_its_items_and_drafts_and_with_nothing_else(tmp_path):
+    web = Web()
+    web.put(ONE, feed(entry(1), entry(2, hours=60)))
+    web.put(TWO, feed(entry(3)))
+    async with open_at(tmp_path, web) as desk:
+        source, _ = await add(desk, tags=["x"]), await add(desk, TWO)
+        await desk.pipeline.run()
+        await desk.sources.delete(source.id)
+        assert await titles(desk) == [title(3)]
+        with pytest.raises(NotFoundError):
+            await desk.sources.delete(source.id)
+
+    assert states(tmp_path) == {title(3): "drafted"}
+    for table in ("draft_tag", "draft_image"):
+        assert rows(tmp_path, f"SELECT count(*) FROM {table}") == [(0,)]
+    assert rows(tmp_path, "SELECT count(*) FROM draft_event") == [(1,)]
+
+
+async def test_a_test_fetch_shows_what_is_there_and_stores_nothing(tmp_path):
+    web = Web()
+    web.put(ONE, feed(*(entry(number) for number in range(25))))
+    web.fail(TWO, 404)
+    web.put(THREE, feed())
+    async with open_at(tmp_path, web) as desk:
+        good, bad, empty = [await desk.sources.test((await add(desk, url)).id) for url in (ONE, TWO, THREE)]
+
+    assert good.ok
+    assert [(item.title, item.url) for item in good.items] == [
+        (title(number), f"https://stories.example/{number}") for number in range(20)
+    ]
+    assert to_wire(bad) == {
+        "ok": False,
+        "error": "There is nothing at this address of two.example (404). Check the address; the site may have moved"
+        " its feed.",
+        "items": [],
+    }
+    assert (empty.ok, empty.items) == (True, ())
+    assert states(tmp_path) == {}
+    assert rows(tmp_path, "SELECT fail_count, last_fetch FROM source") == [(0, None)] * 3
+
+
+async def test_sources_given_out_and_taken_in_are_the_same(tmp_path):
+    web = Web()
+    async with open_at(tmp_path / "here", web) as desk:
+        await add(desk, name='Quotes "&"\t<tags>', weight=2.5, include=["a, b", "/x+/"], tags=["é"])
+        await add(desk, "https://news.example.substack.com", type="substack", name="News")
+        await add(desk, "https://www.reddit.com/r/python", type="reddit", listing="top", window="week")
+        await add(desk, "https://news.ycombinator.com/", type="hackernews", list="best")
+        await add(desk, "https://news.google.com/", type="google_news", query="ferries", hl="en-GB")
+        await add(desk, "https://x.com/somebody", type="twitter", replies=True)
+        before = await desk.sources.list()
+        opml = await desk.sources.export_opml()
+    async with open_at(tmp_path / "there", web) as desk:
+        imported = await desk.sources.import_opml(opml.encode())
+        assert imported.refused == ()
+        after = await desk.sources.list()
+        again = await desk.sources.import_opml(opml.encode())
+
+    def told(sources):
+        return [(source.type, source.name, source.url, source.config or SourceConfig()) for source in sources]
+
+    assert told(after) == told(before)
+    assert (len(again.added), len(again.known)) == (0, len(before))
+    assert web.urls == []
+
+
+async def test_of_a_list_what_can_be_no_source_is_named_and_the_others_come_in(tmp_path):
+    opml = b"""<opml version="2.0"><body><outline text="Group">
+        <outline text="One" xmlUrl="https://one.example/feed"/>
+        <outline text="Local" xmlUrl="file:///etc/passwd"/>
+        <outline text="Again" xmlUrl="https://one.example/feed#news"/>
+        </outline></body></opml>"""
+    async with open_at(tmp_path, Web()) as desk:
+        imported = await desk.sources.import_opml(opml)
+        with pytest.raises(InvalidError, match="file: is not OPML"):
+            await desk.sources.import_opml(b"hello")
+
+    assert [(source.name, source.url) for source in imported.added] == [("One", ONE)]
+    assert imported.known == (ONE,)
+    assert [address for address, _ in imported.refused] == ["file:///etc/passwd"]
