@@ -1,6 +1,5 @@
 """The sample desk: every type of source, through the whole pipeline, in one run."""
 
-from collections.abc import Callable
 from datetime import timedelta
 from itertools import pairwise
 from pathlib import Path
@@ -8,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from copydesk import sample
-from copydesk.desk import Desk
 from copydesk.model.draft import Format, ListedDraft
 from copydesk.model.run import Run, RunRequest, RunStatus, Stage
 from copydesk.model.source import Health, SourceType

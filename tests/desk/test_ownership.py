@@ -1,0 +1,83 @@
+"""Everything belongs to a user; what is another one's is answered exactly as what does not exist."""
+
+import re
+
+import pytest
+
+from copydesk.errors import CopydeskError
+from copydesk.model.run import RunRequest, RunStatus
+from copydesk.store.ids import new_id
+from desk_fixtures import NOW, ONE, Web, add, change, drafts_of, entry, feed, open_at, rows, title, titles
+
+OPERATIONS = {
+    "get a source": lambda desk, ids: desk.sources.get(ids["source"]),
+    "change a source": lambda desk, ids: desk.sources.update(ids["source"], {"name": "Mine"}),
+    "move a source": lambda desk, ids: desk.sources.update(ids["source"], {"url": "https://evil.example/"}),
+    "delete a source": lambda desk, ids: desk.sources.delete(ids["source"]),
+    "test a source": lambda desk, ids: desk.sources.test(ids["source"]),
+    "run a source": lambda desk, ids: desk.pipeline.run(RunRequest(source_ids=(ids["source"],))),
+    "get a draft": lambda desk, ids: desk.drafts.get(ids["draft"]),
+    "get an item": lambda desk, ids: desk.drafts.item(ids["item"]),
+    "get a run": lambda desk, ids: desk.pipeline.get(ids["run"]),
+    "cancel a run": lambda desk, ids: desk.pipeline.cancel(ids["run"]),
+    "carry out a run": lambda desk, ids: desk.pipeline.execute(ids["run"]),
+}
+
+
+@pytest.fixture
+async def theirs(tmp_path):
+    """The ids of somebody else's rows, in a desk whose owner has nothing yet."""
+    web = Web()
+    web.put(ONE, feed(entry(1)))
+    async with open_at(tmp_path, web) as desk:
+        source = await add(desk, name="Theirs")
+        await desk.pipeline.run()
+        (draft,) = await drafts_of(desk)
+        run = await desk.pipeline.queue()
+    # The owner is the first user there is: another one comes before, whose desk it is now.
+    change(
+        tmp_path,
+        "INSERT INTO user (id, name, time_zone, created_at) VALUES (?, 'new', 'UTC', 0)",
+        "0" * 8 + new_id(NOW)[8:],
+    )
+    return {"source": source.id, "draft": draft.id, "item": draft.item_id, "run": run.id}
+
+
+async def answer(work) -> tuple[object, ...]:
+    try:
+        return ("ok", await work)
+    except CopydeskError as error:
+        return (type(error), error.category, re.sub("'[^']+'", "ID", str(error)))
+
+
+@pytest.mark.parametrize("operation", OPERATIONS)
+async def test_what_is_somebody_elses_is_answered_as_what_does_not_exist(tmp_path, theirs, operation):
+    web, act = Web(), OPERATIONS[operation]
+    before = [rows(tmp_path, f"SELECT * FROM {table} ORDER BY id") for table in ("source", "item", "draft", "run")]
+    async with open_at(tmp_path, web) as desk:
+        nobodys = await answer(act(desk, dict.fromkeys(theirs, "nobody")))
+        assert await answer(act(desk, theirs)) == nobodys
+        assert nobodys[1] == "not-found"
+    after = [rows(tmp_path, f"SELECT * FROM {table} ORDER BY id") for table in ("source", "item", "draft", "run")]
+
+    assert after == before
+    assert web.urls == []
+
+
+async def test_lists_and_runs_hold_only_what_is_ones_own(tmp_path, theirs):
+    web = Web()
+    web.put(ONE, feed(entry(1)))
+    async with open_at(tmp_path, web) as desk:
+        assert await desk.sources.list() == ()
+        assert (await desk.drafts.list()).items == ()
+        assert await desk.drafts.queue() == ()
+        assert (await desk.pipeline.runs()).items == ()
+        assert await desk.sources.export_opml() == (await desk.sources.export_opml()).replace(ONE, "")
+        # Their queued run does not hold up one's own, nor is their story known as drafted.
+        await add(desk)
+        run = await desk.pipeline.run()
+        assert run.status is RunStatus.SUCCEEDED
+        assert await titles(desk) == [title(1)]
+
+    assert rows(tmp_path, "SELECT status FROM run WHERE id = ?", theirs["run"]) == [("queued",)]
+    assert rows(tmp_path, "SELECT count(*), count(DISTINCT user_id) FROM draft") == [(2, 2)]

@@ -1,0 +1,160 @@
+"""What a source says of itself after each way in which a fetch can end."""
+
+from datetime import timedelta
+
+import pytest
+
+from copydesk.model.run import RunStatus
+from copydesk.model.source import Health, Source
+from desk_fixtures import NOW, ONE, THREE, TWO, Watch, Web, add, entry, feed, open_at, rows, states, title, titles
+
+
+async def after(home, prepare, **named: str) -> Source:
+    """The source at ONE after one run, beside a good one."""
+    web = Web()
+    prepare(web)
+    web.put(TWO, feed(entry(2)))
+    async with open_at(home, web, **named) as desk:
+        source = await add(desk)
+        await add(desk, TWO)
+        run = await desk.pipeline.run()
+        assert run.status is RunStatus.SUCCEEDED
+        assert title(2) in await titles(desk)
+        return await desk.sources.get(source.id)
+
+
+async def test_a_source_that_works(tmp_path):
+    source = await after(tmp_path, lambda web: web.put(ONE, feed(entry(1), entry(3))))
+
+    assert (source.health, source.fail_count, source.last_error) == (Health.HEALTHY, 0, None)
+    assert (source.last_fetch, source.item_count) == (NOW, 2)
+
+
+@pytest.mark.parametrize(
+    ("answer", "health", "fails", "says"),
+    [
+        (lambda web: web.fail(ONE, 404), Health.ERROR, 1, "There is nothing at this address of one.example (404)."),
+        (lambda web: web.fail(ONE, 410), Health.ERROR, 1, "is gone for good (410). Remove the source"),
+        (lambda web: web.fail(ONE, 500), Health.DEGRADED, 1, "status 500 (internal server error)"),
+        (lambda web: web.fail(ONE, 403), Health.DEGRADED, 1, "does not let programs in (403). Check the credentials"),
+        (lambda web: web.fail(ONE, 429, retry_after="60"), Health.DEGRADED, 0, "asks us to wait 1 minute."),
+        (lambda web: web.cut(ONE), Health.DEGRADED, 1, "There is no connection to one.example."),
+        (lambda web: web.hold(ONE), Health.DEGRADED, 1, "did not answer in time."),
+        (lambda web: web.put(ONE, "<html><body/></html>"), Health.DEGRADED, 1, "is a web page, not a feed."),
+        (lambda web: web.put(ONE, ""), Health.DEGRADED, 1, "The answer is empty."),
+        (lambda web: web.put(ONE, "hello"), Health.DEGRADED, 1, "neither XML nor a JSON Feed."),
+    ],
+    ids=["404", "410", "500", "403", "429", "unreachable", "timeout", "html", "empty", "text"],
+)
+async def test_a_source_that_fails_says_why_and_the_other_is_drafted(tmp_path, answer, health, fails, says):
+    source = await after(tmp_path, answer, network__timeout="0.2")
+
+    assert (source.health, source.fail_count) == (health, fails)
+    assert says in str(source.last_error)
+    assert (source.last_fetch, source.item_count) == (NOW, 0)
+
+
+async def test_after_three_failures_a_source_is_in_error_and_one_success_forgives_them(tmp_path):
+    web, clock, seen = Web(), Watch(), []
+    web.fail(ONE, 503)
+    async with open_at(tmp_path, web, clock) as desk:
+        source = await add(desk)
+        for _ in range(3):
+            clock.forward(60)
+            await desk.pipeline.run()
+            found = await desk.sources.get(source.id)
+            seen.append((found.fail_count, found.health))
+        web.put(ONE, feed(entry(1)))
+        await desk.pipeline.run()
+        again = await desk.sources.get(source.id)
+
+    assert seen == [(1, Health.DEGRADED), (2, Health.DEGRADED), (3, Health.ERROR)]
+    assert (again.fail_count, again.health, again.last_error) == (0, Health.HEALTHY, None)
+
+
+async def test_a_source_that_is_gone_is_not_asked_again_until_it_gets_a_new_address(tmp_path):
+    web, clock = Web(), Watch()
+    web.fail(ONE, 410)
+    web.put(TWO, feed(entry(1)))
+    async with open_at(tmp_path, web, clock) as desk:
+        source = await add(desk)
+        await desk.pipeline.run()
+        clock.forward(40 * 86_400)
+        await desk.pipeline.run()
+        assert web.urls == [ONE]
+        await desk.sources.update(source.id, {"url": TWO})
+        await desk.pipeline.run()
+        assert web.urls == [ONE, TWO]
+        assert (await desk.sources.get(source.id)).health is Health.HEALTHY
+
+
+async def test_a_host_that_asks_for_silence_gets_it_also_over_a_restart(tmp_path):
+    web, clock = Web(), Watch()
+    web.fail(ONE, 429, retry_after="3600")
+    web.put(TWO, feed(entry(2)))
+    async with open_at(tmp_path, web, clock) as desk:
+        source = await add(desk)
+        await add(desk, TWO)
+        await desk.pipeline.run()
+    web.put(ONE, feed(entry(1)))
+
+    for seconds, asked in ((1800, 1), (1799, 1), (2, 2)):
+        clock.forward(seconds)
+        async with open_at(tmp_path, web, clock) as desk:
+            run = await desk.pipeline.run()
+            assert run.status is RunStatus.SUCCEEDED
+            assert web.urls.count(ONE) == asked
+    async with open_at(tmp_path, web, clock) as desk:
+        assert (await desk.sources.get(source.id)).last_error is None
+    assert title(1) in states(tmp_path)
+
+
+async def test_the_silence_that_one_source_was_asked_for_is_kept_by_all_sources_of_that_host(tmp_path):
+    web, clock = Web(), Watch()
+    other = ONE + "/comments"
+    web.fail(ONE, 429, retry_after="3600")
+    web.put(other, feed(entry(1)))
+    async with open_at(tmp_path, web, clock) as desk:
+        await add(desk)
+        await desk.pipeline.run()
+        late = await add(desk, other)
+        await desk.pipeline.run()
+        assert web.urls == [ONE]
+        assert "asks us to wait" in str((await desk.sources.get(late.id)).last_error)
+        tested = await desk.sources.test(late.id)
+        assert (tested.ok, web.urls) == (False, [ONE])
+        web.put(ONE, feed(entry(2)))
+        clock.forward(3601)
+        await desk.pipeline.run()
+        assert [source.last_error for source in await desk.sources.list()] == [None, None]
+
+
+async def test_a_source_that_was_busy_and_is_quiet_for_long_is_stale(tmp_path):
+    web, clock = Web(), Watch()
+    web.put(ONE, feed(*(entry(number, hours=24 * number) for number in range(5))))
+    async with open_at(tmp_path, web, clock) as desk:
+        source = await add(desk)
+        await desk.pipeline.run()
+        clock.forward(timedelta(days=13).total_seconds())
+        await desk.pipeline.run()
+        assert (await desk.sources.get(source.id)).health is Health.HEALTHY
+        clock.forward(timedelta(days=2).total_seconds())
+        await desk.pipeline.run()
+        assert (await desk.sources.get(source.id)).health is Health.STALE
+
+
+async def test_without_a_network_no_source_is_blamed(tmp_path):
+    web = Web()
+    for url in (ONE, TWO, THREE):
+        web.cut(url)
+    async with open_at(tmp_path, web) as desk:
+        for url in (ONE, TWO, THREE):
+            await add(desk, url)
+        run = await desk.pipeline.run()
+        sources = await desk.sources.list()
+
+    assert run.status is RunStatus.FAILED
+    assert run.error == "No source could be reached: this machine seems to be offline. What was stored is kept."
+    assert rows(tmp_path, "SELECT error_category FROM run") == [("unreachable",)]
+    assert [source.fail_count for source in sources] == [0, 0, 0]
+    assert all("no connection" in str(source.last_error) for source in sources)
