@@ -5,11 +5,13 @@ import sys
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
+from copydesk.ingest import looseparser
 from copydesk.ingest.encoding import to_utf8
 from copydesk.ingest.fastfeed import parse_fast
-from copydesk.ingest.raw import Refused
-from feeds_for_tests import ATOM, parse, rss
+from copydesk.ingest.raw import RawFeed, Refused
+from feeds_for_tests import ATOM, RDF, parse, rss
 
 DAMAGED = """<!-- c --><rss version="2.0"><channel><title>Broken & co</title><link>http://a.example/</link>
 <item><title>A &nbsp; B & C</title><link>http://a.example/1?x=1&y=2</link><guid>same</guid>
@@ -117,6 +119,38 @@ def test_character_sets_of_the_world(charset: str) -> None:
 def test_the_strict_parser_refuses_what_it_would_have_to_guess(doubtful: str) -> None:
     with pytest.raises(Refused):
         parse_fast(to_utf8(doubtful.encode(), None), 100)
+
+
+SOUND = rss(
+    "<title>Why &amp;amp; how</title><link>https://site.example/1</link><guid isPermaLink='false'>one</guid>"
+    "<pubDate>Tue, 17 Nov 2026 09:30:00 +0100</pubDate><author>ada@site.test (Ada)</author><category>a</category>"
+    "<description>&lt;p&gt;Short.&lt;/p&gt;</description><content:encoded>&lt;p&gt;Long.&lt;/p&gt;</content:encoded>"
+    "<comments>https://site.example/1#talk</comments><slash:comments>3</slash:comments>"
+    "<source url='https://paper.example'>The Paper</source>"
+    "<media:thumbnail url='/s.jpg' width='100'/><media:content url='/l.jpg' medium='image' width='900'/>",
+    "<guid>https://site.example/2</guid><description>plain</description><enclosure url='/e.png' type='image/png'/>",
+    head="<language>en</language><ttl>30</ttl>",
+)
+
+
+@pytest.mark.parametrize("feed", [SOUND, ATOM, RDF], ids=["rss", "atom", "rdf"])
+def test_feedparser_says_of_a_sound_feed_what_the_strict_parser_says(
+    feed: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def in_this_process(body: bytes, most: int) -> RawFeed:
+        found = looseparser.parse(body, most)
+        assert found is not None
+        return found
+
+    def refuse(_body: bytes, _most: int) -> RawFeed:
+        raise Refused("for the test")
+
+    strict = parse(feed)
+    monkeypatch.setattr("copydesk.ingest.feed.parse_slow", in_this_process)
+    monkeypatch.setattr("copydesk.ingest.feed.parse_fast", refuse)
+    loose = parse(feed)
+    assert (strict.how, loose.how) == ("expat", "feedparser")
+    assert replace(loose, how="expat") == strict
 
 
 def test_feedparser_stays_out_of_the_main_process() -> None:

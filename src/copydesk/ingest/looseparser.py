@@ -92,15 +92,16 @@ def _is_damaged(found: Mapping[str, Any]) -> bool:
 
 
 def _entry(given: Mapping[str, Any]) -> RawEntry:
+    there = given.keys()  # asked itself, feedparser's dictionary makes up what is not there
     entry = RawEntry(
-        texts={field: text for name, field in _TEXTS.items() if (text := _text(given.get(name)))},
+        texts={field: text for name, field in _TEXTS.items() if name in there and (text := _text(given[name]))},
         tags=[_text(tag.get("label") or tag.get("term")) for tag in given.get("tags", ())],
         authors=[_text(person.get("name") or person.get("email")) for person in given.get("authors", ()) if person],
     )
     # Where the id is an address that may be followed, feedparser has made it the link.
     entry.texts["opaque"] = "yes"
     for field in _DATES:
-        if field in entry.texts and given.get(f"{field}_parsed"):
+        if field in entry.texts and given[f"{field}_parsed"]:
             entry.texts[field] = time.strftime("%Y-%m-%dT%H:%M:%SZ", given[f"{field}_parsed"])
     for field in ("title", "summary"):
         entry.is_markup[field] = given.get(f"{field}_detail", {}).get("type") in _MARKUP
@@ -108,11 +109,18 @@ def _entry(given: Mapping[str, Any]) -> RawEntry:
     source = given.get("source", {})
     if source.get("title"):
         entry.texts["publisher"] = _text(source["title"])
-    pictures = [*given.get("media_content", ()), *given.get("media_thumbnail", ()), *given.get("links", ())]
-    for attributes in pictures:
-        if attributes.get("rel", "enclosure") == "enclosure":
-            offer(entry, {name: _text(value) for name, value in attributes.items()})
+    for attributes in (*given.get("media_content", ()), *given.get("media_thumbnail", ())):
+        offer(entry, dict(attributes))
+    for link in given.get("links", ()):
+        _add_link(entry, {name: _text(value) for name, value in link.items()})
     return entry
+
+
+def _add_link(entry: RawEntry, link: dict[str, str]) -> None:
+    if link.get("rel") == "enclosure" and not offer(entry, link):
+        entry.texts.setdefault("enclosure", link.get("href", ""))
+    elif link.get("rel") == "replies" and link.get("type") in _MARKUP:
+        entry.texts.setdefault("discussion", link.get("href", ""))
 
 
 def _add_content(entry: RawEntry, given: Mapping[str, Any]) -> None:
