@@ -210,7 +210,36 @@ def test_a_long_link_is_an_error_only_where_it_would_not_fit_shortened() -> None
     assert found("length", f"{'a' * 290}\n\n{url}", subject(url=url))[-1].severity is Severity.ERROR
 
 
+BLOCKING = {
+    "empty", "length", "bytes", "leak", "invisible", "foreign-link", "mention", "number", "quote", "avoid", "emoji",
+    "example-leak",
+}  # fmt: skip
+
+
+def test_what_must_not_be_posted_is_an_error() -> None:
+    for rule in BLOCKING:
+        bad, special = next((case[1], case[3]) for case in CASES if case[0] == rule)
+        assert found(rule, bad, subject(**special))[0].severity is Severity.ERROR
+
+
+def test_a_link_is_compared_with_the_address_alone_where_there_is_no_text() -> None:
+    about = Subject(format=Format.SHORT, url=URL)
+    assert found("foreign-link", "https://evil.example", about)
+    assert not found("foreign-link", URL, about)
+
+
 def test_rules_with_false_alarms_never_block() -> None:
+    assert not BLOCKING & {
+        "name",
+        "copied",
+        "stock",
+        "not-just",
+        "triples",
+        "em-dash",
+        "style",
+        "style-distance",
+        "repeat",
+    }
     for rule, bad, _, special in CASES:
         if rule in {"name", "copied", "stock", "not-just", "triples", "em-dash", "style", "style-distance", "repeat"}:
             assert all(finding.severity is not Severity.ERROR for finding in found(rule, bad, subject(**special)))

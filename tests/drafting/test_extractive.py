@@ -17,7 +17,7 @@ from copydesk.errors import WriterError
 from copydesk.model.draft import Format, Severity
 from copydesk.model.source import SourceType
 from copydesk.model.voice import Emoji, Link
-from drafting_briefs import TEXT, assert_traced, brief, voice
+from drafting_briefs import SUMMARY, TEXT, assert_traced, brief, voice
 
 
 def write(wanted: Brief) -> Written:
@@ -180,6 +180,12 @@ def test_the_frame_fits_the_title() -> None:
         assert "tents —" not in text
 
 
+def test_a_long_title_without_spaces_is_cut_between_its_characters() -> None:
+    text = write(brief(title="図書館が工具を貸し出す" * 30, language="ja", summary="", text="")).text
+    assert length(text, "x") <= 280
+    assert text.count("図書館") > 5
+
+
 # THREAD
 
 
@@ -224,6 +230,21 @@ def test_a_blog_post_has_one_title_a_credit_quotations_and_the_link() -> None:
     assert text.count("\n# ") == 0
     assert text.count("\n> ") >= 2
     assert text.rstrip(".").endswith("[River News](https://rivernews.example/library)")
+
+
+def test_sentences_that_follow_each_other_share_a_quotation_and_no_gap_is_hidden() -> None:
+    summary = (
+        "The library of the quay lends 1,200 objects to people. Members of the library repair what comes back broken."
+        "\n\nOh, well.\n\nThe city pays the rent of the bakery for the library until 2028."
+    )
+    text = write(brief(Format.BLOG, summary=summary, text="")).text
+    assert "> The library of the quay lends 1,200 objects to people. Members of the library repair" in text
+    assert "broken.\n\n> The city pays" in text
+
+
+def test_what_the_summary_says_already_is_not_quoted_from_the_text_again() -> None:
+    blog = write(brief(Format.BLOG, text=f"{SUMMARY}\n\n{TEXT}")).text
+    assert blog.count("people borrow drills instead of books") == 1
 
 
 def test_the_words_wanted_decide_how_much_is_quoted() -> None:

@@ -87,6 +87,7 @@ def test_who_says_i_is_the_author_and_not_the_user(text: str, own: bool) -> None
     [
         ("BBC News", "https://www.bbc.com/news/1", "BBC News"),
         ("Al Jazeera – Breaking News and Video from Al Jazeera", "https://www.aljazeera.com/1", "Al Jazeera"),
+        ("BBC News - World", "https://www.bbc.co.uk/news/1", "BBC"),
         ("NYT > World News", "https://www.nytimes.com/1", "NYT"),
         ("World - CBSNews.com", "https://www.cbsnews.com/1", "CBSNews.com"),
         ("Japan Today - Category World", "https://japantoday.com/1", "Japan Today"),
