@@ -31,7 +31,7 @@ def finding(severity: Severity, start: int, end: int) -> Finding:
 
 def test_a_draft_says_what_it_is() -> None:
     head = text(draft_page(draft(0), NOW)).split("\n")[0]
-    assert head == "SHORT · new · 93% likely to be approved · written 7m ago by offline"
+    assert head == "SHORT · new · 93% likely to be approved · offline, 7m ago"
 
 
 def test_a_draft_shows_every_part_of_its_score() -> None:
@@ -93,6 +93,11 @@ def test_an_item_shows_where_it_comes_from() -> None:
 def test_an_item_with_next_to_nothing_is_shown_too() -> None:
     bare = {"title": "", "url": None, "summary": "", "text": "", "author": None, "points": None, "comments": None}
     assert text(item_page(item(0, **bare), NOW)).startswith("Without a title\n\nfrom")
+
+
+def test_a_summary_that_is_the_texts_beginning_is_not_shown_twice() -> None:
+    page = text(item_page(item(0, summary="It begins …", text="It begins like this."), NOW))
+    assert page.count("It begins") == 1
 
 
 def test_a_link_that_no_browser_gets_does_not_look_like_one() -> None:

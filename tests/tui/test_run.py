@@ -46,14 +46,24 @@ async def test_at_the_end_it_says_what_came_of_it() -> None:
         await seen.press("P")
         desk.pipeline.go_on.set()
         await seen.wait()
-        assert seen.toasts == [
-            "7 new drafts from 54 items in 2.1 s.",
-            "1 of 10 sources could not be read. `copydesk source list` says why.",
-        ]
-        assert "1.4 s" in seen.text
+        assert "54 items · 41 stories · 41 ranked · 7 new drafts · 2.1 s" in seen.text
+        assert "1.4 s, 1 source failed" in seen.text
+        assert seen.toasts == []
         assert "rank" not in seen.lines[0]
         await seen.press("escape")
         assert "ingest" not in seen.text
+
+
+async def test_a_run_that_nobody_watches_says_so_in_a_toast() -> None:
+    desk = FakeDesk(3)
+    async with on_screen(desk) as seen:
+        await seen.press("P", "escape")
+        desk.pipeline.go_on.set()
+        await seen.wait()
+        assert seen.toasts == [
+            "7 new drafts from 54 items in 2.1 s.",
+            "1 of 10 sources failed: see `copydesk source list`.",
+        ]
 
 
 async def test_new_drafts_do_not_push_in() -> None:
@@ -135,7 +145,7 @@ async def test_a_run_that_failed_says_why() -> None:
         await seen.press("P")
         desk.pipeline.go_on.set()
         await seen.wait()
-        assert seen.toasts == ["The run failed: No source could be read."]
+        assert "The run failed: No source could be read." in seen.text
         await seen.press("P")
 
 
@@ -178,7 +188,7 @@ def test_a_stage_without_anything_to_do_is_done_and_one_of_unknown_length_has_no
 
 def test_what_came_of_a_run_in_one_line() -> None:
     assert summary(finished()) == "7 new drafts from 54 items in 2.1 s."
-    assert failures(finished()) == "1 of 10 sources could not be read."
+    assert failures(finished()) == "1 of 10 sources failed: see `copydesk source list`."
     assert (
         summary(run(RunStatus.CANCELLED, error="The run was cancelled."))
         == "The run was cancelled; what it stored is kept."

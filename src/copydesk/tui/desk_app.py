@@ -148,19 +148,18 @@ class DeskApp(App[int], inherit_bindings=False):
         except BaseException:
             self._show_run(RunView(failed=True))
             raise
-        self._ended(run)
+        self._show_run((self.run_view or RunView())._replace(ended=run, cancelling=False))
 
     def _progressed(self, progress: Progress) -> None:
         view = self.run_view
         if view is not None and view.under_way:
             self._show_run(view.after(progress))
 
-    def _ended(self, run: Run) -> None:
-        view = self.run_view or RunView()
-        self._show_run(view._replace(ended=run, cancelling=False))
+    def say_ended(self, run: Run) -> None:
+        """Say in toasts what came of a run, where nothing on the screen does."""
         self.notify(summary(run), severity="error" if run.error else "information")
         if failed := failures(run):
-            self.notify(f"{failed} `copydesk source list` says why.", severity="warning")
+            self.notify(failed, severity="warning")
 
     def _show_run(self, view: RunView) -> None:
         self.run_view = view

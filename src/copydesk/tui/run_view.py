@@ -51,20 +51,32 @@ def figures(progress: Progress) -> str:
 
 
 def summary(run: Run) -> str:
-    """What came of a run, in one line."""
-    stats = run.stats
+    """What came of a run, in one sentence."""
     if run.status is RunStatus.CANCELLED:
         return "The run was cancelled; what it stored is kept."
     if run.status is not RunStatus.SUCCEEDED:
         return f"The run {run.status.value}: {run.error or 'nobody knows why.'}"
-    made = f"{plural(stats.drafts_created, 'new draft')} from {plural(stats.items_ingested, 'item')}"
-    took = f" in {run.duration:.1f} s" if run.duration is not None else ""
-    return f"{made}{took}."
+    made, items = plural(run.stats.drafts_created, "new draft"), plural(run.stats.items_ingested, "item")
+    return f"{made} from {items} in {run.duration or 0:.1f} s."
+
+
+def funnel(run: Run) -> str:
+    """What was left after each stage, in one line."""
+    stats = run.stats
+    stories = "story" if stats.items_filtered == 1 else "stories"
+    parts = [
+        plural(stats.items_ingested, "item"),
+        f"{stats.items_filtered} {stories}",
+        f"{stats.items_ranked} ranked",
+        plural(stats.drafts_created, "new draft"),
+        f"{run.duration or 0:.1f} s",
+    ]
+    return " · ".join(parts)
 
 
 def failures(run: Run) -> str:
-    """The sources that could not be read, in one line; empty where there is none."""
+    """How many sources could not be read, in one line; empty where all could."""
     failed = run.stats.sources_failed
     if not failed:
         return ""
-    return f"{failed} of {plural(failed + run.stats.sources_fetched, 'source')} could not be read."
+    return f"{failed} of {plural(failed + run.stats.sources_fetched, 'source')} failed: see `copydesk source list`."

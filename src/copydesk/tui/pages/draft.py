@@ -32,7 +32,7 @@ def draft_page(draft: ListedDraft, now: datetime) -> list[Block]:
 
 def _headline(draft: ListedDraft, now: datetime) -> Block:
     sign = STATUS[draft.status]
-    written = f"written {ago(draft.created_at, now)}" + (f" by {cell(draft.writer)}" if draft.writer else "")
+    written = f"{cell(draft.writer)}, {ago(draft.created_at, now)}" if draft.writer else ago(draft.created_at, now)
     parts = [
         Content.styled(draft.format.value, "strong"),
         Content.styled(sign.words, sign.role),

@@ -9,7 +9,7 @@ from copydesk.tui.keys import KEYS, Key, Where, shown
 from copydesk.tui.layout import Block, Table, plain
 from copydesk.tui.words import SEVERITY, STATUS, Sign
 
-WIDTH = 12
+WIDTH = 14
 """Cells of the first column, the same in every table."""
 
 

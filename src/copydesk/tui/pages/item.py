@@ -19,9 +19,9 @@ def item_page(item: Item, now: datetime) -> list[Block]:
     """The whole page of one source item."""
     entry = item.entry
     blocks: list[Block] = [plain(cell(entry.title) or "Without a title", "strong"), plain(), _facts(item, now)]
-    if entry.summary:
+    if entry.summary and not entry.text.startswith(entry.summary.rstrip(" .…")):
         blocks += [plain(), Paragraph(Content(_paragraphs(entry.summary)))]
-    if entry.text and entry.text != entry.summary:
+    if entry.text:
         blocks += [plain(), Paragraph(Content(_paragraphs(entry.text)))]
     return blocks
 

@@ -9,8 +9,10 @@ from copydesk.text import clean_lines
 from copydesk.tui.cells import cell, fit
 from copydesk.tui.words import SOURCE, STATUS, age, bar
 
-WIDE = 72
-"""From so many cells on a row has room for a bar and the source."""
+BAR_FROM = 56
+"""From so many cells on a row has room for a bar."""
+SOURCE_FROM = 72
+"""From so many cells on it has room for the source, too."""
 SOURCE_WIDTH = 16
 _FORMAT = {Format.SHORT: "s", Format.THREAD: "t", Format.BLOG: "b"}
 
@@ -22,17 +24,17 @@ def draft_row(draft: ListedDraft, now: datetime, width: int) -> Content:
     """
     sign = STATUS[draft.status]
     flag, worry = _flag(draft)
-    full, empty = bar(draft.confidence, 5)
-    wide = width >= WIDE
+    full, empty = bar(draft.confidence, 5) if width >= BAR_FROM else ("", "")
     head = Content.assemble(
         (sign.letter, sign.role),
         (flag, worry),
         f"{draft.confidence * 100:3.0f} ",
-        ((full if wide else ""), "accent"),
-        ((empty + " " if wide else ""), "faint"),
+        (full, "accent"),
+        (empty, "faint"),
+        " " * (width >= BAR_FROM),
         (_FORMAT[draft.format], "dim"),
         (f" {age(draft.created_at, now):>3} ", "dim"),
-        ((fit(_source(draft), SOURCE_WIDTH) + " " if wide else ""), "dim"),
+        (f"{fit(_source(draft), SOURCE_WIDTH)} " if width >= SOURCE_FROM else "", "dim"),
     )
     return head + fit(first_line(draft.text), width - head.cell_length)
 

@@ -12,6 +12,7 @@ from textual.widget import Widget
 
 from copydesk.model.draft import ListedDraft
 from copydesk.model.item import Item
+from copydesk.model.run import Run
 from copydesk.tui.browser import browse, is_link
 from copydesk.tui.desk_app import DeskApp, DeskClosed, DeskOpened, RunChanged
 from copydesk.tui.keys import Where, bindings
@@ -268,10 +269,15 @@ class ReviewScreen(Screen[None], inherit_bindings=False):
         self.run_panel.display = self._watching
         self.query_one(TopLine).show_run(view)
         if view.ended is not None:
-            if self.queue.rows:
-                self.app.ask(self._count)
-            else:
-                self._read()
+            self._after(view.ended)
+
+    def _after(self, run: Run) -> None:
+        if not self._watching:
+            self.app.say_ended(run)
+        if self.queue.rows:
+            self.app.ask(self._count)
+        else:
+            self._read()
 
     async def _count(self, desk: "Desk") -> None:
         self.post_message(NewCounted(await desk.drafts.count_to_review()))

@@ -31,12 +31,13 @@ class Page(Drawn, inherit_bindings=False):
     def _lay_out(self) -> None:
         width = self.room.width
         self._laid_out_for = width
-        self._lines = lay_out(self._blocks, width) if width else []
+        # One cell is left free beside the scroll bar.
+        self._lines = lay_out(self._blocks, width - 1) if width > 1 else []
         self.virtual_size = Size(0, len(self._lines))
         self.forget_lines()
 
     def on_resize(self) -> None:
-        """Another width is another wrapping. The scroll bar, which comes and goes with the text, is a change too."""
+        """Another width is another wrapping."""
         if self.room.width != self._laid_out_for:
             self._lay_out()
 

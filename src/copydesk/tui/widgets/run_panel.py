@@ -4,9 +4,9 @@ from textual.content import Content
 
 from copydesk.model.run import Run, RunStatus, Stage
 from copydesk.tui.cells import cell, fit
-from copydesk.tui.run_view import RunView, failures, figures, share, summary
+from copydesk.tui.run_view import RunView, figures, funnel, share, summary
 from copydesk.tui.widgets.drawn import Standing
-from copydesk.tui.words import bar
+from copydesk.tui.words import bar, plural
 
 _NAME = 8
 _FIGURES = 10
@@ -23,7 +23,7 @@ class RunPanel(Standing):
     def show(self, view: RunView) -> None:
         """Take over how far the run is."""
         self._view = view
-        self.set_title("Pipeline" if view.ended or view.failed else "Pipeline · Esc leaves it running · X cancels it")
+        self.set_title("Pipeline · " + ("Esc leaves it running · X cancels it" if view.under_way else "Esc closes"))
         self.refresh()
 
     def lines(self, width: int) -> list[Content]:
@@ -41,15 +41,21 @@ class RunPanel(Standing):
             (full, "accent"),
             (empty, "faint"),
             f" {known:>{_FIGURES - 1}}  ",
-            (fit(self._note(stage, current=current), note), "dim"),
+            (fit(self._note(stage, current=current), note), self._worry(stage)),
         )
 
     def _note(self, stage: Stage, *, current: bool) -> str:
         if current and self._view.current:
             return cell(self._view.current.note)
-        if self._view.ended and (seconds := self._view.ended.stats.stage_timing.get(stage)) is not None:
-            return f"{seconds:.1f} s"
-        return ""
+        if self._view.ended is None or stage not in self._view.ended.stats.stage_timing:
+            return ""
+        stats = self._view.ended.stats
+        failed = f", {plural(stats.sources_failed, 'source')} failed" if self._worry(stage) == "warn" else ""
+        return f"{stats.stage_timing[stage]:.1f} s{failed}"
+
+    def _worry(self, stage: Stage) -> str:
+        ended = self._view.ended
+        return "warn" if stage is Stage.INGEST and ended is not None and ended.stats.sources_failed else "dim"
 
     def _end(self, width: int) -> Content:
         if self._view.ended is not None:
@@ -60,5 +66,6 @@ class RunPanel(Standing):
 
 
 def _outcome(run: Run) -> Content:
-    role = "good" if run.status is RunStatus.SUCCEEDED else "bad"
-    return Content.assemble((cell(summary(run)), role), (f"  {failures(run)}", "warn"))
+    if run.status is RunStatus.SUCCEEDED:
+        return Content.styled(funnel(run), "good")
+    return Content.styled(cell(summary(run)), "bad")

@@ -1,0 +1,57 @@
+"""The console before the real desk: the sample, in a database of its own."""
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+from copydesk.errors import StoreNewerError
+from copydesk.sample.desk import open_sample, sample_settings
+from copydesk.settings import Settings, load
+from copydesk.tui.app import Console
+from tui_fixtures import Seen, settled
+
+NOW = datetime(2026, 2, 11, 9, 30, tzinfo=UTC)
+
+
+def sample(home: Path) -> tuple[Settings, Console]:
+    """The sample desk's settings and its console."""
+    settings = sample_settings(load({}, home))
+    return settings, Console(lambda: open_sample(settings, clock=lambda: NOW), clock=lambda: NOW)
+
+
+async def test_from_sources_to_drafts_on_the_screen(tmp_path: Path) -> None:
+    _, app = sample(tmp_path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settled(pilot)
+        seen = Seen(app, pilot)
+        assert "Nothing to review" in seen.text
+        await seen.press("P")
+        assert "10 new drafts" in seen.text
+        await seen.press("escape", "j")
+        assert "Queue · 10" in seen.text
+        assert "Why it was picked" in seen.text
+        assert "https://" in seen.text
+
+
+async def test_quitting_in_the_middle_of_a_run_leaves_it_cancelled_and_the_desk_sound(tmp_path: Path) -> None:
+    settings, app = sample(tmp_path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settled(pilot)
+        app.simulate_key("P")
+        while app.run_view is None or app.run_view.current is None:
+            await pilot.pause(0)
+        app.simulate_key("q")
+    async with open_sample(settings, clock=lambda: NOW) as desk:
+        (last,) = (await desk.pipeline.runs()).items
+        assert last.status == "cancelled"
+        assert (await desk.pipeline.run()).status == "succeeded"
+
+
+async def test_a_database_of_a_newer_version_is_refused_in_words(tmp_path: Path) -> None:
+    settings, _ = sample(tmp_path)
+    async with open_sample(settings, clock=lambda: NOW) as desk, desk.ground.engines.writing() as conn:
+        await conn.exec_driver_sql("update alembic_version set version_num = '9999'")
+    _, app = sample(tmp_path)
+    async with app.run_test(size=(160, 40)) as pilot:
+        await settled(pilot)
+        assert isinstance(app.trouble, StoreNewerError)
+        assert "newer version of Copydesk" in Seen(app, pilot).text
