@@ -216,6 +216,13 @@ BLOCKING = {
 }  # fmt: skip
 
 
+def test_a_title_is_nobodys_copy_even_where_it_quotes_or_stands_beside_a_name() -> None:
+    title = "Argentina clears an oceanographic cruise in the South Atlantic as debate grows over “dual-use” data"
+    about = subject(source=f"{title}\n\nMercoPress says more about it.", title=title)
+    for text in (title, f"{title} — MercoPress", f"MercoPress: {title}"):
+        assert not found("copied", text, about)
+
+
 def test_what_must_not_be_posted_is_an_error() -> None:
     for rule in BLOCKING:
         bad, special = next((case[1], case[3]) for case in CASES if case[0] == rule)

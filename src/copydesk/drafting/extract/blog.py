@@ -20,21 +20,21 @@ WORDS = 250
 SHARE = 3
 """At most one in so many of a text's sentences is quoted; of a short one, four."""
 
-_SPECIAL = re.compile(r"[\\`*_\[\]<>|~]|^[#+>-]|^\d+(?=[.)] )")
+_SPECIAL = re.compile(r"[\\`*_\[\]<>|~]|&(?=#?\w{1,31};)|^[#+>-]|^\d+(?=[.)] )")
 _LEADS = (
     "From {credit}:",
     "{credit}:",
     "Published by {credit}:",
     "Quoted from {credit}:",
     "Via {credit}:",
-    "At {credit}:",
+    "Seen at {credit}:",
 )
 _LATER = (
     "{name} goes on:",
     "Further on at {name}:",
     "Later, also from {name}:",
     "More from {name}:",
-    "And then, at {name}:",
+    "Then, at {name}:",
     "Also from {name}:",
 )
 _ENDS = (
@@ -43,7 +43,7 @@ _ENDS = (
     "Source: {where}.",
     "More at {where}.",
     "The original is at {where}.",
-    "All of it: {where}.",
+    "In full at {where}.",
 )
 
 
@@ -92,9 +92,8 @@ def _post(material: Material, chosen: list[Passage]) -> Composed:
     if material.brief.also and material.english:
         blocks.append(frames.compose("The story is also at {also}.", {"also": template(_also(material))}))
     blocks.append(_line(material, _ENDS, "{where}", 0))
-    return Composed(
-        "\n\n".join(block.text for block in blocks), tuple(chain.from_iterable(block.traces for block in blocks))
-    )
+    text = "\n\n".join(block.text for block in blocks if block.text)
+    return Composed(text, tuple(chain.from_iterable(block.traces for block in blocks)))
 
 
 def _groups(ordered: list[Passage]) -> list[list[Passage]]:
@@ -114,7 +113,9 @@ def _title(material: Material) -> Composed:
 
 
 def _line(material: Material, english: tuple[str, ...], other: str, number: int) -> Composed:
-    """A line of framing; the post's own one of several, and a different one for each `number`."""
+    """A line of framing: the post's own one of several, and a different one for each `number`; none without a name."""
+    if not material.name:
+        return Composed("", ())
     options = frames.in_turn(english, material.seed + english[0]) if material.english else [other]
     return frames.compose(
         options[number % len(options)],

@@ -19,10 +19,10 @@ _DENSE = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400
 _COMMON_WORDS = (
     "a about above after again all also am an and any are as at be because been before being below between both but"
     " by can could did do does doing down during each few for from further had has have having he her here hers him his"
-    " how"
-    " i if in into is it its itself just like me more most my no nor not now of off on once only or other our out over"
-    " own said same say says she should so some such than that the their them then there these they this those through"
-    " to too under until up very was we were what when where which while who whom why will with would you your one new"
+    " how i if in into is it its itself just like me more most my no nor not now of off on once only or other our out"
+    " over own said same say says she should so some such than that the their them then there these they this those"
+    " through to too under until up very was we were what when where which while who whom why will with would you your"
+    " one new"
 )
 COMMON = frozenset(_COMMON_WORDS.split())
 """English words that say nothing about what a text is about."""
@@ -84,7 +84,8 @@ def distinct(found: list[Passage]) -> list[Passage]:
     seen: list[frozenset[str]] = []
     for passage in found:
         words = frozenset(_tokens(passage.text))
-        if len(seen) < 40 and any(words <= other or len(words & other) > 0.85 * len(words | other) for other in seen):
+        # Summaries and leads are what gets repeated, and comparing all with all would take the square of the time.
+        if any(words <= other or len(words & other) > 0.85 * len(words | other) for other in seen[:40]):
             continue
         seen.append(words)
         kept.append(passage)

@@ -48,7 +48,7 @@ QUOTE_ENGLISH = (
 # The first part of a thread stands alone and has no link.
 OPENING = (*TITLE_AND_QUOTE, "{title}\n\n{quote}\n\n({name})")
 OPENING_ENGLISH = (*TITLE_AND_QUOTE, "From {name}: {title}\n\n{quote}", "{title}\n\n{quote}\n\nVia {name}")
-CLOSING = ("{name}\n{url}", "{name}: {url}", "→ {name}\n{url}")
+CLOSING = ("{name}\n{url}", "{name}: {url}")
 CLOSING_ENGLISH = (
     "Source: {name}\n{url}",
     "More at {name}:\n{url}",
@@ -80,10 +80,7 @@ def in_turn(frames: Sequence[str], seed: str) -> list[str]:
 
 
 def compose(frame: str, pieces: dict[str, Piece | None]) -> Composed:
-    """`frame` with its places filled. A place with nothing to fill it goes, and with it the words that led to it.
-
-    `url` goes to the end where the frame has no place for it.
-    """
+    """`frame` with its places filled; `url` goes to the end where the frame has no place for it."""
     if pieces.get("url") and "{url}" not in frame:
         frame += "\n\n{url}"
     text: list[str] = []

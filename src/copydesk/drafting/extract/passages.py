@@ -10,6 +10,7 @@ import regex
 from copydesk.drafting import links
 from copydesk.drafting.extract import boilerplate
 from copydesk.drafting.length import without_emoji
+from copydesk.drafting.rules.injection import source_findings
 from copydesk.drafting.sentences import spans
 from copydesk.drafting.writer import Field
 from copydesk.text import clean
@@ -50,7 +51,7 @@ _WEAK_END = re.compile(
 _UNSPACED = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]")
 _QUOTED = re.compile(r"“[^“”]*”|\"[^\"]*\"|«[^«»]*»|„[^„“”]*[“”]|「[^「」]*」")
 _FIRST_PERSON = re.compile(
-    r"(?:\bI\b(?![.-])|\b(?:[Mm]y|[Mm]e|[Mm]ine|[Mm]yself|[Ww]e|[Oo]ur|[Oo]urs|us|[Ll]et['’]s)\b)"
+    r"(?:(?<!\bWar )\bI\b(?![.-])|\b(?:[Mm]y|[Mm]e|[Mm]ine|[Mm]yself|[Ww]e|[Oo]ur|[Oo]urs|us|[Ll]et['’]s)\b)"
 )
 
 
@@ -128,7 +129,9 @@ def _usable(words: str, *, raw: str, may_lack_stop: bool) -> bool:
     ended = words.rstrip(_CLOSERS)[-1:] in _ENDS
     if cut_short(words) or not (ended or may_lack_stop) or not _balanced(words):
         return False
-    return not (_is_heading(words) or _leads_away(words) or boilerplate.is_sentence(words))
+    if _is_heading(words) or _leads_away(words) or boilerplate.is_sentence(words):
+        return False
+    return not source_findings(words)
 
 
 def _balanced(words: str) -> bool:

@@ -48,8 +48,8 @@ def quotable(material: Material, beside: str) -> list[Passage]:
     weighed = choose.weigh(material.found, material.headline.text)
     fresh = [choice for choice in weighed if choice.alone >= ALONE and not choose.repeats(choice.passage.text, beside)]
     ranked = [choice.passage for choice in sorted(fresh, key=lambda choice: -choice.score)[:QUOTES]]
-    previous = material.brief.previous or ""
-    return sorted(ranked, key=lambda passage: passage.text in previous or passage.text[10:-10] in previous)
+    previous = _bare(material.brief.previous or "")
+    return sorted(ranked, key=lambda passage: _bare(passage.text) in previous)
 
 
 def pieces_of(material: Material, quote: Passage | None = None) -> dict[str, Piece | None]:
@@ -71,6 +71,11 @@ def usable_frames(options: tuple[str, ...], english: tuple[str, ...], material: 
     title = material.headline.text
     possible = [frame for frame in ordered if material.link or "{url}" not in frame]
     return [frame for frame in possible if not _clashes(frame, title)] or possible
+
+
+def _bare(text: str) -> str:
+    """`text` without marks, which a frame may have changed."""
+    return re.sub(r"\W+", " ", text).strip()
 
 
 def _clashes(frame: str, title: str) -> bool:

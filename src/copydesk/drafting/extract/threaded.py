@@ -28,7 +28,9 @@ def write_thread(material: Material) -> Written:
             if checked(opening, fits_in, material.brief.voice.avoid):
                 points = list(_points(material, quote, fits_in, closing))
                 if quote or points:
-                    return _assembled([opening, *points, *closing])
+                    parts = [opening, *points, *closing]
+                    parts[-1] = with_hashtags(parts[-1], material, fits_in)
+                    return _assembled(parts)
     raise nothing_left(material) if material.avoided else _too_little()
 
 
@@ -65,7 +67,7 @@ def _points(material: Material, said: Passage | None, fits_in: Fits, closing: li
     count = min(most, max(1, len(material.found) // SHARE))
     weighed = standing(material)
     chosen: list[tuple[Passage, Composed]] = []
-    for choice in choose.best(weighed, 40):
+    for choice in choose.best(weighed, 2 * count + 5):
         part = frames.compose("{quote}", {"quote": material.quote_piece(choice.passage)})
         beside = material.headline.text + (said.text if said else "")
         known = choice.passage == said or choose.repeats(choice.passage.text, beside)
@@ -80,7 +82,7 @@ def _closing(material: Material, fits_in: Fits) -> list[Composed]:
     if not material.link:
         return []
     for frame in usable_frames(frames.CLOSING, frames.CLOSING_ENGLISH, material):
-        part = with_hashtags(frames.compose(frame, pieces_of(material)), material, fits_in)
+        part = frames.compose(frame, pieces_of(material))
         if checked(part, fits_in, material.brief.voice.avoid):
             return [part]
     return []

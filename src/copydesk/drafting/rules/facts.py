@@ -98,9 +98,10 @@ def _starts_sentence(text: str, place: int) -> bool:
 
 def _copied(reading: Reading, subject: Subject) -> Iterator[Found]:
     facts = known(subject.source)
+    title = f" {' '.join(words_of(subject.title))} "
     for words in stretches(reading.own, subject.title):
         for run in runs(words, COPIED_WORDS):
-            if facts.says([run]):
+            if facts.says([run]) and f" {run} " not in title:
                 yield Found(
                     WARNING, f"{COPIED_WORDS} words and more are the item's own, without quotation marks: “{run}”."
                 )
