@@ -61,8 +61,9 @@ def entry(
     text: str | None = None,
     dated: bool = True,
     more: str = "",
+    now: datetime = NOW,
 ) -> str:
-    """The inside of an RSS item: the story `number`, `hours` old."""
+    """The inside of an RSS item: the story `number`, `hours` old at `now`."""
     told = title(number) if named is None else named
     says = f"The new line of {word(4 * number + 3)} carries {number + 40} passengers each day. It began on Monday."
     fields = {
@@ -72,7 +73,7 @@ def entry(
         "description": says if text is None else text,
     }
     if dated:
-        fields["pubDate"] = format_datetime(NOW - timedelta(hours=hours))
+        fields["pubDate"] = format_datetime(now - timedelta(hours=hours))
     return "".join(f"<{name}>{escape(value)}</{name}>" for name, value in fields.items()) + more
 
 

@@ -1,0 +1,210 @@
+"""A database that cannot be used, and settings that cannot be read: one line that says what to do, and no harm done."""
+
+import asyncio
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from command_line import Said, call_here
+from copydesk.errors import StoreBusyError, StoreDamagedError, StoreNewerError
+from copydesk.model.run import RunStatus
+from copydesk.store.migrate import HEAD
+from desk_fixtures import (
+    ONE,
+    TWO,
+    Watch,
+    Web,
+    add,
+    change,
+    entry,
+    feed,
+    open_at,
+    rows,
+    states,
+    title,
+    titles,
+)
+
+WRITING = [("--run-pipeline",), ("source", "import", "{list}")]
+READING = [("source", "list"), ("draft", "list"), ("run", "list")]
+OPML = '<opml version="2.0"><body><outline text="One" xmlUrl="https://one.example/feed"/></body></opml>'
+
+
+def held(home: Path, how: str) -> sqlite3.Connection:
+    """Another program that holds the database."""
+    other = sqlite3.connect(home / "copydesk.db", isolation_level=None)
+    other.execute(f"BEGIN {how}")
+    return other
+
+
+def assert_one_line(said: Said, code: int) -> None:
+    assert said.code == code, said
+    assert said.out == ""
+    assert said.err.startswith("Error: ")
+    assert said.err.count("\n") == 1
+    assert "Traceback" not in said.err
+
+
+@pytest.mark.parametrize("how", ["IMMEDIATE", "EXCLUSIVE"])
+@pytest.mark.parametrize("args", WRITING)
+def test_a_database_that_another_program_writes_to_is_busy_after_a_while(tmp_path, how, args):
+    (tmp_path / "list.opml").write_text(OPML)
+    assert call_here(tmp_path, "run", "list").code == 0
+    args = [arg.format(list=tmp_path / "list.opml") for arg in args]
+
+    with closing(held(tmp_path, how)):
+        said = call_here(tmp_path, *args, copydesk_database__busy_timeout="0.1")
+
+    assert_one_line(said, 1)
+    assert said.err == "Error: Another process holds the database; nothing was changed. Try again in a moment.\n"
+    assert rows(tmp_path, "SELECT count(*) FROM source") == rows(tmp_path, "SELECT count(*) FROM run") == [(0,)]
+    assert call_here(tmp_path, *args).code == 0
+
+
+@pytest.mark.parametrize("args", READING)
+def test_what_only_reads_does_not_wait_for_another_program_that_writes(tmp_path, args):
+    assert call_here(tmp_path, "run", "list").code == 0
+    with closing(held(tmp_path, "EXCLUSIVE")):
+        assert call_here(tmp_path, *args, copydesk_database__busy_timeout="0").code == 0
+
+
+async def test_a_database_that_is_held_when_the_items_come_in_loses_none_of_them(tmp_path):
+    web, clock = Web(), Watch()
+    web.put(ONE, feed(entry(1)))
+    web.put(TWO, feed(entry(2)))
+    async with open_at(tmp_path, web, clock, database__busy_timeout="0.05") as desk:
+        await add(desk)
+        await add(desk, TWO)
+        slow, first_is_in = web.hold(TWO), asyncio.Event()
+        work = asyncio.create_task(desk.pipeline.run(None, lambda step: step.done == 1 and first_is_in.set()))
+        await asyncio.gather(slow.came.wait(), first_is_in.wait())
+        with closing(held(tmp_path, "IMMEDIATE")):
+            slow.go.set()
+            with pytest.raises(StoreBusyError):
+                await work
+        clock.forward(60)
+        run = await desk.pipeline.run()
+        assert run.status is RunStatus.SUCCEEDED
+        assert sorted(await titles(desk)) == sorted([title(1), title(2)])
+
+    assert set(states(tmp_path).values()) == {"drafted"}
+    assert sorted(str(status) for (status,) in rows(tmp_path, "SELECT status FROM run")) == ["failed", "succeeded"]
+
+
+def test_a_file_that_is_no_database_is_left_as_it_is(tmp_path):
+    (tmp_path / "copydesk.db").write_bytes(b"these are my holiday notes\n" * 500)
+
+    for args in (*READING, ("--run-pipeline",)):
+        said = call_here(tmp_path, *args)
+        assert_one_line(said, 1)
+        assert "copydesk.db cannot be read as a database. Restore the copy beside it, or move it away" in said.err
+
+    assert (tmp_path / "copydesk.db").read_bytes() == b"these are my holiday notes\n" * 500
+
+
+def test_somebody_elses_database_is_left_as_it_is(tmp_path):
+    with closing(sqlite3.connect(tmp_path / "copydesk.db")) as other, other:
+        other.execute("CREATE TABLE recipe (name TEXT)")
+    before = (tmp_path / "copydesk.db").read_bytes()
+
+    said = call_here(tmp_path, "source", "list")
+
+    assert_one_line(said, 1)
+    assert "is a database, but not one of Copydesk's. Move it away." in said.err
+    assert (tmp_path / "copydesk.db").read_bytes() == before
+
+
+def test_a_database_of_a_newer_version_is_refused_untouched(tmp_path):
+    assert call_here(tmp_path, "run", "list").code == 0
+    change(tmp_path, "UPDATE alembic_version SET version_num = '9999'")
+    before = (tmp_path / "copydesk.db").read_bytes()
+
+    said = call_here(tmp_path, "--run-pipeline", "--json")
+
+    assert_one_line(said, 1)
+    assert "A newer version of Copydesk wrote" in said.err
+    assert "Install that version" in said.err
+    assert (tmp_path / "copydesk.db").read_bytes() == before
+    assert HEAD != "9999"
+
+
+async def test_the_core_says_the_same_as_the_command_line(tmp_path):
+    (tmp_path / "copydesk.db").write_bytes(b"no database" * 100)
+    with pytest.raises(StoreDamagedError):
+        async with open_at(tmp_path):
+            pass
+    (tmp_path / "copydesk.db").unlink()
+    async with open_at(tmp_path):
+        pass
+    change(tmp_path, "UPDATE alembic_version SET version_num = '9999'")
+    with pytest.raises(StoreNewerError):
+        async with open_at(tmp_path):
+            pass
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("[network\ntimeout = 5\n", "is not TOML: "),
+        ("[network]\ntimeout = soon\n", "is not TOML: "),
+        ("\ufeff[network]\n\n\ntimeout = 'soon'\n", "line 4: network.timeout: expected `float`, got `str`"),
+        ("[network]\ntimeuot = 5\n", "line 2: there is no setting network.timeuot. Did you mean network.timeout?"),
+        ("[netwrok]\n", "line 1: there is no section [netwrok]."),
+        ("[twitter]\nbearer_token = 'x'\n", "line 2: twitter.bearer_token is a secret and does not belong in a file."),
+    ],
+)
+@pytest.mark.parametrize("args", [("source", "list"), ("--run-pipeline", "--json"), ("doctor",)])
+def test_settings_that_cannot_be_stop_the_start_with_the_line(tmp_path, text, says, args):
+    (tmp_path / "settings.toml").write_text(text)
+
+    said = call_here(tmp_path, *args)
+
+    assert_one_line(said, 2)
+    assert "settings.toml" in said.err
+    assert says in said.err
+    assert "line " in said.err
+    assert not (tmp_path / "copydesk.db").exists()
+
+
+def test_settings_that_are_no_text_are_named(tmp_path):
+    (tmp_path / "settings.toml").write_bytes(b"\xff\xfe\x00[network]")
+
+    said = call_here(tmp_path, "source", "list")
+
+    assert_one_line(said, 2)
+    assert "settings.toml is not TOML" in said.err
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "says"),
+    [
+        ("COPYDESK_NETWORK__TIMEOUT", "soon", "COPYDESK_NETWORK__TIMEOUT is 'soon'. It takes a number."),
+        ("COPYDESK_PIPELINE__MAX_DRAFTS", "-1", "COPYDESK_PIPELINE__MAX_DRAFTS: expected `int` >= 0."),
+        ("COPYDESK_NETWORK__SPEED", "1", "COPYDESK_NETWORK__SPEED is set, but there is no setting network.speed."),
+    ],
+)
+def test_a_variable_that_cannot_be_is_named(tmp_path, variable, value, says):
+    said = call_here(tmp_path, "source", "list", **{variable: value})
+
+    assert_one_line(said, 2)
+    assert says in said.err
+
+
+def test_a_home_that_is_no_folder_is_named(tmp_path):
+    (tmp_path / "file").write_text("a file, no folder")
+
+    said = call_here(tmp_path / "file" / "home", "source", "list")
+
+    assert_one_line(said, 2)
+    assert "settings.toml cannot be read: Not a directory." in said.err
+
+
+def test_a_place_for_the_database_that_is_taken_is_named(tmp_path):
+    (tmp_path / "copydesk.db").mkdir()
+
+    said = call_here(tmp_path, "source", "list")
+
+    assert_one_line(said, 1)
+    assert "copydesk.db cannot be opened or written: Is a directory. Check who owns it and its folder." in said.err

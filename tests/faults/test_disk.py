@@ -1,0 +1,134 @@
+"""A full disk: a clear error, everything before it kept, and a desk that goes on when there is space again."""
+
+import json
+import resource
+from datetime import UTC, datetime
+
+import pytest
+
+from command_line import call, call_here
+from copydesk.drafting.writer import Written
+from copydesk.errors import StoreFullError
+from copydesk.model.run import RunRequest, RunStatus
+from desk_fixtures import (
+    ONE,
+    TWO,
+    StubbornWriter,
+    Watch,
+    Web,
+    add,
+    damage,
+    entry,
+    feed,
+    open_at,
+    rows,
+    states,
+    title,
+    titles,
+)
+from feed_server import FeedServer
+
+LONG = "Ferries of the new line carry many passengers each day. " * 4000
+
+
+async def fill(desk, *, spare: int = 0) -> None:
+    """Leave the database room for `spare` more pages."""
+    async with desk.ground.engines.writing() as connection:
+        pages = (await connection.exec_driver_sql("PRAGMA page_count")).scalar_one()
+        await connection.exec_driver_sql(f"PRAGMA max_page_count = {pages + spare}")
+
+
+async def make_room(desk) -> None:
+    async with desk.ground.engines.writing() as connection:
+        await connection.exec_driver_sql("PRAGMA max_page_count = 1000000")
+
+
+async def test_a_disk_that_is_full_while_items_are_stored_fails_the_run_and_keeps_what_was_there(tmp_path):
+    """The error of one source's transaction came out as a group of errors, as one that nobody expects."""
+    web, clock = Web(), Watch()
+    web.put(ONE, feed(entry(1)))
+    web.put(TWO, feed(entry(2)))
+    async with open_at(tmp_path, web, clock) as desk:
+        await add(desk)
+        await add(desk, TWO)
+        await desk.pipeline.run()
+        web.put(TWO, feed(entry(2), entry(3, text=LONG)))
+        clock.forward(60)
+        await fill(desk)
+        run = await desk.pipeline.run()
+
+        assert run.status is RunStatus.FAILED
+        assert run.error == "The disk is full; nothing was changed. Free some space and try again."
+        assert rows(tmp_path, "SELECT error_category FROM run WHERE id = ?", run.id) == [("store-full",)]
+        assert set(states(tmp_path)) == {title(1), title(2)}
+
+        await make_room(desk)
+        clock.forward(60)
+        await desk.pipeline.run()
+        assert sorted(await titles(desk)) == sorted([title(1), title(2), title(3)])
+    assert damage(tmp_path) == []
+
+
+async def test_a_disk_that_fills_up_while_drafts_are_written_keeps_the_drafts_before(tmp_path, monkeypatch):
+    long = {title(number): f"{title(number)}\n\n{LONG}" for number in range(3)}
+
+    class Verbose(StubbornWriter):
+        async def write(self, brief):
+            return Written(text=long[brief.title])
+
+    monkeypatch.setattr("copydesk.drafting.writer.choose_writer", Verbose)
+    web = Web()
+    web.put(ONE, feed(*(entry(number, hours=number) for number in range(3))))
+    async with open_at(tmp_path, web) as desk:
+        await add(desk)
+        await desk.pipeline.run(RunRequest(max_drafts=0))
+        await fill(desk, spare=90)
+        run = await desk.pipeline.run()
+        assert (run.status, run.stats.drafts_created) == (RunStatus.FAILED, 1)
+        assert await titles(desk) == [title(0)]
+        assert states(tmp_path) == {title(0): "drafted", title(1): "new", title(2): "new"}
+
+        await make_room(desk)
+        await desk.pipeline.run()
+        assert await titles(desk) == [title(0), title(1), title(2)]
+    assert damage(tmp_path) == []
+
+
+async def test_a_run_whose_end_could_not_be_written_ends_when_there_is_space_again(tmp_path, monkeypatch):
+    """It stood there as running, in a process that lived on, and no other run ever began."""
+    async with open_at(tmp_path, Web()) as desk:
+        with monkeypatch.context() as full:
+
+            async def refuse(*_: object) -> bool:
+                raise StoreFullError
+
+            full.setattr("copydesk.store.runs.finish", refuse)
+            with pytest.raises(StoreFullError, match="Free some space"):
+                await desk.pipeline.run()
+            (stuck,) = (await desk.pipeline.runs()).items
+            assert stuck.status is RunStatus.RUNNING
+        run = await desk.pipeline.run()
+        assert run.status is RunStatus.SUCCEEDED
+        assert (await desk.pipeline.get(stuck.id)).status is RunStatus.SUCCEEDED
+
+
+def small_disk() -> None:
+    """No file of this process grows beyond 300 kB: the system refuses the write."""
+    resource.setrlimit(resource.RLIMIT_FSIZE, (300_000, 300_000))
+
+
+def test_a_disk_that_takes_no_more_is_one_line_and_the_next_call_works(tmp_path):
+    now = datetime.now(UTC)
+    with FeedServer() as server:
+        server.serve("/feed", feed(*(entry(number, text=LONG, now=now) for number in range(9))))
+        source = json.loads(call_here(tmp_path, "source", "add", "rss", server.url("/feed"), "--json").out)
+        said = call(tmp_path, "--run-pipeline", limit=small_disk)
+        assert (said.code, said.out) == (1, "")
+        assert "could not be read or written; nothing was changed. It may be full" in said.err
+        assert "Traceback" not in said.err
+
+        again = call_here(tmp_path, "--run-pipeline", "--source", source["id"], "--json")
+        runs = json.loads(call_here(tmp_path, "run", "list", "--json").out)["runs"]
+    assert (again.code, json.loads(again.out)["stats"]["draftsCreated"]) == (0, 9)
+    assert [run["status"] for run in runs] in (["succeeded", "failed"], ["succeeded", "interrupted"])
+    assert damage(tmp_path) == []
