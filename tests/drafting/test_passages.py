@@ -74,10 +74,19 @@ def test_readable_text_is_on_one_line_and_keeps_what_letters_need() -> None:
     assert readable("5 < 6 and <dialog> 2 * 3") == "5 < 6 and <dialog> 2 * 3"
 
 
-@pytest.mark.parametrize(("text", "own"), [
-    ("I went home.", True), ("What my dog saw", True), ("Why we left", True), ("He said “I left” to her.", False),
-    ("US and UK talk", False), ("World War I-era ships", False), ("After World War I", False), ("The wells are dry", False),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("text", "own"),
+    [
+        ("I went home.", True),
+        ("What my dog saw", True),
+        ("Why we left", True),
+        ("He said “I left” to her.", False),
+        ("US and UK talk", False),
+        ("World War I-era ships", False),
+        ("After World War I", False),
+        ("The wells are dry", False),
+    ],
+)
 def test_who_says_i_is_the_author_and_not_the_user(text: str, own: bool) -> None:
     assert speaks_as_author(text) is own
 
