@@ -1,9 +1,11 @@
 """Which process works on something, and whether it still lives."""
 
+import os
+import socket
 import subprocess
 import sys
 
-from copydesk.desk.process import is_alive, me
+from copydesk.desk.process import _started, is_alive, me
 
 
 def test_this_process_lives():
@@ -26,3 +28,17 @@ def test_another_process_with_the_same_number_is_not_it():
 def test_a_process_on_another_host_cannot_be_asked():
     assert is_alive("elsewhere/1/2") is None
     assert is_alive("") is None
+
+
+def test_a_process_that_ended_and_was_never_collected_is_dead():
+    """In a container without an init such processes stay, and a killed run held up all later ones."""
+    child = subprocess.Popen([sys.executable, "-c", ""], stdout=subprocess.PIPE)
+    assert child.stdout
+    with child.stdout:
+        child.stdout.read()
+    os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
+    mark = f"{socket.gethostname()}/{child.pid}/{_started(child.pid)}"
+    alive = is_alive(mark)
+    child.wait()
+
+    assert alive is False

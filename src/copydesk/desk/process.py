@@ -3,6 +3,7 @@
 import os
 import socket
 from contextlib import suppress
+from pathlib import Path
 
 
 def me() -> str:
@@ -24,12 +25,17 @@ def is_alive(owner: str) -> bool | None:
         pass
     except OSError:
         return None
-    # The number may have been given to another process since.
-    return started == _started(int(pid))
+    # It may have ended without its parent having asked how, or the number may have been given to another one since.
+    return _stat(int(pid))[:1] != ["Z"] and started == _started(int(pid))
 
 
 def _started(pid: int) -> str:
     """When the process started, in the kernel's clock ticks; empty where /proc does not say."""
-    with suppress(OSError, IndexError), open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:  # noqa: PTH123
-        return file.read().rpartition(")")[2].split()[19]
-    return ""
+    return "".join(_stat(pid)[19:20])
+
+
+def _stat(pid: int) -> list[str]:
+    """What /proc says of the process, from its state on; nothing where it does not say."""
+    with suppress(OSError):
+        return Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
+    return []
