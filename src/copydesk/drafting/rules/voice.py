@@ -106,9 +106,9 @@ def _habits(examples: tuple[str, ...]) -> tuple[tuple[float, float], ...]:
 def _scores(text: str, examples: tuple[str, ...]) -> tuple[float, ...]:
     """How far each feature of `text` is from the examples, in standard deviations.
 
-    One comma more or less is much of a short text and says nothing: it never counts as more than two deviations.
+    One comma more or less is much of a short text and says nothing: it never counts as more than one deviation.
     """
-    one = 50 / max(1, len(words_of(links.masked(text))))
+    one = 100 / max(1, len(words_of(links.masked(text))))
     return tuple(
         (value - mean) / (max(spread, one) if number >= _COUNTED_FROM else spread)
         for number, (value, (mean, spread)) in enumerate(zip(_look(text), _habits(examples), strict=True))
@@ -117,7 +117,9 @@ def _scores(text: str, examples: tuple[str, ...]) -> tuple[float, ...]:
 
 def _look(text: str) -> tuple[float, ...]:
     """The features of a text, per 100 words where they are counts."""
-    words = words_of(links.masked(text)) or [""]
+    hashtags = len(links.HASHTAG.findall(text))
+    text = links.masked(text)
+    words = words_of(text) or [""]
     pieces = [piece for piece in _SENTENCE_END.split(text) if piece.strip()] or [text]
     share = 100 / len(words)
     return (
@@ -129,7 +131,7 @@ def _look(text: str) -> tuple[float, ...]:
         share * text.count("?"),
         share * count_emoji(text),
         share * sum(word in _FIRST_PERSON for word in words),
-        share * len(links.HASHTAG.findall(text)),
+        share * hashtags,
         share * sum("'" in word for word in words),
         share * text.count(","),
         share * text.count(":"),
