@@ -317,6 +317,11 @@ def test_hashtags_are_the_items_own_and_as_many_as_wanted() -> None:
     assert "#News" not in text
 
 
+def test_a_name_of_a_place_to_talk_is_no_hashtag() -> None:
+    text = write(brief(tags=("r/harbourdev",), voice=voice(hashtags=1), platforms=("mastodon",))).text
+    assert "harbourdev" not in text
+
+
 def test_hashtags_stand_in_the_last_part_of_a_thread_even_without_a_link() -> None:
     for link in (Link.NEVER, Link.ALWAYS):
         parts = split_parts(write(brief(Format.THREAD, voice=voice(Format.THREAD, hashtags=1, link=link))).text)

@@ -52,7 +52,7 @@ def _avoided(tag: str, words: list[str], material: Material) -> bool:
 
 def _of_tags(material: Material) -> Iterator[list[str]]:
     """The words of each of the item's tags that reads as a hashtag; the ones that its text mentions first."""
-    found = [_WORD.findall(tag) for tag in map(readable, material.brief.tags) if not re.search(r"[(),:_\d]", tag)]
+    found = [_WORD.findall(tag) for tag in map(readable, material.brief.tags) if not re.search(r"[(),:_/\d]", tag)]
     telling = [words for words in found if 0 < len(words) <= 3 and not {word.lower() for word in words} & _GENERIC]
     about = " ".join([material.headline.text, *(passage.text for passage in material.found)]).casefold()
     return iter(sorted(telling, key=lambda words: " ".join(words).casefold() not in about))
