@@ -6,6 +6,7 @@ Nothing but click is imported until a command is called: `copydesk --help` is as
 import os
 import sys
 from importlib import import_module
+from io import TextIOWrapper
 from pathlib import Path
 from typing import NoReturn
 
@@ -107,11 +108,17 @@ def copydesk(
 
 def main() -> None:
     """The entry point: one line for an error, never a traceback unless asked for."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):  # what its encoding does not have shall not end a command
+            stream.reconfigure(errors="backslashreplace")
     try:
         sys.exit(copydesk(prog_name="copydesk", standalone_mode=False))
+    except click.exceptions.NoArgsIsHelpError as error:
+        click.echo(error.format_message(), err=True)
+        sys.exit(error.exit_code)
     except click.UsageError as error:
         asked = error.ctx.command_path if error.ctx else "copydesk"
-        fail(f"{error.format_message()} `{asked} --help` says more.", error.exit_code)
+        fail(f"{error.format_message().rstrip('.')}. `{asked} --help` says more.", error.exit_code)
     except click.ClickException as error:
         fail(error.format_message(), error.exit_code)
     except (click.Abort, KeyboardInterrupt):

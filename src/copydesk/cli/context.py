@@ -1,23 +1,27 @@
 """What every command needs: the settings, the desk, and one way for errors to come out."""
 
 import asyncio
+import logging
 import signal
 import sys
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
-from typing import NoReturn, TypeVar
+from typing import TYPE_CHECKING, NoReturn, TypeVar
 
 import click
 import msgspec
 
 from copydesk import settings as settings_module
 from copydesk.cli import INTERRUPTED, fail
-from copydesk.desk import Desk, open_desk
 from copydesk.errors import CopydeskError, InvalidError, SettingsError
 from copydesk.model.wire import to_json
 from copydesk.settings import Settings
 from copydesk.text import clean
+
+if TYPE_CHECKING:
+    # At run time imported when it is opened: the console paints before that.
+    from copydesk.desk import Desk
 
 T = TypeVar("T")
 
@@ -39,8 +43,10 @@ class Context:
         _, data = settings_module.homes(self.home)
         return sample_settings(settings_module.load(home=data / "sample"))
 
-    def run(self, work: Callable[[Desk], Awaitable[T]]) -> T:
+    def run(self, work: Callable[["Desk"], Awaitable[T]]) -> T:
         """Open the desk, do `work` on it, close it. An error ends the program with one line."""
+        if self.debug:
+            logging.getLogger("copydesk").addHandler(logging.StreamHandler())
         try:
             return asyncio.run(self._on_desk(work))
         except CopydeskError as error:
@@ -48,17 +54,19 @@ class Context:
         except (KeyboardInterrupt, asyncio.CancelledError):
             fail("Interrupted.", INTERRUPTED)
 
-    async def _on_desk(self, work: Callable[[Desk], Awaitable[T]]) -> T:
+    async def _on_desk(self, work: Callable[["Desk"], Awaitable[T]]) -> T:
         task = asyncio.current_task()
         assert task is not None
         asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
         async with self.desk() as desk:
             return await work(desk)
 
-    def desk(self) -> AbstractAsyncContextManager[Desk]:
+    def desk(self) -> "AbstractAsyncContextManager[Desk]":
         """The desk, not yet open."""
         settings = self.settings()
         if not self.sample:
+            from copydesk.desk import open_desk  # noqa: PLC0415
+
             return open_desk(settings)
         from copydesk.sample.desk import open_sample  # noqa: PLC0415
 

@@ -1,15 +1,19 @@
 """`copydesk draft`: list, show."""
 
+from typing import TYPE_CHECKING
+
 import click
 
 from copydesk.cli.context import Context, pass_context, print_json
 from copydesk.cli.show import first_line, moment, table
-from copydesk.desk import Desk
 from copydesk.model.draft import Checks, Format, ListedDraft, Score, Status
 from copydesk.model.item import Item
 from copydesk.model.page import Page
 from copydesk.model.source import SourceType
 from copydesk.text import clean, reveal
+
+if TYPE_CHECKING:
+    from copydesk.desk import Desk
 
 AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON in the interface's shape.")
 
@@ -41,7 +45,7 @@ def list_(  # one argument an option
 ) -> None:
     """List drafts, newest first."""
 
-    async def work(desk: Desk) -> Page[ListedDraft]:
+    async def work(desk: "Desk") -> Page[ListedDraft]:
         return await desk.drafts.list(
             status=Status(status) if status else None,
             format=Format(format) if format else None,
@@ -68,7 +72,7 @@ def list_(  # one argument an option
 def show(context: Context, *, id: str, as_json: bool) -> None:
     """Show one draft: its text, its checks, why it was picked, and its source item."""
 
-    async def work(desk: Desk) -> tuple[ListedDraft, Item]:
+    async def work(desk: "Desk") -> tuple[ListedDraft, Item]:
         found = await desk.drafts.get(id)
         return found, await desk.drafts.item(found.item_id)
 

@@ -1,15 +1,19 @@
 """`copydesk source`: add, list, show, test, edit, remove, import, export."""
 
 import sys
-from typing import BinaryIO, TextIO
+from typing import TYPE_CHECKING, BinaryIO, TextIO
 
 import click
 
+from copydesk.cli import fail
 from copydesk.cli.context import Context, convert_config, pass_context, print_json
 from copydesk.cli.show import ago, moment, table
-from copydesk.desk import Desk
 from copydesk.model.source import Source, SourceType
+from copydesk.model.wire import to_json
 from copydesk.text import clean
+
+if TYPE_CHECKING:
+    from copydesk.desk import Desk
 
 AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON in the interface's shape.")
 CONFIG = click.option("--config", metavar="JSON", help="Settings of the source, such as '{\"weight\": 2}'.")
@@ -21,17 +25,21 @@ def source() -> None:
 
 
 @source.command()
-@click.argument("type", type=click.Choice([kind.value for kind in SourceType]))
+@click.argument("type", type=click.Choice([kind.value for kind in SourceType]), metavar="TYPE")
 @click.argument("url")
 @click.option("--name", help="What to call it; by default as it calls itself.")
 @CONFIG
 @AS_JSON
 @pass_context
 def add(context: Context, *, type: str, url: str, name: str | None, config: str | None, as_json: bool) -> None:
-    """Add a source, after a test fetch has shown that it can be read."""
+    """Add a source, after a test fetch has shown that it can be read.
+
+    TYPE is rss, twitter, reddit, hackernews, google_news or substack. For rss the address of a site will do: its
+    feed is looked for.
+    """
     settings = convert_config(config)
 
-    async def work(desk: Desk) -> Source:
+    async def work(desk: "Desk") -> Source:
         return await desk.sources.create(type, url, name=name, config=settings)
 
     made = context.run(work)
@@ -127,8 +135,7 @@ def remove(context: Context, *, id: str, yes: bool, as_json: bool) -> None:
     """Delete a source with its items and drafts."""
     found = context.run(lambda desk: desk.sources.get(id))
     if not yes:
-        what = f"{clean(found.name)}, its {found.item_count} items and the drafts made of them"
-        click.confirm(f"Delete {what}?", abort=True, err=True)
+        _ask(f"Delete {clean(found.name)}, its {found.item_count} items and the drafts made of them?")
     context.run(lambda desk: desk.sources.delete(id))
     if as_json:
         print_json({"ok": True})
@@ -161,12 +168,26 @@ def export(context: Context, *, file: TextIO) -> None:
     file.write(context.run(lambda desk: desk.sources.export_opml()))
 
 
+def _ask(question: str) -> None:
+    """Go on with a yes only."""
+    try:
+        if click.confirm(question, err=True):
+            return
+    except click.Abort as end:
+        if isinstance(end.__context__, KeyboardInterrupt):
+            raise
+        click.echo(err=True)
+        fail("Nothing was deleted. --yes deletes without asking.", 1)
+    fail("Nothing was deleted.", 1)
+
+
 def _print(found: Source) -> None:
     rows = [
         ("id", found.id),
         ("name", found.name),
         ("type", found.type),
         ("url", found.url or ""),
+        *([("config", to_json(found.config))] if found.config else []),
         ("enabled", "yes" if found.enabled else "no"),
         ("health", found.health),
         ("items", found.item_count),

@@ -1,17 +1,20 @@
 """What `copydesk` itself does: the console, a run without it, the sample desk's drafts."""
 
 import sys
+from typing import TYPE_CHECKING
 
 import click
 
 from copydesk.cli.context import Context, print_json
 from copydesk.cli.draft import print_draft
 from copydesk.cli.progress import Bars
-from copydesk.desk import Desk
 from copydesk.errors import CopydeskError
 from copydesk.model.draft import ListedDraft
 from copydesk.model.run import Run, RunRequest, RunStatus
 from copydesk.text import clean
+
+if TYPE_CHECKING:
+    from copydesk.desk import Desk
 
 
 def run_pipeline(context: Context, *, source_ids: tuple[str, ...], max_drafts: int | None, as_json: bool) -> None:
@@ -28,7 +31,7 @@ def run_pipeline(context: Context, *, source_ids: tuple[str, ...], max_drafts: i
 def sample_headless(context: Context) -> None:
     """Run the sample desk's pipeline and print the drafts."""
 
-    async def work(desk: Desk) -> tuple[Run, tuple[ListedDraft, ...]]:
+    async def work(desk: "Desk") -> tuple[Run, tuple[ListedDraft, ...]]:
         return await _run(desk, RunRequest(), as_json=False), await desk.drafts.queue()
 
     run, drafts = context.run(work)
@@ -39,7 +42,7 @@ def sample_headless(context: Context) -> None:
     sys.exit(0 if run.status is RunStatus.SUCCEEDED else 1)
 
 
-async def _run(desk: Desk, request: RunRequest, *, as_json: bool) -> Run:
+async def _run(desk: "Desk", request: RunRequest, *, as_json: bool) -> Run:
     with Bars(sys.stderr, silent=as_json) as bars:
         return await desk.pipeline.run(request, bars.show)
 

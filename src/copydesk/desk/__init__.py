@@ -1,5 +1,6 @@
 """The desk: every operation, one module per resource. The only place where store and crafts meet."""
 
+import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
     import httpx
 
 __all__ = ["Desk", "open_desk"]
+
+# Whoever wants to see what is logged says so; without this Python would print it on the terminal.
+logging.getLogger("copydesk").addHandler(logging.NullHandler())
 
 
 class Desk:

@@ -78,7 +78,7 @@ class Pipeline:
         except asyncio.CancelledError:
             asked_here = not work.done()
             work.cancel()
-            await asyncio.wait([work])
+            await asyncio.gather(work, return_exceptions=True)
             # A task that is cancelled before its first step does nothing at all, and ends nothing.
             await self._end(report, RunStatus.CANCELLED, CancelledRunError())
             if asked_here:

@@ -1,0 +1,371 @@
+"""Every command, as text and as JSON in the interface's shapes."""
+
+import json
+import re
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from command_line import Said, call_here
+from desk_fixtures import entry, feed, title
+from feed_server import FeedServer
+
+TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
+UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}")
+SOURCE = [
+    *("id", "type", "name", "url", "config", "enabled", "lastFetch", "health", "failCount", "lastError"),
+    *("createdAt", "updatedAt", "itemCount"),
+]
+DRAFT = {
+    *("id", "text", "format", "status", "confidence", "feedback", "rejectionFeedback", "scheduledAt", "postedAt"),
+    *("postId", "itemId", "regeneratedFromId", "createdAt", "updatedAt", "item"),
+}
+RUN = ["id", "status", "stage", "startedAt", "endedAt", "duration", "stats", "error"]
+FUNNEL = ["itemsIngested", "itemsFiltered", "itemsRanked", "draftsCreated", "stageTiming"]
+
+
+@pytest.fixture
+def server():
+    with FeedServer("0.0.0.0") as server:
+        now = datetime.now(UTC)
+        server.serve("/feed", feed(*(entry(number, now=now) for number in range(4)), title="The Ferry Gazette"))
+        yield server
+
+
+def done(home: Path, *args: str, **named: str) -> str:
+    """What a command printed that worked and had nothing to complain about."""
+    said = call_here(home, *args, **named)
+    assert (said.code, said.err) == (0, ""), said
+    assert "\x1b" not in said.out
+    return said.out
+
+
+def answer(home: Path, *args: str):
+    """What a command printed as JSON, on one line."""
+    out = done(home, *args, "--json")
+    assert out.count("\n") == 1
+    return json.loads(out)
+
+
+def add(home: Path, server: FeedServer, *args: str) -> dict[str, object]:
+    return answer(home, "source", "add", "rss", server.url("/feed"), *args)
+
+
+def assert_no_traceback(said: Said, code: int) -> None:
+    assert said.code == code, said
+    assert said.err.startswith("Error: ")
+    assert said.err.count("\n") == 1
+
+
+def test_a_source_is_added_and_printed_in_the_interfaces_shape(tmp_path, server):
+    made = add(tmp_path, server, "--name", "Mine", "--config", '{"weight": 2, "tags": ["é"]}')
+
+    assert list(made) == SOURCE
+    assert (made["type"], made["name"], made["url"]) == ("rss", "Mine", server.url("/feed"))
+    assert made["config"] == {"weight": 2.0, "tags": ["é"]}
+    assert UUID.fullmatch(str(made["id"]))
+    assert TIME.fullmatch(str(made["createdAt"]))
+    assert (made["lastFetch"], made["health"], made["itemCount"]) == (None, "unknown", 0)
+    assert answer(tmp_path, "source", "list") == [made]
+    assert answer(tmp_path, "source", "show", str(made["id"])) == made
+
+
+def test_a_source_in_words(tmp_path, server):
+    out = done(tmp_path, "source", "add", "rss", server.url("/feed"))
+    (source,) = answer(tmp_path, "source", "list")
+
+    assert out == f"Added The Ferry Gazette (rss, {server.url('/feed')}) as {source['id']}.\n"
+    assert done(tmp_path, "source", "list") == (
+        f"{source['id']}  unknown  rss      0 items  never  The Ferry Gazette\n"
+    )
+    assert done(tmp_path, "source", "show", source["id"]).splitlines() == [
+        f"id          {source['id']}",
+        "name        The Ferry Gazette",
+        "type        rss",
+        f"url         {server.url('/feed')}",
+        "enabled     yes",
+        "health      unknown",
+        "items       0",
+        "last fetch  never",
+        "failures    0",
+        "last error  none",
+    ]
+
+
+def test_the_settings_of_a_source_are_shown(tmp_path, server):
+    """Only with --json one could see what one had set."""
+    source = add(tmp_path, server, "--config", '{"weight": 2, "exclude": ["hiring"]}')
+
+    assert 'config      {"weight":2.0,"exclude":["hiring"]}' in done(tmp_path, "source", "show", str(source["id"]))
+
+
+def test_a_test_fetch_prints_what_is_there(tmp_path, server):
+    source = add(tmp_path, server)
+
+    tested = answer(tmp_path, "source", "test", str(source["id"]))
+    assert tested["ok"] is True
+    assert tested["items"][0] == {"title": title(0), "url": "https://stories.example/0"}
+    assert len(done(tmp_path, "source", "test", str(source["id"])).splitlines()) == 4
+
+    server.fail("/feed", 404)
+    said = call_here(tmp_path, "source", "test", str(source["id"]))
+    assert_no_traceback(said, 1)
+    assert "There is nothing at this address" in said.err
+    said = call_here(tmp_path, "source", "test", str(source["id"]), "--json")
+    assert (said.code, said.err) == (1, "")
+    assert json.loads(said.out)["ok"] is False
+
+
+def test_a_source_is_changed_by_what_is_named(tmp_path, server):
+    source = add(tmp_path, server, "--config", '{"weight": 2}')
+    edit = ("source", "edit", str(source["id"]))
+
+    changed = answer(tmp_path, *edit, "--name", "Other", "--disable")
+    assert (changed["name"], changed["enabled"], changed["config"]) == ("Other", False, {"weight": 2.0})
+    assert answer(tmp_path, *edit, "--enable")["enabled"] is True
+    assert answer(tmp_path, *edit, "--config", "{}")["config"] is None
+    assert answer(tmp_path, *edit, "--url", "https://other.example/feed")["url"] == "https://other.example/feed"
+    assert "Other" in done(tmp_path, *edit, "--name", "Other")
+    said = call_here(tmp_path, *edit)
+    assert_no_traceback(said, 2)
+    assert "Say what to change" in said.err
+
+
+@pytest.mark.parametrize(
+    ("args", "says"),
+    [
+        (["--name", "x" * 201], "name: takes 1 to 200 characters, not 201"),
+        (["--config", '{"wieght": 2}'], "config: object contains unknown field `wieght`"),
+        (["--config", '{"maxItems": "many"}'], "config.maxItems: expected `int | null`, got `str`"),
+        (["--config", '{"include": ["/(/"]}'], "config.include: /(/ is no regular expression"),
+        (["--config", "{"], "--config: not a JSON object"),
+        (["--config", "[1]"], "--config: not a JSON object"),
+        (["--url", "gopher://x"], "url: "),
+        (["--type", "gopher"], "'gopher' is not one of"),
+    ],
+)
+def test_a_field_that_breaks_a_rule_is_wrong_usage_and_named(tmp_path, server, args, says):
+    source = add(tmp_path, server)
+
+    said = call_here(tmp_path, "source", "edit", str(source["id"]), *args)
+
+    assert_no_traceback(said, 2)
+    assert says in said.err
+    assert answer(tmp_path, "source", "list") == [source]
+
+
+def test_a_source_is_removed_after_a_question(tmp_path, server):
+    source = add(tmp_path, server)
+    remove = ("source", "remove", str(source["id"]))
+
+    said = call_here(tmp_path, *remove, stdin="n\n")
+    assert (said.code, said.out) == (1, "")
+    assert "Delete The Ferry Gazette, its 0 items and the drafts made of them?" in said.err
+    assert said.err.endswith("Error: Nothing was deleted.\n")
+    said = call_here(tmp_path, *remove, stdin="")
+    assert (said.code, said.out) == (1, "")
+    assert said.err.endswith("Error: Nothing was deleted. --yes deletes without asking.\n")
+    assert len(answer(tmp_path, "source", "list")) == 1
+
+    assert call_here(tmp_path, *remove, stdin="y\n").out == "Deleted The Ferry Gazette.\n"
+    again = str(add(tmp_path, server)["id"])
+    assert answer(tmp_path, "source", "remove", again, "--yes") == {"ok": True}
+    assert answer(tmp_path, "source", "list") == []
+
+
+def test_sources_go_out_and_come_in_as_opml(tmp_path, server):
+    add(tmp_path / "here", server, "--config", '{"weight": 3}')
+    opml = tmp_path / "sources.opml"
+    assert done(tmp_path / "here", "source", "export", str(opml)) == ""
+    assert done(tmp_path / "here", "source", "export") == opml.read_text()
+
+    assert done(tmp_path / "there", "source", "import", str(opml)) == "1 added, 0 known already, 0 refused.\n"
+    assert done(tmp_path / "there", "source", "import", str(opml)) == "0 added, 1 known already, 0 refused.\n"
+    (source,) = answer(tmp_path / "there", "source", "list")
+    assert (source["name"], source["config"]) == ("The Ferry Gazette", {"weight": 3.0})
+
+
+def test_of_a_list_the_feeds_that_are_refused_are_named(tmp_path):
+    (tmp_path / "list.opml").write_text(
+        '<opml><body><outline xmlUrl="https://one.example/feed"/><outline xmlUrl="file:///a"/></body></opml>'
+    )
+
+    said = call_here(tmp_path, "source", "import", str(tmp_path / "list.opml"))
+
+    assert (said.code, said.out) == (1, "1 added, 0 known already, 1 refused.\n")
+    assert said.err.startswith("Refused file:///a: url: ")
+    (tmp_path / "list.opml").write_text("no list")
+    said = call_here(tmp_path, "source", "import", str(tmp_path / "list.opml"))
+    assert_no_traceback(said, 2)
+
+
+def test_drafts_are_listed_in_pages_and_shown(tmp_path, server):
+    add(tmp_path, server, "--config", '{"tags": ["sea"]}')
+    assert call_here(tmp_path, "--run-pipeline").code == 0
+
+    page = answer(tmp_path, "draft", "list", "--limit", "3")
+    assert list(page) == ["drafts", "nextCursor"]
+    assert len(page["drafts"]) == 3
+    rest = answer(tmp_path, "draft", "list", "--limit", "3", "--cursor", page["nextCursor"])
+    assert (len(rest["drafts"]), rest["nextCursor"]) == (1, None)
+    draft = page["drafts"][0]
+    assert set(draft) >= DRAFT
+    assert set(draft["item"]) == {"id", "title", "sourceType"}
+    assert (draft["format"], draft["status"], draft["tags"]) == ("SHORT", "pending_review", ["sea"])
+    assert TIME.fullmatch(draft["createdAt"])
+    assert answer(tmp_path, "draft", "show", draft["id"]) == draft
+
+    shown = done(tmp_path, "draft", "show", draft["id"])
+    assert draft["text"] in shown
+    assert f"{draft['checks']['ran']} pass" in shown
+    for part in draft["score"]["parts"]:
+        assert f"  {part['name']:<13}  {part['points']:.3f}  {part['why']}" in shown
+    assert "Source item\ntitle      " in shown
+
+
+def test_the_list_of_drafts_in_words_says_how_to_go_on(tmp_path, server):
+    add(tmp_path, server)
+    call_here(tmp_path, "--run-pipeline")
+
+    said = call_here(tmp_path, "draft", "list", "--limit", "1")
+    assert said.code == 0
+    assert UUID.match(said.out)
+    assert re.fullmatch(r"More: --cursor \S+\n", said.err)
+    assert done(tmp_path, "draft", "list", "--status", "pending_review", "--format", "SHORT").count("\n") == 4
+    for narrowed in (["--status", "approved"], ["--format", "BLOG"], ["--source", "x"], ["--source-type", "reddit"]):
+        assert answer(tmp_path, "draft", "list", *narrowed) == {"drafts": [], "nextCursor": None}
+
+
+def test_runs_are_listed_most_recent_first(tmp_path, server):
+    add(tmp_path, server)
+    first = json.loads(call_here(tmp_path, "--run-pipeline", "--json").out)
+    second = json.loads(call_here(tmp_path, "--run-pipeline", "--json").out)
+
+    page = answer(tmp_path, "run", "list")
+    assert page == {"runs": [second, first], "nextCursor": None}
+    assert list(first) == RUN
+    assert list(first["stats"])[:5] == FUNNEL
+    assert set(first["stats"]["stageTiming"]) == {"ingest", "filter", "rank", "draft"}
+    narrow = answer(tmp_path, "run", "list", "--limit", "1")
+    assert answer(tmp_path, "run", "list", "--cursor", narrow["nextCursor"])["runs"] == [first]
+    lines = done(tmp_path, "run", "list").splitlines()
+    assert [re.sub(r"^\S+ \S+  |\d+\.\d s", "", line) for line in lines] == [
+        "succeeded    0 items  0 drafts",
+        "succeeded    4 items  4 drafts",
+    ]
+
+
+def test_the_doctor_says_what_is_well_and_what_is_not(tmp_path, server):
+    found = answer(tmp_path, "doctor")
+    assert [(each["what"], each["verdict"]) for each in found] == [
+        *(("settings", "ok"), ("disk", "ok"), ("database", "ok"), ("sources", "warning"), ("pipeline", "ok"))
+    ]
+    add(tmp_path, server)
+    server.fail("/feed", 410)
+    call_here(tmp_path, "--run-pipeline")
+    words = done(tmp_path, "doctor")
+    assert "look  sources   1 of 1 cannot be read: The Ferry Gazette. `copydesk source show ID` says why." in words
+    assert "look  pipeline  The last run failed: Every source failed (1)" in words
+
+    for path in tmp_path.glob("copydesk.db*"):
+        path.unlink()
+    (tmp_path / "copydesk.db").write_bytes(b"no database" * 999)
+    said = call_here(tmp_path, "doctor")
+    assert said.code == 1
+    assert "WRONG  database" in said.out
+    assert "Restore the copy beside it" in said.out
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        ["source", "show", "nobody"],
+        ["source", "test", "nobody"],
+        ["source", "edit", "nobody", "--name", "x"],
+        ["source", "remove", "nobody", "--yes"],
+        ["draft", "show", "nobody"],
+        ["draft", "show", "../../etc/passwd"],
+        ["draft", "show", "\x1b[31m"],
+        ["--run-pipeline", "--source", "nobody"],
+    ],
+)
+@pytest.mark.parametrize("json", [False, True])
+def test_an_id_of_nobody_is_one_line(tmp_path, args, json):
+    said = call_here(tmp_path, *args, *(["--json"] * json))
+
+    assert_no_traceback(said, 1)
+    assert "There is no" in said.err
+    assert "\x1b" not in said.err
+    assert said.out == ""
+
+
+@pytest.mark.parametrize(
+    ("args", "says"),
+    [
+        (["nonsense"], "There is no command 'nonsense'. There are: source, draft, run, doctor."),
+        (["source", "nonsense"], "No such command 'nonsense'."),
+        (["--nonsense"], "--nonsense"),
+        (["source", "add", "rss"], "Missing argument 'URL'."),
+        (["source", "add"], "Missing argument 'TYPE'. Choose from: rss, twitter, reddit, hackernews"),
+        (["source", "add", "gopher", "x"], "Invalid value for 'TYPE': 'gopher' is not one of 'rss'"),
+        (["draft", "list", "--limit", "0"], "Invalid value for '--limit': 0 is not in the range 1<=x<=100."),
+        (["draft", "list", "--cursor", "x"], "cursor: is not one that this list gave"),
+        (["draft", "list", "--status", "lost"], "'lost' is not one of 'pending_generation'"),
+        (["run", "list", "--limit", "many"], "'many' is not a valid integer range."),
+        (["--run-pipeline", "--max-drafts", "-1"], "Invalid value for '--max-drafts'"),
+        (["--max-drafts", "3"], "--source, --max-drafts and --json go with --run-pipeline."),
+        (["--json"], "--source, --max-drafts and --json go with --run-pipeline."),
+        (["--run-pipeline", "doctor"], "do not go with `doctor`."),
+        ([], "The console needs a terminal. Without one: --run-pipeline, or a command."),
+        (["source", "import", "/nonexistent/file"], "No such file or directory."),
+        (["--home", "/dev/null", "run", "list"], "cannot be read: Not a directory."),
+    ],
+)
+def test_wrong_usage_is_one_line_with_code_2(tmp_path, args, says):
+    said = call_here(tmp_path, *args)
+
+    assert_no_traceback(said, 2)
+    assert says in said.err
+    assert said.out == ""
+
+
+def test_a_group_without_a_command_shows_what_it_can_do(tmp_path):
+    """Its whole help came as one long line of an error."""
+    said = call_here(tmp_path, "source")
+
+    assert (said.code, said.out) == (2, "")
+    assert said.err.startswith("Usage: copydesk source [OPTIONS] COMMAND [ARGS]...\n")
+    assert "\n  add " in said.err
+
+
+def test_help_and_version_are_no_errors(tmp_path):
+    assert done(tmp_path, "--help").startswith("Usage: copydesk [OPTIONS]")
+    assert done(tmp_path, "source", "add", "-h").startswith("Usage: copydesk source add [OPTIONS] TYPE URL")
+    assert "google_news" in done(tmp_path, "source", "add", "-h")
+    assert re.fullmatch(r"copydesk, version \d+\.\d+\.\d+\n", done(tmp_path, "--version"))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_home_comes_from_the_flag_then_from_the_environment(tmp_path, server):
+    add(tmp_path / "environment", server)
+
+    assert answer(tmp_path / "environment", "--home", str(tmp_path / "flag"), "source", "list") == []
+    assert len(answer(tmp_path / "environment", "source", "list")) == 1
+    assert (tmp_path / "flag" / "copydesk.db").exists()
+
+
+def test_what_a_source_calls_itself_can_do_nothing_to_a_terminal(tmp_path, server):
+    hostile = "\x1b[2J\x1b]0;owned\x07[red]Gazette\u202e\x9b31m"
+    body = '{"version": "https://jsonfeed.org/version/1.1", "title": %s, "items": [{"id": "1", "title": %s}]}'
+    server.serve("/feed", body % (json.dumps(hostile), json.dumps(hostile)), content_type="application/feed+json")
+    source = add(tmp_path, server)
+    call_here(tmp_path, "--run-pipeline")
+    drafts = json.loads(call_here(tmp_path, "draft", "list", "--json").out)["drafts"]
+
+    commands = [["source", "list"], ["source", "show"], ["source", "test"], ["draft", "list"], ["doctor"]]
+    for command in commands:
+        said = call_here(tmp_path, *command, *([str(source["id"])] if command[-1] in {"show", "test"} else []))
+        assert not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202e]", said.out + said.err), command
+    for draft in drafts:
+        assert "\x1b" not in call_here(tmp_path, "draft", "show", draft["id"]).out
