@@ -1,7 +1,9 @@
 """How a run gets on: a bar per stage on a terminal, a line per stage in a pipe."""
 
+import os
 from types import TracebackType
 from typing import Self, TextIO
+from unicodedata import east_asian_width
 
 from copydesk.model.run import Progress, Stage
 from copydesk.text import clean
@@ -38,16 +40,25 @@ class Bars:
             self._finish(self._last)
         self._last = progress
         if self._bar:
-            self._out.write(f"\r\x1b[K{_bar(progress)}")
+            self._out.write(f"\r\x1b[K{self._fitted(_bar(progress))}")
             self._out.flush()
 
     def _finish(self, progress: Progress) -> None:
         if self._bar:
-            self._out.write(f"\r\x1b[K{_bar(progress)}\n")
+            self._out.write(f"\r\x1b[K{self._fitted(_bar(progress))}\n")
         else:
             self._out.write(f"{_name(progress.stage)} {_figures(progress)}\n")
         self._out.flush()
         self._last = None
+
+    def _fitted(self, line: str) -> str:
+        """As much of `line` as fits into one: what wraps is not drawn over by the next one."""
+        left = os.get_terminal_size(self._out.fileno()).columns or 80
+        for at, char in enumerate(line):
+            left -= 2 if east_asian_width(char) in "WF" else 1
+            if left < 1:
+                return line[:at]
+        return line
 
 
 def _name(stage: Stage) -> str:
