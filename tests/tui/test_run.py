@@ -135,7 +135,7 @@ async def test_without_a_source_there_is_nothing_to_run() -> None:
     async with on_screen(FakeDesk(0, sources=0)) as seen:
         await seen.press("P")
         assert seen.toasts == ["There is no source to read. Add one: copydesk source add rss https://example.org/feed"]
-        assert not seen.app.screen.run_panel.display
+        assert "Pipeline" not in seen.text
 
 
 async def test_a_run_that_failed_says_why() -> None:

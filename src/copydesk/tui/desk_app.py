@@ -11,14 +11,14 @@ from textual.message import Message
 from textual.notifications import SeverityLevel
 from textual.worker import Worker
 
-from copydesk.errors import ConflictError, CopydeskError
-from copydesk.model.run import Progress, Run
-from copydesk.text import clean
-from copydesk.tui.run_view import RunView, failures, summary
+from copydesk.errors import CopydeskError
 
 if TYPE_CHECKING:
     # At run time whoever opens the desk imports it: SQLAlchemy costs as much as Textual itself.
     from copydesk.desk import Desk
+    from copydesk.model.run import Run
+    from copydesk.tui.run_view import RunView
+    from copydesk.tui.running import Running
 
 OpenDesk = Callable[[], "AbstractAsyncContextManager[Desk]"]
 """Gives the desk, not yet open; called in a thread, after the first paint."""
@@ -42,7 +42,7 @@ class DeskClosed(Message, bubble=False):
 class RunChanged(Message, bubble=False):
     """The run got on, or ended."""
 
-    def __init__(self, view: RunView) -> None:
+    def __init__(self, view: "RunView") -> None:
         super().__init__()
         self.view = view
 
@@ -62,8 +62,7 @@ class DeskApp(App[int], inherit_bindings=False):
         self.desk: Desk | None = None
         self.trouble: CopydeskError | None = None
         """Why the desk is not open, where it could not be opened."""
-        self.run_view: RunView | None = None
-        """The last run that was started here."""
+        self._last_run: Running | None = None
         self._holder: Worker[None] | None = None
 
     def open(self) -> None:
@@ -128,54 +127,35 @@ class DeskApp(App[int], inherit_bindings=False):
         markup: bool = False,
     ) -> None:
         """A toast. What it says may come from outside: it is cleaned, and never read as markup."""
+        from copydesk.text import clean  # noqa: PLC0415 - what the first paint does not need waits
+
         super().notify(clean(message), title=clean(title), severity=severity, timeout=timeout, markup=False)
+
+    @property
+    def run_view(self) -> "RunView | None":
+        """How far the last run is that was started here."""
+        return self._last_run.view if self._last_run else None
 
     def start_run(self) -> None:
         """Run the pipeline, unless it runs already."""
-        if self.run_view is None or not self.run_view.under_way:
-            self.ask(self._run, name="run")
+        from copydesk.tui.running import Running  # noqa: PLC0415 - as above
 
-    async def _run(self, desk: "Desk") -> None:
-        if not await desk.sources.list():
-            raise ConflictError(
-                "There is no source to read.", hint="Add one: copydesk source add rss https://example.org/feed"
-            )
-        self._show_run(RunView())
-        try:
-            queued = await desk.pipeline.queue()
-            self._show_run(RunView(run_id=queued.id))
-            run = await desk.pipeline.execute(queued.id, self._progressed)
-        except BaseException:
-            self._show_run(RunView(failed=True))
-            raise
-        self._show_run((self.run_view or RunView())._replace(ended=run, cancelling=False))
-
-    def _progressed(self, progress: Progress) -> None:
-        view = self.run_view
-        if view is not None and view.under_way:
-            self._show_run(view.after(progress))
-
-    def say_ended(self, run: Run) -> None:
-        """Say in toasts what came of a run, where nothing on the screen does."""
-        self.notify(summary(run), severity="error" if run.error else "information")
-        if failed := failures(run):
-            self.notify(failed, severity="warning")
-
-    def _show_run(self, view: RunView) -> None:
-        self.run_view = view
-        self._tell(RunChanged(view))
+        if self._last_run is None or self._last_run.over:
+            self._last_run = Running(lambda view: self._tell(RunChanged(view)))
+            self.ask(self._last_run.carry_out, name="run")
 
     def cancel_run(self) -> None:
         """Cancel the run that is under way."""
-        view = self.run_view
-        if view is not None and view.under_way and view.run_id is not None:
-            self._show_run(view._replace(cancelling=True))
-            self.ask(self._cancel)
+        if self._last_run is not None and not self._last_run.over:
+            self.ask(self._last_run.cancel)
 
-    async def _cancel(self, desk: "Desk") -> None:
-        assert self.run_view is not None
-        assert self.run_view.run_id is not None
-        await desk.pipeline.cancel(self.run_view.run_id)
+    def say_ended(self, run: "Run") -> None:
+        """Say in toasts what came of a run, where nothing on the screen does."""
+        from copydesk.tui.run_view import failures, summary  # noqa: PLC0415 - as above
+
+        self.notify(summary(run), severity="error" if run.error else "information")
+        if failed := failures(run):
+            self.notify(failed, severity="warning")
 
     def _tell(self, message: Message) -> None:
         """Tell the screen, which may lie below the help."""
@@ -187,7 +167,7 @@ def _known(error: Exception) -> CopydeskError:
     """The error as one of ours."""
     if isinstance(error, CopydeskError):
         return error
-    return CopydeskError(f"Copydesk did not expect this: {error!r}.", hint="With --debug it says more.")
+    return CopydeskError(f"Copydesk did not expect this: {error!r}.")
 
 
 def _utc_now() -> datetime:

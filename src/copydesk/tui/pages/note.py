@@ -2,7 +2,6 @@
 
 from textual.content import Content
 
-from copydesk.text import clean
 from copydesk.tui.layout import Block, Paragraph, plain
 
 OPENING: tuple[Block, ...] = (plain("Opening the desk …", "dim"),)
@@ -24,6 +23,8 @@ NO_SOURCES: tuple[Block, ...] = (
 
 def trouble(message: str, hint: str) -> tuple[Block, ...]:
     """The desk could not be opened: what happened, and what to do."""
+    from copydesk.text import clean  # noqa: PLC0415 - what the first paint does not need waits
+
     blocks: list[Block] = [plain("The desk could not be opened.", "bad"), plain(), plain(clean(message))]
     if hint:
         blocks.append(plain(clean(hint)))

@@ -10,27 +10,25 @@ from textual.message import Message
 from textual.screen import Screen
 from textual.widget import Widget
 
-from copydesk.model.draft import ListedDraft
-from copydesk.model.item import Item
-from copydesk.model.run import Run
 from copydesk.tui.browser import browse, is_link
 from copydesk.tui.desk_app import DeskApp, DeskClosed, DeskOpened, RunChanged
 from copydesk.tui.keys import Where, bindings
 from copydesk.tui.latest import Latest
 from copydesk.tui.pages import note
-from copydesk.tui.pages.draft import draft_page
-from copydesk.tui.pages.item import item_page
 from copydesk.tui.widgets.ink import INK
 from copydesk.tui.widgets.key_line import KeyLine
 from copydesk.tui.widgets.line_list import LineList
 from copydesk.tui.widgets.page import Page
 from copydesk.tui.widgets.queue import Queue
-from copydesk.tui.widgets.run_panel import RunPanel
 from copydesk.tui.widgets.too_small import TooSmall
 from copydesk.tui.widgets.top_line import TopLine
 
 if TYPE_CHECKING:
     from copydesk.desk import Desk
+    from copydesk.model.draft import ListedDraft
+    from copydesk.model.item import Item
+    from copydesk.model.run import Run
+    from copydesk.tui.widgets.run_panel import RunPanel
 
 SHOWN = 200
 """Drafts that the queue holds at once."""
@@ -40,7 +38,7 @@ _KEPT_ITEMS = 64
 class QueueRead(Message, bubble=False):
     """The queue as the desk has it."""
 
-    def __init__(self, drafts: tuple[ListedDraft, ...], total: int, *, sources: bool) -> None:
+    def __init__(self, drafts: "tuple[ListedDraft, ...]", total: int, *, sources: bool) -> None:
         super().__init__()
         self.drafts = drafts
         self.total = total
@@ -51,7 +49,7 @@ class QueueRead(Message, bubble=False):
 class ItemRead(Message, bubble=False):
     """A draft's source item."""
 
-    def __init__(self, item: Item) -> None:
+    def __init__(self, item: "Item") -> None:
         super().__init__()
         self.item = item
 
@@ -83,23 +81,22 @@ class ReviewScreen(Screen[None], inherit_bindings=False):
     queue = getters.query_one("#queue", Queue)
     draft_pane = getters.query_one("#draft", Page)
     item_pane = getters.query_one("#item", Page)
-    run_panel = getters.query_one("#run", RunPanel)
 
     def __init__(self) -> None:
         super().__init__()
         self._items: dict[str, Item] = {}
+        self._run_panel: RunPanel | None = None
         self._reading = Latest(self._read_item)
         self._total = 0
         self._watching = False
 
     def compose(self) -> ComposeResult:
-        """Everything is built once; what is not wanted is not displayed."""
+        """Each widget is made once; the run's when there is the first."""
         yield TopLine(self.app.desk_name, "Review")
         with Container(id="panes", classes="-queue"):
             yield Queue(self.app.clock, id="queue")
             yield Page(id="draft")
             yield Page(id="item")
-        yield RunPanel(id="run")
         yield KeyLine((Where.LIST, Where.REVIEW, Where.CONSOLE))
         yield TooSmall()
 
@@ -160,6 +157,8 @@ class ReviewScreen(Screen[None], inherit_bindings=False):
             self.draft_pane.show(())
             self.item_pane.show(())
             return
+        from copydesk.tui.pages.draft import draft_page  # noqa: PLC0415 - what the first paint does not need waits
+
         self.draft_pane.show(draft_page(draft, self.app.clock()))
         if draft.item_id in self._items:
             self._show_item(self._items[draft.item_id])
@@ -178,7 +177,9 @@ class ReviewScreen(Screen[None], inherit_bindings=False):
         if self.queue.current and self.queue.current.item_id == message.item.id:
             self._show_item(message.item)
 
-    def _show_item(self, item: Item) -> None:
+    def _show_item(self, item: "Item") -> None:
+        from copydesk.tui.pages.item import item_page  # noqa: PLC0415 - as above
+
         self.item_pane.show(item_page(item, self.app.clock()))
 
     # Panes.
@@ -246,9 +247,18 @@ class ReviewScreen(Screen[None], inherit_bindings=False):
         self._watching = True
         view = self.app.run_view
         if view is not None and view.under_way:
-            self.run_panel.display = True
+            self.run_panel().display = True
         else:
             self.app.start_run()
+
+    def run_panel(self) -> "RunPanel":
+        """The run's panel, which is made for the first run."""
+        if self._run_panel is None:
+            from copydesk.tui.widgets.run_panel import RunPanel  # noqa: PLC0415 - as above
+
+            self._run_panel = RunPanel(id="run")
+            self.mount(self._run_panel, after="#panes")
+        return self._run_panel
 
     def action_cancel_run(self) -> None:
         """Cancel the run."""
@@ -256,22 +266,23 @@ class ReviewScreen(Screen[None], inherit_bindings=False):
 
     def action_back(self) -> None:
         """Leave the run to itself; then back to the queue."""
-        if self.run_panel.display:
+        if self._run_panel is not None and self._run_panel.display:
             self._watching = False
-            self.run_panel.display = False
+            self._run_panel.display = False
         else:
             self._go_to("queue")
 
     def on_run_changed(self, message: RunChanged) -> None:
         """Show how the run gets on; what it brought waits until it is asked for, unless there is nothing else."""
         view = message.view
-        self.run_panel.show(view)
-        self.run_panel.display = self._watching
+        panel = self.run_panel()
+        panel.show(view)
+        panel.display = self._watching
         self.query_one(TopLine).show_run(view)
         if view.ended is not None:
             self._after(view.ended)
 
-    def _after(self, run: Run) -> None:
+    def _after(self, run: "Run") -> None:
         if not self._watching:
             self.app.say_ended(run)
         if self.queue.rows:

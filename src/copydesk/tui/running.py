@@ -1,0 +1,57 @@
+"""A run of the pipeline that was started in the console."""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from copydesk.errors import ConflictError
+from copydesk.model.run import Progress
+from copydesk.tui.run_view import RunView
+
+if TYPE_CHECKING:
+    from copydesk.desk import Desk
+
+
+class Running:
+    """One run; `tell` hears of every change of its view."""
+
+    def __init__(self, tell: Callable[[RunView], None]) -> None:
+        self._tell = tell
+        self.view: RunView | None = None
+        """None until it is known that there is something to run."""
+        self.over = False
+
+    async def carry_out(self, desk: "Desk") -> None:
+        """Queue the run and see it through. ConflictError where there is no source."""
+        try:
+            if not await desk.sources.list():
+                hint = "Add one: copydesk source add rss https://example.org/feed"
+                raise ConflictError("There is no source to read.", hint=hint)
+            await self._run(desk)
+        finally:
+            self.over = True
+
+    async def _run(self, desk: "Desk") -> None:
+        self._show(RunView())
+        try:
+            queued = await desk.pipeline.queue()
+            self._show(RunView(run_id=queued.id))
+            run = await desk.pipeline.execute(queued.id, self._progressed)
+        except BaseException:
+            self._show(RunView(failed=True))
+            raise
+        self._show((self.view or RunView())._replace(ended=run, cancelling=False))
+
+    async def cancel(self, desk: "Desk") -> None:
+        """Cancel it, once it is queued and while it is under way."""
+        view = self.view
+        if view is not None and view.under_way and view.run_id is not None:
+            self._show(view._replace(cancelling=True))
+            await desk.pipeline.cancel(view.run_id)
+
+    def _progressed(self, progress: Progress) -> None:
+        if self.view is not None and self.view.under_way:
+            self._show(self.view.after(progress))
+
+    def _show(self, view: RunView) -> None:
+        self.view = view
+        self._tell(view)
