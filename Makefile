@@ -51,7 +51,7 @@ test: check ## every check and every test
 	$(PYTEST) -n 2 --cov --cov-report=term:skip-covered
 
 bench: .venv/bench ## every figure that Copydesk claims, as a ratio measured in one run
-	$(BIN)/python tests/benchmarks/run.py
+	PYTHONPATH=tests $(BIN)/python tests/benchmarks/run.py
 
 screenshots: .venv/test ## the pictures in screenshots/, from the sample desk
 	$(BIN)/python tests/screenshots.py

@@ -288,7 +288,7 @@ def test_what_an_encoding_does_not_have_is_written_out(home):
 
 def broken(home, *args: str) -> subprocess.CompletedProcess[str]:
     """A call in which the pipeline does what nobody expects."""
-    script = "import copydesk.desk.pipeline as p, sys; p.choose = None; from copydesk.cli import main; main()"
+    script = "import copydesk.desk.stages as p, sys; p.choose = None; from copydesk.cli import main; main()"
     command = [sys.executable, "-c", script, *args]
     return subprocess.run(command, env=environment(home), capture_output=True, text=True, check=False)
 

@@ -3,12 +3,12 @@
 import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from copydesk.desk.drafts import Drafts
 from copydesk.desk.ground import Clock, Ground, utc_now
 from copydesk.desk.pipeline import Pipeline
-from copydesk.desk.sources import Sources
 from copydesk.desk.voice import Voices
 from copydesk.desk.zone import local_zone
 from copydesk.errors import StoreError
@@ -19,6 +19,8 @@ from copydesk.store.migrate import prepare
 
 if TYPE_CHECKING:
     import httpx
+
+    from copydesk.desk.sources import Sources
 
 __all__ = ["Desk", "open_desk"]
 
@@ -31,10 +33,16 @@ class Desk:
 
     def __init__(self, ground: Ground) -> None:
         self.ground = ground
-        self.sources = Sources(ground)
         self.drafts = Drafts(ground)
         self.pipeline = Pipeline(ground)
         self.voice = Voices(ground)
+
+    @cached_property
+    def sources(self) -> "Sources":
+        """The sources; what it takes to read one is imported with them, and is not for the console's first rows."""
+        from copydesk.desk.sources import Sources  # noqa: PLC0415
+
+        return Sources(self.ground)
 
     @property
     def settings(self) -> Settings:

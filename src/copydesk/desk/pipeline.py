@@ -6,12 +6,9 @@ from collections.abc import AsyncIterator
 from datetime import timedelta
 
 from copydesk.desk import cursor as cursors
-from copydesk.desk.choosing import choose
 from copydesk.desk.ground import Ground
-from copydesk.desk.ingesting import ingest
 from copydesk.desk.process import is_alive, me
 from copydesk.desk.report import Listener, Report
-from copydesk.desk.writing import write_drafts
 from copydesk.errors import (
     CancelledRunError,
     ConflictError,
@@ -23,7 +20,7 @@ from copydesk.errors import (
 )
 from copydesk.model.draft import Format
 from copydesk.model.page import Page
-from copydesk.model.run import Run, RunRequest, RunStatus, Stage
+from copydesk.model.run import Run, RunRequest, RunStatus
 from copydesk.store import runs, sources
 from copydesk.store.ids import new_id
 from copydesk.store.runs import Claimed
@@ -165,10 +162,12 @@ class Pipeline:
 
     async def _carry_out(self, report: Report) -> None:
         """Take the run's turn, do its work and keep how it ended; an error that is no CopydeskError goes on."""
+        from copydesk.desk.stages import work  # noqa: PLC0415 - the crafts are for those who run
+
         try:
             request = await self._take_turn(report.run_id)
             async with self._beating(report):
-                await self._work(request, report)
+                await work(self._ground, request, report)
         except (asyncio.CancelledError, CancelledRunError):
             await self._end(report, RunStatus.CANCELLED, CancelledRunError())
         except CopydeskError as error:
@@ -178,13 +177,6 @@ class Pipeline:
             raise
         else:
             await self._end(report, RunStatus.SUCCEEDED, None)
-
-    async def _work(self, request: RunRequest, report: Report) -> None:
-        with report.during(Stage.INGEST):
-            draftable = await ingest(self._ground, request.source_ids, report)
-        stories = await choose(self._ground, request, report, draftable)
-        with report.during(Stage.DRAFT):
-            await write_drafts(self._ground, stories, request, report)
 
     async def _take_turn(self, run_id: str) -> RunRequest:
         """Wait until no other run is under way, then start this one."""

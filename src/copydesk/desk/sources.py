@@ -1,24 +1,18 @@
 """Sources: created with a test fetch, listed, changed, tested, deleted."""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 import msgspec
 
-from copydesk.desk import opml
+from copydesk.desk import candidates, opml
 from copydesk.desk.fields import convert, text_of
 from copydesk.desk.ground import Ground
-from copydesk.desk.ingesting import read
 from copydesk.errors import CopydeskError, FieldError, InvalidError, NotFoundError
-from copydesk.model.source import FetchState, Health, Source, SourceConfig, SourceSpec, SourceType
+from copydesk.model.source import FetchState, Health, Source, SourceConfig, SourceSpec
 from copydesk.model.wire import Struct
-from copydesk.ranking.filters import compile_rules
 from copydesk.store import sources
 from copydesk.store.ids import new_id
-
-if TYPE_CHECKING:
-    from copydesk.ingest.visit import Reading
 
 SHOWN = 20
 """Entries that a test fetch shows."""
@@ -68,8 +62,8 @@ class Sources:
 
         Without a name it gets the feed's own. Raises InvalidError with the field, or the test's FetchError.
         """
-        spec = self._spec(type, url, config, name=text_of("name", name, 1, 200) if name is not None else "")
-        reading = await self._try(spec) if test else None
+        spec = candidates.check(type, url, config, name=text_of("name", name, 1, 200) if name is not None else "")
+        reading = await candidates.attempt(self._ground, spec) if test else None
         found = (reading.found_at or spec.url) if reading else spec.url
         title = (reading.feed_title if reading else None) or urlsplit(found).hostname or found
         now = self._ground.clock()
@@ -128,7 +122,7 @@ class Sources:
     def _moved(self, before: Source, changes: Mapping[str, object]) -> dict[str, object]:
         kept = msgspec.to_builtins(before.config) if before.config else None
         config = changes.get("config", kept)
-        spec = self._spec(changes.get("type", before.type), changes.get("url", before.url or ""), config)
+        spec = candidates.check(changes.get("type", before.type), changes.get("url", before.url or ""), config)
         values: dict[str, object] = {"type": spec.type, "url": spec.url, "config": spec.config if config else None}
         if (spec.type, spec.url) != (before.type, before.url):
             values |= {"fetch": FetchState(), "health": Health.UNKNOWN, "fail_count": 0, "last_error": None}
@@ -146,7 +140,7 @@ class Sources:
         source = await self.get(source_id)
         spec = SourceSpec(type=source.type, url=source.url or "", config=source.config or SourceConfig())
         try:
-            reading = await self._try(spec)
+            reading = await candidates.attempt(self._ground, spec)
         except CopydeskError as error:
             return FetchTest(ok=False, error=str(error))
         found = tuple(FoundEntry(title=entry.title, url=entry.url) for entry in reading.entries[:SHOWN])
@@ -159,7 +153,7 @@ class Sources:
         for outline in opml.read(body):
             config = msgspec.to_builtins(outline.config) if outline.config else None
             try:
-                spec = self._spec(outline.type, outline.url, config)
+                spec = candidates.check(outline.type, outline.url, config)
                 if spec.url in known:
                     there.append(spec.url)
                     continue
@@ -173,23 +167,6 @@ class Sources:
     async def export_opml(self) -> str:
         """The user's sources as OPML."""
         return opml.write(await self.list())
-
-    def _spec(self, type: object, url: object, config: object, *, name: str = "") -> SourceSpec:
-        """What it takes to read the source, its address in the form that its type reads."""
-        from copydesk.ingest.reading import normalise  # noqa: PLC0415 - beside httpx
-
-        kind = convert("type", type, SourceType)
-        settings = convert("config", config, SourceConfig) if config is not None else SourceConfig()
-        compile_rules(settings.include, settings.exclude)  # raises for an expression that is none
-        address = normalise(kind, text_of("url", url, 1, 2000), settings)
-        return SourceSpec(type=kind, url=address, config=settings, name=name)
-
-    async def _try(self, spec: SourceSpec) -> "Reading":
-        async with self._ground.network() as http:
-            reading = await read(self._ground, http, spec, FetchState())
-        if reading.failure is not None:
-            raise reading.failure
-        return reading
 
 
 def _no_source(source_id: str) -> NotFoundError:

@@ -1,0 +1,27 @@
+"""A source that may become one: checked, and read once to see. Imported when there is one."""
+
+from copydesk.desk.fields import convert, text_of
+from copydesk.desk.ground import Ground
+from copydesk.desk.ingesting import read
+from copydesk.ingest.reading import normalise
+from copydesk.ingest.visit import Reading
+from copydesk.model.source import FetchState, SourceConfig, SourceSpec, SourceType
+from copydesk.ranking.filters import compile_rules
+
+
+def check(type: object, url: object, config: object, *, name: str = "") -> SourceSpec:
+    """What it takes to read the source, its address in the form that its type reads. InvalidError with the field."""
+    kind = convert("type", type, SourceType)
+    settings = convert("config", config, SourceConfig) if config is not None else SourceConfig()
+    compile_rules(settings.include, settings.exclude)  # raises for an expression that is none
+    address = normalise(kind, text_of("url", url, 1, 2000), settings)
+    return SourceSpec(type=kind, url=address, config=settings, name=name)
+
+
+async def attempt(ground: Ground, spec: SourceSpec) -> Reading:
+    """What the source brings, as if for the first time; nothing is stored. FetchError where it cannot be read."""
+    async with ground.network() as http:
+        reading = await read(ground, http, spec, FetchState())
+    if reading.failure is not None:
+        raise reading.failure
+    return reading

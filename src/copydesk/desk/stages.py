@@ -1,0 +1,17 @@
+"""The four stages of a run, one after the other. Imported when a run begins: whoever only reads needs none of it."""
+
+from copydesk.desk.choosing import choose
+from copydesk.desk.ground import Ground
+from copydesk.desk.ingesting import ingest
+from copydesk.desk.report import Report
+from copydesk.desk.writing import write_drafts
+from copydesk.model.run import RunRequest, Stage
+
+
+async def work(ground: Ground, request: RunRequest, report: Report) -> None:
+    """From what the sources bring to drafts."""
+    with report.during(Stage.INGEST):
+        draftable = await ingest(ground, request.source_ids, report)
+    stories = await choose(ground, request, report, draftable)
+    with report.during(Stage.DRAFT):
+        await write_drafts(ground, stories, request, report)
