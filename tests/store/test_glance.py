@@ -1,0 +1,149 @@
+"""The first look at the queue, without SQLAlchemy, is the queue."""
+
+import subprocess
+import sys
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from sqlalchemy import insert
+
+from copydesk.desk import Desk, open_desk
+from copydesk.desk.drafts import TO_REVIEW
+from copydesk.model.draft import Checks, DraftImage, Finding, Format, ImageSource, ScorePart, Severity, Status
+from copydesk.model.draft import Draft as Values
+from copydesk.model.draft import Score as Total
+from copydesk.model.source import SourceType
+from copydesk.settings import Settings, load
+from copydesk.store import drafts, tables
+from copydesk.store.drafts import NewDraft
+from copydesk.store.glance import glance
+from copydesk.store.ids import new_id
+from copydesk.store.tables import Origin
+from store_fixtures import NOW, add_item, add_source, add_user
+
+WHEN = NOW.replace(microsecond=123_000)
+
+
+def written(number: int, item: str, **values: object) -> Values:
+    """A draft that has something in every field that a list shows."""
+    score = Total(
+        total=number % 7 / 10,
+        parts=(ScorePart(name="recency", value=0.5, weight=0.2, points=0.1, why="2 hours old"),),
+    )
+    fields: dict[str, object] = {
+        "id": new_id(WHEN),
+        "text": f"Words “{number}” \u202e, \U0001f642\n\nand more.",
+        "format": list(Format)[number % 3],
+        "status": TO_REVIEW[number % 3],
+        "confidence": number / 100,
+        "feedback": "shorter" if number % 2 else None,
+        "rejection_feedback": None,
+        "scheduled_at": WHEN + timedelta(days=1) if number % 4 == 0 else None,
+        "posted_at": None,
+        "post_id": None,
+        "item_id": item,
+        "regenerated_from_id": None,
+        "created_at": WHEN,
+        "updated_at": WHEN + timedelta(microseconds=1),
+        "tags": ("b", "a", "ä") if number % 2 else (),
+        "target_platforms": ("bluesky", "x") if number % 3 else (),
+        "images": tuple(_picture(at) for at in (1, 0)) if number % 5 == 0 else (),
+        "checks": Checks(
+            ran=3, findings=(Finding(rule="length", severity=Severity.INFO, message="“ok”", start=1, end=2),)
+        ),
+        "score": score if number % 6 else None,
+        "writer": "offline",
+    }
+    return Values(**fields | values)  # type: ignore[arg-type]
+
+
+def _picture(position: int) -> DraftImage:
+    return DraftImage(
+        id=new_id(WHEN), url="https://x.example/é.png", alt=None, position=position, source=ImageSource.OG
+    )
+
+
+async def fill(desk: Desk, count: int) -> None:
+    """Drafts to review, and some that are not: archived, approved, another user's."""
+    async with desk.ground.engines.writing() as conn:
+        user = desk.ground.user_id
+        source = await add_source(conn, user)
+        for number in range(count):
+            item = await add_item(conn, user, source, title=f"Title {number}")
+            odd = {7: {"status": Status.APPROVED}, 8: {"archived_at": WHEN}}.get(number % 10, {})
+            await _keep(desk, conn, user, written(number, item, **odd), source)
+        other = await add_user(conn, "Bea")
+        item = await add_item(conn, other, await add_source(conn, other))
+        await _keep(desk, conn, other, written(1, item), source)
+
+
+async def _keep(desk: Desk, conn: object, user: str, made: Values, source: str) -> None:
+    new = NewDraft(
+        draft=made, source_id=source, source_type=SourceType.RSS, story_id=made.item_id, origin=Origin.PIPELINE
+    )
+    assert await drafts.add(conn, user, new)  # type: ignore[arg-type]
+
+
+@pytest.fixture
+def settings(tmp_path: Path) -> Settings:
+    """Settings of a desk in a folder of its own."""
+    return load({}, tmp_path)
+
+
+@pytest.mark.parametrize("limit", [1, 10, 1000])
+async def test_it_holds_what_the_queue_holds_in_the_same_order(settings: Settings, limit: int) -> None:
+    async with open_desk(settings) as desk:
+        await fill(desk, 60)
+        queue = await desk.drafts.queue(limit)
+        assert len(queue) == min(limit, 48)
+        assert glance(settings.database_file, TO_REVIEW, limit) == queue
+
+
+async def test_it_can_be_had_while_the_desk_is_closed(settings: Settings) -> None:
+    async with open_desk(settings) as desk:
+        await fill(desk, 3)
+        queue = await desk.drafts.queue()
+    assert glance(settings.database_file, TO_REVIEW, 100) == queue
+
+
+async def test_it_can_be_had_while_somebody_writes(settings: Settings) -> None:
+    async with open_desk(settings) as desk:
+        await fill(desk, 3)
+        async with desk.ground.engines.writing() as conn:
+            await conn.execute(insert(tables.tag).values(id=new_id(WHEN), user_id=desk.ground.user_id, name="new"))
+            assert len(glance(settings.database_file, TO_REVIEW, 100)) == 3
+
+
+def test_without_a_database_it_holds_nothing_and_makes_none(tmp_path: Path) -> None:
+    assert glance(tmp_path / "none.db", TO_REVIEW, 10) == ()
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("content", [b"", b"no database", b"SQLite format 3\x00" + b"\xff" * 4096])
+def test_what_is_no_desk_holds_nothing(tmp_path: Path, content: bytes) -> None:
+    file = tmp_path / "odd # ?.db"
+    file.write_bytes(content)
+    assert glance(file, TO_REVIEW, 10) == ()
+    assert file.read_bytes() == content
+
+
+@pytest.mark.parametrize(
+    "damage",
+    ["update draft set checks = '{'", "update draft set status = 'odd'", "alter table draft drop column writer"],
+)
+async def test_a_desk_that_it_does_not_understand_holds_nothing(settings: Settings, damage: str) -> None:
+    async with open_desk(settings) as desk:
+        await fill(desk, 1)
+        async with desk.ground.engines.writing() as conn:
+            await conn.exec_driver_sql("pragma ignore_check_constraints = on")
+            await conn.exec_driver_sql(damage)
+    assert glance(settings.database_file, TO_REVIEW, 10) == ()
+
+
+def test_it_imports_no_sqlalchemy() -> None:
+    program = (
+        "import sys, copydesk.store.glance; print(*(name for name in sys.modules if name.startswith('sqlalchemy')))"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == []
