@@ -6,7 +6,8 @@ from contextlib import asynccontextmanager
 import pytest
 
 from copydesk.errors import CopydeskError, StoreBusyError, StoreDamagedError, StoreFullError, StoreNewerError
-from tui_fixtures import FakeDesk, console, on_screen, screen_text, settled
+from copydesk.tui.app import Console
+from tui_fixtures import NOW, FakeDesk, console, on_screen, screen_text, settled
 
 
 async def test_the_screen_is_there_before_the_desk_is() -> None:
@@ -26,6 +27,37 @@ async def test_the_screen_is_there_before_the_desk_is() -> None:
         assert "Opening the desk" in screen_text(app)
         await pilot.press("j", "tab", "P", "full_stop", "o", "question_mark", "escape")
         let.set()
+        await settled(pilot)
+        assert "Queue · 3" in screen_text(app)
+
+
+async def test_a_glance_shows_rows_before_the_desk_is_open() -> None:
+    desk = FakeDesk(3)
+    let = asyncio.Event()
+
+    @asynccontextmanager
+    async def slowly():
+        await let.wait()
+        async with desk.open() as opened:
+            yield opened
+
+    app = Console(slowly, glance=lambda: desk.drafts.all, clock=lambda: NOW)
+    async with app.run_test(size=(120, 32), notifications=True) as pilot:
+        while "Quarrystone" not in screen_text(app):
+            await pilot.pause(0)
+        await pilot.press("j")
+        assert "▌N~ 89" in screen_text(app)
+        assert "11 of 12 pass" in screen_text(app)
+        assert not app._notifications
+        let.set()
+        await settled(pilot)
+        assert "▌N~ 89" in screen_text(app)
+        assert "@quarrystonedb · X" in screen_text(app)
+
+
+async def test_a_glance_that_sees_nothing_is_not_waited_for() -> None:
+    app = Console(FakeDesk(3).open, glance=tuple, clock=lambda: NOW)
+    async with app.run_test(size=(120, 32)) as pilot:
         await settled(pilot)
         assert "Queue · 3" in screen_text(app)
 

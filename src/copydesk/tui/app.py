@@ -9,7 +9,7 @@ from textual.app import App, SystemCommand
 from textual.screen import Screen
 
 from copydesk.tui import themes
-from copydesk.tui.desk_app import DeskApp, OpenDesk
+from copydesk.tui.desk_app import DeskApp, Glance, OpenDesk
 from copydesk.tui.keys import KEYS, Where, bindings
 from copydesk.tui.styles import sheet
 
@@ -28,7 +28,8 @@ class Console(DeskApp, inherit_bindings=False):
     """A person's desk, in a terminal.
 
     `open_desk` gives the desk, not yet open: the console opens it after the first paint and closes it at its end.
-    `name` is shown beside the title where there are several desks; `clock` gives the time in UTC.
+    `glance`, where there is one, gives the first rows before that. `name` is shown beside the title where there are
+    several desks; `clock` gives the time in UTC.
     """
 
     CSS_PATH = [sheet("base.tcss"), sheet("review.tcss")]
@@ -37,8 +38,15 @@ class Console(DeskApp, inherit_bindings=False):
     COMMAND_PALETTE_BINDING = "ctrl+p"
     TITLE = "Copydesk"
 
-    def __init__(self, open_desk: OpenDesk, *, name: str = "", clock: Callable[[], datetime] | None = None) -> None:
-        super().__init__(open_desk, name=name, clock=clock)
+    def __init__(
+        self,
+        open_desk: OpenDesk,
+        *,
+        glance: Glance | None = None,
+        name: str = "",
+        clock: Callable[[], datetime] | None = None,
+    ) -> None:
+        super().__init__(open_desk, glance=glance, name=name, clock=clock)
         self.animation_level = "none"
         self.register_theme(themes.DARK)
         self.register_theme(themes.LIGHT)

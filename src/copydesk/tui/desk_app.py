@@ -1,8 +1,8 @@
 """The part of the console that has the desk: opens it, asks it, runs the pipeline, closes it. It knows no screen."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
-from contextlib import AbstractAsyncContextManager
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import AbstractAsyncContextManager, suppress
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -16,12 +16,15 @@ from copydesk.errors import CopydeskError
 if TYPE_CHECKING:
     # At run time whoever opens the desk imports it: SQLAlchemy costs as much as Textual itself.
     from copydesk.desk import Desk
+    from copydesk.model.draft import ListedDraft
     from copydesk.model.run import Run
     from copydesk.tui.run_view import RunView
     from copydesk.tui.running import Running
 
 OpenDesk = Callable[[], "AbstractAsyncContextManager[Desk]"]
 """Gives the desk, not yet open; called in a thread, after the first paint."""
+Glance = Callable[[], "Sequence[ListedDraft]"]
+"""Gives what waits for review faster than the desk can be opened, or nothing; called in a thread, too."""
 Work = Callable[["Desk"], Awaitable[None]]
 _ASKING = "asking"
 _HOLDING = "holding"
@@ -29,6 +32,15 @@ _HOLDING = "holding"
 
 class DeskOpened(Message, bubble=False):
     """The desk can be asked from now on."""
+
+
+class Glanced(Message, bubble=False):
+    """What waits for review, before the desk is open. `shown` is to be called when it is on the screen."""
+
+    def __init__(self, drafts: "Sequence[ListedDraft]", shown: Callable[[], None]) -> None:
+        super().__init__()
+        self.drafts = drafts
+        self.shown = shown
 
 
 class DeskClosed(Message, bubble=False):
@@ -54,10 +66,18 @@ class RunChanged(Message, bubble=False):
 class DeskApp(App[int], inherit_bindings=False):
     """An app at whose back there is a desk. Screens ask it with `ask`, and hear from it in messages."""
 
-    def __init__(self, open_desk: OpenDesk, *, name: str = "", clock: Callable[[], datetime] | None = None) -> None:
+    def __init__(
+        self,
+        open_desk: OpenDesk,
+        *,
+        glance: Glance | None = None,
+        name: str = "",
+        clock: Callable[[], datetime] | None = None,
+    ) -> None:
         super().__init__()
         self.desk_name = name
         self._open_desk = open_desk
+        self._glance = glance
         self.clock = clock or _utc_now
         self.desk: Desk | None = None
         self.trouble: CopydeskError | None = None
@@ -74,6 +94,8 @@ class DeskApp(App[int], inherit_bindings=False):
     async def _hold(self) -> None:
         """Keep the desk open until the console ends, and close it when nobody asks it any more."""
         try:
+            if self._glance is not None:
+                await self._look(self._glance)
             # In a thread: this is where SQLAlchemy is imported, and the keys are to be answered meanwhile.
             opening = await asyncio.to_thread(self._open_desk)
             async with opening as desk:
@@ -87,6 +109,15 @@ class DeskApp(App[int], inherit_bindings=False):
         except Exception as error:
             self.trouble = _known(error)
             self._tell(DeskClosed(self.trouble))
+
+    async def _look(self, glance: Glance) -> None:
+        """Show the first rows, and let them be painted before the imports take the processor."""
+        drafts = await asyncio.to_thread(glance)
+        if drafts:
+            shown = asyncio.Event()
+            self._tell(Glanced(drafts, shown.set))
+            with suppress(TimeoutError):
+                await asyncio.wait_for(shown.wait(), 1)
 
     async def _stop_asking(self) -> None:
         asking = [worker for worker in self.workers if worker.group == _ASKING]

@@ -11,7 +11,7 @@ from textual.screen import Screen
 from textual.widget import Widget
 
 from copydesk.tui.browser import browse, is_link
-from copydesk.tui.desk_app import DeskApp, DeskClosed, DeskOpened, RunChanged
+from copydesk.tui.desk_app import DeskApp, DeskClosed, DeskOpened, Glanced, RunChanged
 from copydesk.tui.keys import Where, bindings
 from copydesk.tui.latest import Latest
 from copydesk.tui.pages import note
@@ -114,6 +114,11 @@ class ReviewScreen(Screen[None], inherit_bindings=False):
 
     # The desk.
 
+    def on_glanced(self, message: Glanced) -> None:
+        """The first rows: what the desk will say, too."""
+        self.queue.show(message.drafts)
+        self.call_after_refresh(message.shown)
+
     def on_desk_opened(self, _: DeskOpened) -> None:
         """Read what there is to review."""
         self._read()
@@ -162,7 +167,7 @@ class ReviewScreen(Screen[None], inherit_bindings=False):
         self.draft_pane.show(draft_page(draft, self.app.clock()))
         if draft.item_id in self._items:
             self._show_item(self._items[draft.item_id])
-        else:
+        elif self.app.desk is not None:
             self.app.ask(lambda desk: self._reading.wish((desk, draft.item_id)))
 
     async def _read_item(self, wish: "tuple[Desk, str]") -> None:
