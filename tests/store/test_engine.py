@@ -174,6 +174,31 @@ async def test_a_transaction_cancelled_inside_a_statement_leaves_nothing(store: 
         assert (await connection.execute(select(tables.user.c.name))).scalars().all() == ["next"]
 
 
+async def test_a_cancelled_transaction_gives_its_lock_back_while_a_cursor_of_it_is_still_held(tmp_path: Path) -> None:
+    """SQLite keeps a closed connection alive with its cursors: until the garbage was collected nobody could write."""
+    store = await open_store(tmp_path, busy_timeout=0.1)
+    held = []
+
+    async def cancelled() -> None:
+        async with store.writing() as connection:
+            await add_user(connection, "never")
+            raw = await connection.get_raw_connection()
+            assert raw.driver_connection is not None
+            held.append(await raw.driver_connection.execute("SELECT name FROM sqlite_master"))
+            asyncio.get_running_loop().call_soon(task.cancel)
+            await connection.execute(select(tables.user))
+
+    task = asyncio.create_task(cancelled())
+    await asyncio.gather(task, return_exceptions=True)
+    async with store.writing() as connection:
+        await add_user(connection, "next")
+
+    async with store.reading() as connection:
+        assert (await connection.execute(select(tables.user.c.name))).scalars().all() == ["next"]
+    assert held
+    await store.close()
+
+
 async def test_a_reader_cannot_write(store: Engines) -> None:
     with pytest.raises(StoreError, match="cannot be opened or written"):
         async with store.reading() as connection:

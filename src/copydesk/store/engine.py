@@ -1,6 +1,7 @@
 """The two ways into the database: one connection that writes, four that read."""
 
 import os
+import sqlite3
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
@@ -92,6 +93,20 @@ class Engines:
                 await connection.run_sync(lambda sync: _run_script(sync.connection.dbapi_connection, _ON_CLOSE))
 
 
+class _Connection(sqlite3.Connection):
+    """Gives its lock back when it is closed.
+
+    SQLite keeps a closed connection alive, with its transaction, for as long as a cursor of it is: after a
+    cancellation that is until Python collects the garbage, and until then nobody could write.
+    """
+
+    def close(self) -> None:
+        """Roll back what is open, and close."""
+        with suppress(sqlite3.Error):
+            self.rollback()
+        super().close()
+
+
 def open_engines(path: Path, *, busy_timeout: float = BUSY_TIMEOUT) -> Engines:
     """The database at `path`; file and folder are made, for their owner alone, where they are not there.
 
@@ -131,7 +146,7 @@ def _engine(path: Path, busy_timeout: float, **options: Any) -> AsyncEngine:
     # and every CREATE TABLE behind after a rollback: each BEGIN is ours.
     return create_async_engine(
         URL.create("sqlite+aiosqlite", database=str(path)),
-        connect_args={"timeout": busy_timeout, "isolation_level": None},
+        connect_args={"timeout": busy_timeout, "isolation_level": None, "factory": _Connection},
         max_overflow=0,
         **options,
     )
