@@ -17,9 +17,7 @@ def resolve(groups: tuple[str, ...]) -> list[str]:
     options = [word for group in groups for word in ("--group", group)]
     command = f"{sys.executable} -m uv pip compile pyproject.toml --universal --python-version 3.11 --upgrade"
     quiet = "--generate-hashes --no-header --no-annotate --quiet"
-    run = subprocess.run(
-        [*command.split(), *quiet.split(), *options], check=True, capture_output=True, text=True
-    )
+    run = subprocess.run([*command.split(), *quiet.split(), *options], check=True, capture_output=True, text=True)
     return re.findall(r"^\S.*(?:\n +--hash.*)+", run.stdout, re.M)
 
 
