@@ -185,3 +185,23 @@ async def test_the_sample_is_furnished_once(tmp_path):
         async with open_at(tmp_path) as desk:
             assert len(await desk.sources.list()) == len(sample.SOURCES)
             assert (await desk.voice.read()).avoid == tuple(sample.VOICE["avoid"])  # type: ignore[arg-type]
+
+
+async def test_a_first_start_that_was_interrupted_is_made_good_by_the_next(tmp_path, monkeypatch):
+    """Interrupted between two sources, the sample stayed without the others for ever."""
+    some = sample.SOURCES[:3]
+    with monkeypatch.context() as patched:
+        patched.setattr("copydesk.sample.SOURCES", (*some, None))
+        with pytest.raises(AttributeError):
+            async with open_at(tmp_path):
+                pass
+    async with open_at(tmp_path) as desk:
+        assert [source.name for source in await desk.sources.list()] == [source.name for source in sample.SOURCES]
+        assert (await desk.voice.read()).style
+
+
+async def test_a_sample_source_that_was_deleted_does_not_come_back(tmp_path):
+    async with open_at(tmp_path) as desk:
+        await desk.sources.delete((await desk.sources.list())[0].id)
+    async with open_at(tmp_path) as desk:
+        assert len(await desk.sources.list()) == len(sample.SOURCES) - 1

@@ -27,14 +27,17 @@ async def open_sample(settings: Settings, *, clock: Clock = utc_now) -> AsyncIte
     async with open_desk(settings, clock=clock) as desk:
         # Dated relative to the making of the desk: what is read again is the same, and not modified.
         desk.ground.transport = sample.transport(desk.ground.user.created_at)
-        if not await desk.sources.list():
+        # The voice comes last: where it is, everything is.
+        if not (await desk.voice.read()).style:
             await _furnish(desk)
         yield desk
 
 
 async def _furnish(desk: Desk) -> None:
+    there = {source.name for source in await desk.sources.list()}
+    for each in sample.SOURCES:
+        if each.name not in there:
+            # Without a test fetch: one of them is down, so that there is something to see.
+            await desk.sources.create(each.type, each.url, name=each.name, config=each.config, test=False)
     voice = msgspec.convert(sample.VOICE, Voice)
     await desk.voice.update(style=voice.style, avoid=voice.avoid, examples=voice.examples, formats=voice.formats)
-    for each in sample.SOURCES:
-        # Without a test fetch: one of them is down, so that there is something to see.
-        await desk.sources.create(each.type, each.url, name=each.name, config=each.config, test=False)
