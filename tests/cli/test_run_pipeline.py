@@ -233,6 +233,14 @@ def test_a_second_process_waits_until_the_first_one_is_through(home, server):
     assert len(drafted(home)) == 6
 
 
+def test_four_first_calls_at_once_make_one_desk(tmp_path):
+    children = [start(tmp_path, "run", "list", "--json") for _ in range(4)]
+    said = [child.communicate(timeout=20) for child in children]
+
+    assert said == [('{"runs":[],"nextCursor":null}\n', "")] * 4
+    assert rows(tmp_path, "SELECT count(*) FROM user") == [(1,)]
+
+
 async def test_a_run_of_another_process_can_be_cancelled(home, server):
     with held(server, "/two") as asked:
         child = start(home, "--run-pipeline")
