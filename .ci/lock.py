@@ -18,7 +18,7 @@ def resolve(groups: tuple[str, ...]) -> list[str]:
     command = f"{sys.executable} -m uv pip compile pyproject.toml --universal --python-version 3.11 --upgrade"
     quiet = "--generate-hashes --no-header --no-annotate --quiet"
     run = subprocess.run([*command.split(), *quiet.split(), *options], check=True, capture_output=True, text=True)
-    return re.findall(r"^\S.*(?:\n +--hash.*)+", run.stdout, re.M)
+    return re.findall(r"^\S.*(?:\n +--hash.*)+", run.stdout, re.MULTILINE)
 
 
 seen: set[str] = set()
