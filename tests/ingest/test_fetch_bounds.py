@@ -62,6 +62,19 @@ async def test_a_packed_body_is_unpacked(encoding: str, data: bytes) -> None:
         ("gzip, gzip", gzip.compress(gzip.compress(RSS))),
         ("\x1b[31m", RSS),
     ],
+    ids=[
+        "gzip: not packed",
+        "gzip: cut",
+        "gzip: wrong sum",
+        "gzip: one byte",
+        "gzip: 2000 empty members",
+        "deflate: not packed",
+        "deflate: cut",
+        "brotli",
+        "zstd",
+        "packed twice",
+        "an escape sequence",
+    ],
 )
 async def test_a_body_that_cannot_be_unpacked_is_an_error(encoding: str, data: bytes) -> None:
     async with FeedServer() as server, client() as fetcher:
