@@ -143,6 +143,24 @@ async def test_a_source_that_was_busy_and_is_quiet_for_long_is_stale(tmp_path):
         assert (await desk.sources.get(source.id)).health is Health.STALE
 
 
+async def test_a_look_that_broke_off_is_a_failure_whose_beginning_is_remembered(tmp_path):
+    """It was a fetch that worked and one that failed: the next one was no first fetch any more."""
+    web, clock = Web(), Watch()
+    lookup = "https://api.x.com/2/users/by/username/somebody"
+    web.put(lookup, '{"data": {"id": "7", "username": "somebody", "name": "Somebody"}}')
+    async with open_at(tmp_path, web, clock, twitter__bearer_token="t") as desk:
+        source = await add(desk, "https://x.com/somebody", type="twitter")
+        run = await desk.pipeline.run()
+        assert (run.status, run.stats.sources_failed) == (RunStatus.FAILED, 1)
+        found = await desk.sources.get(source.id)
+        assert (found.fail_count, found.health, found.item_count) == (1, Health.ERROR, 0)
+        assert rows(tmp_path, "SELECT fetch ->> 'lastOk' FROM source") == [(None,)]
+        clock.forward(60)
+        await desk.pipeline.run()
+
+    assert web.urls.count(lookup) == 1
+
+
 async def test_without_a_network_no_source_is_blamed(tmp_path):
     web = Web()
     for url in (ONE, TWO, THREE):

@@ -82,7 +82,10 @@ class _Stage:
         """Read one source and store what it brought; a failure is kept for the end."""
         try:
             reading = await read(self._ground, self._http, stored.spec, stored.state)
-            if reading.unchanged and reading.failure is None:
+            if reading.failure is not None and not reading.entries:
+                stored = _with_cursor(stored, reading)
+                raise reading.failure
+            if reading.unchanged:
                 self._quiet.append((stored, reading))
             else:
                 with as_its_failure(stored.spec):
@@ -213,6 +216,10 @@ async def _after_reading(
 ) -> FetchOutcome:
     """What a reading leaves behind of its source; `published` are the times of what it brought."""
     config = stored.source.config or SourceConfig()
+    if reading.failure is not None:
+        begun = _with_cursor(stored, reading).state
+        state = decide.after_failure(begun, reading.failure, now, ground.jitter(), config.interval)
+        return await _outcome(conn, stored, state, now)
     fetched = decide.Fetched(
         published=tuple(published),
         etag=reading.etag,
@@ -225,8 +232,6 @@ async def _after_reading(
         cursor=reading.cursor,
     )
     state = decide.after_fetch(stored.state, fetched, config.interval, now, ground.jitter())
-    if reading.failure is not None:
-        state = decide.after_failure(state, reading.failure, now, ground.jitter(), config.interval)
     outcome = await _outcome(conn, stored, state, now)
     url = reading.found_at or decide.new_address(state)
     return msgspec.structs.replace(outcome, url=url) if url else outcome
@@ -238,6 +243,12 @@ async def _outcome(conn: AsyncConnection, stored: StoredSource, state: FetchStat
         times = await items.recent_times(conn, stored.source.id)
         gap = median((later - sooner).total_seconds() for later, sooner in pairwise(times)) if len(times) > 1 else None
     return FetchOutcome(source_id=stored.source.id, state=state, health=decide.health(state, gap, now))
+
+
+def _with_cursor(stored: StoredSource, reading: "Reading") -> StoredSource:
+    """The source with what a look that broke off has learnt: it is not to be asked, and paid, for once more."""
+    state = msgspec.structs.replace(stored.state, cursor=reading.cursor)
+    return msgspec.structs.replace(stored, state=state)
 
 
 def _host(stored: StoredSource) -> str:
