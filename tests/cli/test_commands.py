@@ -330,6 +330,15 @@ def test_wrong_usage_is_one_line_with_code_2(tmp_path, args, says):
     assert said.out == ""
 
 
+def test_an_address_on_this_machine_is_refused_unless_the_settings_allow_it(tmp_path, server):
+    said = call_here(tmp_path, "source", "add", "rss", server.url("/feed"), copydesk_network__allow_private="false")
+
+    assert_no_traceback(said, 1)
+    assert "127.0.0.1 is not a public address." in said.err
+    assert "COPYDESK_NETWORK__ALLOW_PRIVATE=true" in said.err
+    assert server.requests == []
+
+
 def test_a_group_without_a_command_shows_what_it_can_do(tmp_path):
     """Its whole help came as one long line of an error."""
     said = call_here(tmp_path, "source")

@@ -159,6 +159,30 @@ async def test_a_story_that_was_drafted_is_not_drafted_again_when_another_source
     assert rows(tmp_path, "SELECT reason FROM item WHERE state = 'duplicate'") == [("its story was drafted before",)]
 
 
+async def test_a_word_that_is_kept_out_keeps_a_story_out_for_good(tmp_path):
+    body = feed(entry(1, named="Casino opens at the harbour"), entry(2))
+
+    assert await one_run(tmp_path, (ONE, body, {}), ranking__interests="ferry, -casino") == [title(2)]
+    assert reasons(tmp_path) == {"Casino opens at the harbour": "has casino, which you keep out"}
+
+
+async def test_a_story_that_its_source_tells_once_more_is_not_drafted_once_more(tmp_path):
+    web, clock = Web(), Watch()
+    web.put(ONE, feed(entry(1)))
+    async with open_at(tmp_path, web, clock) as desk:
+        await add(desk)
+        await desk.pipeline.run()
+        web.put(ONE, feed(entry(2, named=title(1), hours=0), entry(1)))
+        clock.forward(600)
+        run = await desk.pipeline.run()
+        assert (run.stats.items_new, run.stats.items_filtered, run.stats.items_ranked) == (1, 1, 0)
+        assert await titles(desk) == [title(1)]
+
+    assert rows(tmp_path, "SELECT reason FROM item WHERE state = 'filtered'") == [
+        (f"100% like “{title(1)}”, drafted before",)
+    ]
+
+
 async def test_two_entries_of_one_source_with_the_same_title_are_two_stories(tmp_path):
     body = feed(entry(1, named="Weekly notes from the harbour"), entry(2, named="Weekly notes from the harbour"))
 
