@@ -1,14 +1,14 @@
 """The first stage of a run: every source is asked for what is new, and what came is stored.
 
-What one source brought is one transaction, so that a kill loses at most that source's fetch. Sources that brought
-nothing, or failed, are noted together at the end.
+What one source brought is one transaction, so that a kill loses at most that source's fetch; so is a failure. That
+sources had nothing new is noted of several at once, every second.
 """
 
 import asyncio
 import logging
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from datetime import datetime, timedelta
 from itertools import pairwise
 from statistics import median
@@ -23,6 +23,7 @@ from copydesk.desk.report import Report
 from copydesk.errors import CopydeskError, FetchError, StoreError, UnreachableError
 from copydesk.ingest import decide
 from copydesk.model.item import Entry, ItemState
+from copydesk.model.run import RunRequest
 from copydesk.model.source import FetchState, SourceConfig, SourceSpec
 from copydesk.ranking.canonical import canonical_url
 from copydesk.store import items, sources
@@ -37,23 +38,26 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 QUIET = timedelta(days=14)
 """A source may be silent for so long before anybody wonders."""
+NOTED = 1.0
+"""Seconds after which it is noted at the latest that a source had nothing new."""
 
 
-async def ingest(ground: Ground, source_ids: Collection[str] | None, report: Report) -> int:
-    """Ask every enabled source, or those of `source_ids`, for what is new, and store it.
+async def ingest(ground: Ground, request: RunRequest, report: Report) -> int:
+    """Ask every enabled source, or those of the request, for what is new, and store it.
 
     Returns how many of the new items can become drafts; the others are history. Raises a FetchError where every
     single source failed.
     """
     async with ground.engines.reading() as conn:
-        stored = await sources.to_fetch(conn, ground.user_id, source_ids)
+        stored = await sources.to_fetch(conn, ground.user_id, request.source_ids)
     now = ground.clock()
-    wanted = [each for each in stored if decide.may_fetch(each.state, now, by_hand=True)]
+    wanted = [each for each in stored if decide.may_fetch(each.state, now, by_hand=not request.due)]
     report.expect(len(wanted))
     if not wanted:
         return 0
     async with ground.network() as http:
         stage = _Stage(ground, http, report)
+        noting = asyncio.create_task(stage.note_now_and_then())
         try:
             async with asyncio.TaskGroup() as group:
                 for each in wanted:
@@ -61,25 +65,31 @@ async def ingest(ground: Ground, source_ids: Collection[str] | None, report: Rep
         except ExceptionGroup as failed:
             # Only the database's errors come so far, and the first one says it all.
             raise failed.exceptions[0] from failed
-    await stage.settle()
+        finally:
+            noting.cancel()
+            with suppress(asyncio.CancelledError):
+                await noting
+            await stage.note_quiet()
+    await stage.conclude()
     return stage.draftable
 
 
 class _Stage:
-    """One ingest: what the visits brought so far that is not stored yet."""
+    """One ingest: how the visits ended so far."""
 
     def __init__(self, ground: Ground, http: "Fetcher", report: Report) -> None:
         self._ground = ground
         self._http = http
         self._report = report
         self._quiet: list[tuple[StoredSource, Reading]] = []
+        """Sources that had nothing new, which is not noted yet."""
         self._failed: list[tuple[StoredSource, FetchError]] = []
         self._reached: list[StoredSource] = []
         self.draftable = 0
         """How many of the new items can become drafts; the others are history."""
 
     async def visit(self, stored: StoredSource) -> None:
-        """Read one source and store what it brought; a failure is kept for the end."""
+        """Read one source and store what it brought, or why it brought nothing."""
         try:
             reading = await read(self._ground, self._http, stored.spec, stored.state)
             if reading.failure is not None and not reading.entries:
@@ -91,9 +101,10 @@ class _Stage:
                 with as_its_failure(stored.spec):
                     await self._store(stored, reading)
         except FetchError as error:
-            self._failed.append((stored, error))
+            await self._note_failure(stored, error)
         else:
             self._reached.append(stored)
+            self._report.add(sources_fetched=1, sources_unchanged=int(reading.unchanged))
         self._report.step(stored.source.name)
 
     async def _store(self, stored: StoredSource, reading: "Reading") -> None:
@@ -107,30 +118,57 @@ class _Stage:
             fresh = _new_items(ground, stored, new, now)
             outcome = await _after_reading(conn, ground, stored, reading, [item.published for item in fresh], now)
             if not await sources.save_outcomes(conn, ground.user_id, [outcome]):
-                return  # the source was deleted in the meantime
+                return  # the source was deleted or changed in the meantime: this is no longer what it brings
             await items.add(conn, ground.user_id, stored.source.id, fresh, now)
             await items.refresh(conn, ground.user_id, changed)
-        draftable = sum(item.state is ItemState.NEW for item in fresh)
         self._report.add(items_ingested=len(fresh), items_new=len(fresh))
-        self.draftable += draftable
+        self.draftable += sum(item.state is ItemState.NEW for item in fresh)
 
-    async def settle(self) -> None:
-        """Note the sources that brought nothing, and those that failed; in one transaction."""
-        now, quiet, failed = self._ground.clock(), self._quiet, self._failed
-        offline = self._is_offline()
+    async def _note_failure(self, stored: StoredSource, error: FetchError) -> None:
+        """Note at once that a source failed, and which hosts asked to be left alone: a kill shall not forget it."""
+        ground, now = self._ground, self._ground.clock()
+        state = self._after_failure(stored, error, now)
+        async with ground.engines.writing() as conn:
+            await sources.save_outcomes(conn, ground.user_id, [await _outcome(conn, stored, state, now)])
+            await sources.save_cooldowns(conn, ground.user_id, self._http.cooldowns, now)
+        self._failed.append((stored, error))
+        self._report.add(sources_failed=1)
+
+    async def note_now_and_then(self) -> None:
+        """Note every second which sources had nothing new."""
+        while True:
+            await asyncio.sleep(NOTED)
+            await self.note_quiet()
+
+    async def note_quiet(self) -> None:
+        """Note which sources had nothing new, in one transaction."""
+        quiet, self._quiet = self._quiet, []
+        if not quiet:
+            return
+        now = self._ground.clock()
         async with self._ground.engines.writing() as conn:
             outcomes = [await _after_reading(conn, self._ground, *each, [], now) for each in quiet]
-            for stored, error in failed:
-                state = self._after_failure(stored, error, now, offline=offline)
-                outcomes.append(await _outcome(conn, stored, state, now))
             await sources.save_outcomes(conn, self._ground.user_id, outcomes)
-        self._report.count(sources_fetched=len(self._reached), sources_unchanged=len(quiet), sources_failed=len(failed))
-        if failed and not self._reached:
-            raise _all_failed([error for _, error in failed], offline=offline)
 
-    def _after_failure(self, stored: StoredSource, error: FetchError, now: datetime, *, offline: bool) -> FetchState:
-        if offline and isinstance(error, UnreachableError):
-            return decide.after_offline(stored.state, error, now, self._ground.jitter())
+    async def conclude(self) -> None:
+        """Take back the failures that were this machine's own, and say so where every source failed."""
+        offline = self._is_offline()
+        if offline:
+            await self._forgive()
+        if self._failed and not self._reached:
+            raise _all_failed([error for _, error in self._failed], offline=offline)
+
+    async def _forgive(self) -> None:
+        ground, now = self._ground, self._ground.clock()
+        async with ground.engines.writing() as conn:
+            unreached = [each for each in self._failed if isinstance(each[1], UnreachableError)]
+            states = [
+                (stored, decide.after_offline(stored.state, error, now, ground.jitter())) for stored, error in unreached
+            ]
+            outcomes = [await _outcome(conn, stored, state, now) for stored, state in states]
+            await sources.save_outcomes(conn, ground.user_id, outcomes)
+
+    def _after_failure(self, stored: StoredSource, error: FetchError, now: datetime) -> FetchState:
         interval = (stored.source.config or SourceConfig()).interval
         return decide.after_failure(stored.state, error, now, self._ground.jitter(), interval)
 
@@ -159,7 +197,10 @@ def as_its_failure(spec: SourceSpec) -> Iterator[None]:
         raise FetchError(error.message, hint=error.hint) from error
     except Exception as error:
         log.exception("reading %s failed", spec.url)
-        raise FetchError(f"Reading it failed with an error that Copydesk did not expect: {error!r}.") from error
+        # Only its name: what it says may hold whatever was at hand, a secret too.
+        raise FetchError(
+            f"Reading it failed with an error that Copydesk did not expect ({type(error).__name__})."
+        ) from error
 
 
 def sort_entries(entries: Sequence[Entry], known: Sequence[KnownItem]) -> tuple[list[Entry], list[tuple[str, Entry]]]:
@@ -242,7 +283,8 @@ async def _outcome(conn: AsyncConnection, stored: StoredSource, state: FetchStat
     if state.last_new is not None and now - state.last_new > QUIET:
         times = await items.recent_times(conn, stored.source.id)
         gap = median((later - sooner).total_seconds() for later, sooner in pairwise(times)) if len(times) > 1 else None
-    return FetchOutcome(source_id=stored.source.id, state=state, health=decide.health(state, gap, now))
+    health = decide.health(state, gap, now)
+    return FetchOutcome(source_id=stored.source.id, asked=stored.source.url, state=state, health=health)
 
 
 def _with_cursor(stored: StoredSource, reading: "Reading") -> StoredSource:

@@ -181,8 +181,8 @@ class Pipeline:
     async def _take_turn(self, run_id: str) -> RunRequest:
         """Wait until no other run is under way, then start this one."""
         while True:
-            now = self._ground.clock()
             async with self._ground.engines.writing() as conn:
+                now = self._ground.clock()
                 mine = await runs.claim(
                     conn, self._ground.user_id, run_id, owner=me(), now=now, lease_until=now + LEASE
                 )

@@ -73,6 +73,8 @@ class RunRequest(Struct, frozen=True, forbid_unknown_fields=True):
     formats: tuple[str, ...] | None = None
     max_drafts: int | None = None
     """At most so many new drafts; None for the setting."""
+    due: bool = False
+    """Only the sources whose time has come, as a clock would ask; else all are asked, as a person would."""
 
 
 class Progress(Struct, frozen=True):

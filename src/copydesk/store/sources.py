@@ -31,7 +31,11 @@ _SHOWN = (
 # Made once: it is the hottest write of a run in which nothing is new.
 _SAVE = (
     update(source)
-    .where(source.c.id == bindparam("b_id"), source.c.user_id == bindparam("b_user"))
+    .where(
+        source.c.id == bindparam("b_id"),
+        source.c.user_id == bindparam("b_user"),
+        source.c.url.is_not_distinct_from(bindparam("b_asked")),
+    )
     .values(
         url=func.coalesce(bindparam("b_url"), source.c.url),
         **{
@@ -103,6 +107,8 @@ class FetchOutcome(Struct, frozen=True):
     """What a fetch left behind of one source."""
 
     source_id: str
+    asked: str | None
+    """The address that was read: where it is no longer the source's, the outcome is not either."""
     state: FetchState
     health: Health
     url: str | None = None
@@ -110,11 +116,12 @@ class FetchOutcome(Struct, frozen=True):
 
 
 async def save_outcomes(conn: AsyncConnection, user_id: str, outcomes: Sequence[FetchOutcome]) -> int:
-    """Keep what fetches left behind; of how many sources that are still there."""
+    """Keep what fetches left behind; of how many sources that are still there, at the address that was read."""
     rows = [
         {
             "b_id": outcome.source_id,
             "b_user": user_id,
+            "b_asked": outcome.asked,
             "b_url": outcome.url,
             "fetch": outcome.state,
             "last_fetch": outcome.state.last_fetch,
