@@ -1,6 +1,8 @@
 """Runs: their turn, their ends, and what a writer's trouble leaves of them."""
 
 import asyncio
+import sqlite3
+from contextlib import closing
 from itertools import pairwise
 
 import pytest
@@ -93,6 +95,19 @@ async def test_many_runs_at_once_are_carried_out_one_after_the_other_in_their_or
 
     assert [run.status for run in ended] == [RunStatus.SUCCEEDED] * 4
     assert list(dict.fromkeys(began)) == [run.id for run in queued]
+
+
+async def test_a_run_starts_when_its_turn_comes_not_when_it_begins_to_wait_for_it(tmp_path):
+    """It started before the run before it had ended, by what both of them said."""
+    clock = Watch()
+    async with open_at(tmp_path, Web(), clock) as desk:
+        queued = await desk.pipeline.queue()
+        with closing(sqlite3.connect(tmp_path / "copydesk.db", isolation_level=None)) as other:
+            other.execute("BEGIN IMMEDIATE")
+            work = asyncio.create_task(desk.pipeline.execute(queued.id))
+            await asyncio.sleep(0.05)
+            clock.forward(5)
+        assert (await work).started_at == clock()
 
 
 async def test_a_run_that_has_ended_is_not_carried_out_again(tmp_path):
