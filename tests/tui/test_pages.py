@@ -78,6 +78,10 @@ def test_hidden_characters_of_a_draft_are_shown() -> None:
     assert "⟨U+202E⟩" in marked(page, "bad")
 
 
+def test_line_breaks_of_any_kind_are_line_breaks() -> None:
+    assert "one\ntwo\nthree\nfour" in text(draft_page(draft(0, text="one\r\ntwo\rthree\u2028four"), NOW))
+
+
 def test_an_error_of_the_writer_is_shown() -> None:
     assert "The endpoint said no." in text(draft_page(draft(0, last_error="The endpoint said no."), NOW))
 

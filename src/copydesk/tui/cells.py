@@ -10,10 +10,13 @@ from copydesk.text import clean
 # mark, what is joined to an emoji, skin tones.
 _UNSTEADY = re.compile("[\ufe0e\ufe0f\u20e3\U0001f3fb-\U0001f3ff]|\u200d[\u2190-\u2bff\U0001f000-\U0001faff]?")
 
+LONGEST = 1000
+"""Characters of a line that are shown; no terminal is as wide, and a hostile name may have a million."""
+
 
 def cell(text: str) -> str:
     """`text` on one line, made safe and as wide on every terminal."""
-    safe = clean(text)
+    safe = clean(text if len(text) <= LONGEST else f"{text[:LONGEST]}…")
     return safe if safe.isascii() else _UNSTEADY.sub("", safe)
 
 

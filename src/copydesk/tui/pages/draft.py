@@ -1,5 +1,6 @@
 """The draft under review: what would go out, what the checks found, why it was picked."""
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from itertools import pairwise
@@ -7,13 +8,14 @@ from itertools import pairwise
 from textual.content import Content
 
 from copydesk.model.draft import Checks, Finding, Format, ListedDraft, Score, ScorePart, Severity
-from copydesk.text import HIDDEN, reveal
+from copydesk.text import reveal
 from copydesk.tui.cells import cell
 from copydesk.tui.layout import Block, Paragraph, Table, plain
 from copydesk.tui.words import SEVERITY, STATUS, ago, bar
 
 BETWEEN_POSTS = "\n\n---\n\n"
 """Stands between the posts of a THREAD in its text."""
+_CODE_POINT = re.compile("⟨U\\+[0-9A-F]{4,6}⟩")
 _ORDER = (Severity.ERROR, Severity.WARNING, Severity.INFO)
 
 
@@ -72,13 +74,8 @@ def _marked(text: str, start: int, findings: Sequence[Finding]) -> Content:
 
 
 def _revealed(text: str) -> Content:
-    """`text` with its hidden characters written out in a colour that no letter has."""
-    pieces = []
-    done = 0
-    for hidden in HIDDEN.finditer(text):
-        pieces += [Content(reveal(text[done : hidden.start()])), Content.styled(reveal(hidden[0]), "bad")]
-        done = hidden.end()
-    return Content("").join([*pieces, Content(reveal(text[done:]))])
+    """`text` with its hidden characters written out, in the colour of what is bad."""
+    return Content(reveal(text)).highlight_regex(_CODE_POINT, style="bad")
 
 
 def _checks(checks: Checks) -> Iterator[Block]:
