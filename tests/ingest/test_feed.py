@@ -222,8 +222,9 @@ def test_an_entry_without_an_id_is_known_by_its_address_or_its_words() -> None:
         ("http://www.Site.example/a/", "site.example/a"),
         ("https://site.example/a?utm_source=x&amp;id=1", "site.example/a?id=1"),
         ("https://site.example/?p=7", "site.example?p=7"),
-        ("https://site.example/a#3", "site.example/a"),
         ("https://site.example/a#xtor=RSS-1", "site.example/a"),
+        ("https://site.example/a#RSS", "site.example/a"),
+        ("https://site.example/a#utm_source=feed", "site.example/a"),
         ("https://site.example/notes#November_10", "site.example/notes#November_10"),
         ("CBMiFAKE0001", "CBMiFAKE0001"),
     ],
@@ -232,9 +233,17 @@ def test_the_second_key_survives_what_sites_change(guid: str, alias: str) -> Non
     assert parse(rss(f"<guid>{guid}</guid>")).entries[0].alias == alias
 
 
+@pytest.mark.parametrize("told", ["?ref={}", "?source={}", "?src={}", "?feed={}", "#2026020{}", "#id={}"])
+def test_entries_shown_one_at_a_time_under_one_page_have_second_keys_of_their_own(told: str) -> None:
+    """A status page that numbers its incidents so kept the first of them only: the next ones became that item."""
+    guids = [f"https://site.example/incident{told.format(number)}" for number in (1, 2, 3)]
+    assert len({parse(rss(f"<guid>{guid}</guid>")).entries[0].alias for guid in guids}) == 3
+
+
 def test_entries_whose_second_keys_are_alike_are_told_apart_by_their_ids() -> None:
-    first, second = parse(rss("<guid>https://a.example/x#1</guid>", "<guid>https://a.example/x#2</guid>")).entries
-    assert (first.alias, second.alias) == ("https://a.example/x#1", "https://a.example/x#2")
+    guids = ["https://a.example/x?fbclid=1", "https://a.example/x?fbclid=2"]
+    entries = parse(rss(*(f"<guid>{guid}</guid>" for guid in guids))).entries
+    assert [entry.alias for entry in entries] == guids
 
 
 def test_caps_hold() -> None:

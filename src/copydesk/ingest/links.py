@@ -12,11 +12,10 @@ _UNFIT = re.compile(r"[\s\\]|" + HIDDEN.pattern)
 _WEB = re.compile(r"https?://", re.IGNORECASE)
 _PARTS = re.compile(r"https?://([^/?#]*)([^?#]*)(?:\?([^#]*))?(?:#(.*))?", re.IGNORECASE | re.DOTALL)
 _TRACKING = re.compile(
-    r"(?:utm_|mtm_|pk_|itm_|at_|ns_)\w*|fbclid|gclid|dclid|msclkid|twclid|yclid|igshid|mc_[ce]id|mkt_tok|cmp(?:id)?|ref"
-    r"|ref_src|ref_url|source|src|rss|feed|partner|ftag|ocid|icid|ncid|oc|xtor|smid|smtyp|sr_share|taid|traffic_source",
+    r"(?:utm_|mtm_|pk_|itm_|at_|ns_)\w*|fbclid|gclid|dclid|msclkid|twclid|yclid|igshid|mc_[ce]id|mkt_tok|cmp(?:id)?"
+    r"|ref_src|ref_url|rss|partner|ftag|ocid|icid|ncid|oc|xtor|smid|smtyp|sr_share|taid|traffic_source",
     re.IGNORECASE,
 )
-_COUNTS_OR_TRACKS = re.compile(r"[0-9]*|rss|.*=.*", re.IGNORECASE)
 
 
 def absolute(address: str, base: str) -> str | None:
@@ -46,8 +45,9 @@ def join(base: str, address: str) -> str:
 def alias_of(key: str) -> str:
     """`key` without what a site changes now and then, where it is an address; as it is, where it is none.
 
-    Dropped are scheme, `www.`, tracking parameters, a slash at the end, and a fragment that counts versions or
-    tracks. Another fragment stays: pages of release notes tell their entries apart by nothing else.
+    Dropped are scheme, `www.`, tracking parameters, a slash at the end, and a fragment that tracks. Another
+    fragment stays, and so does a parameter such as `ref` that tracks here and numbers there: status pages and release
+    notes tell their entries apart by nothing else.
     """
     found = _PARTS.match(key)
     if not found:
@@ -55,9 +55,18 @@ def alias_of(key: str) -> str:
     host, path, query, fragment = found.groups("")
     alias = host.lower().removeprefix("www.") + path.rstrip("/")
     if query:
-        kept = [pair for pair in query.split("&") if not _TRACKING.fullmatch(pair.partition("=")[0])]
+        kept = [pair for pair in query.split("&") if not _tracks(pair)]
         alias += "?" + "&".join(kept) if kept else ""
-    return f"{alias}#{fragment}" if fragment and not _COUNTS_OR_TRACKS.fullmatch(fragment) else alias
+    return f"{alias}#{fragment}" if fragment and not _fragment_tracks(fragment) else alias
+
+
+def _tracks(pair: str) -> bool:
+    return _TRACKING.fullmatch(pair.partition("=")[0]) is not None
+
+
+def _fragment_tracks(fragment: str) -> bool:
+    """Whether it is a tracking parameter with its value, or `rss`; a mere name could be a place in the page."""
+    return fragment.lower() == "rss" or ("=" in fragment and _tracks(fragment))
 
 
 def _escaped(found: re.Match[str]) -> str:
