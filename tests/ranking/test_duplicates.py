@@ -1,6 +1,7 @@
 """Which story an item tells."""
 
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -144,6 +145,33 @@ def test_very_old_items_leave_no_trace(desk: Desk) -> None:
     desk.comes("a1", DIES)
     desk.comes("b1", "Something of the year before last", "https://e.com/old", hours=-24 * 400)
     assert len(desk.index) == 1
+
+
+@pytest.mark.parametrize("told", ["{}q {}r {}s", "Jackson remembered"], ids=["a changelog", "one story"])
+def test_thousands_of_entries_with_one_link_are_not_compared_with_each_other(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch, told: str
+) -> None:
+    """A feed of 9,000 entries that all led to one page held everything up for half a minute."""
+    compared = 0
+    is_near = StoryIndex._is_near
+
+    def counting(*args: Any) -> bool:
+        nonlocal compared
+        compared += 1
+        return is_near(*args)
+
+    monkeypatch.setattr(StoryIndex, "_is_near", counting)
+    for n in range(10_000):
+        desk.comes(f"a{n}", told.format(n, n, n), A_PAGE)
+    assert compared <= 3 * 10_000
+    assert len(desk.index._pages[A_PAGE]) <= 2
+
+
+def test_a_page_of_two_stories_is_one_storys_again_when_the_other_is_forgotten(desk: Desk) -> None:
+    desk.comes("a1", DIES, A_PAGE)
+    desk.comes("a2", "New export to spreadsheets", A_PAGE, hours=24 * 10)
+    assert desk.comes("b1", "Seen elsewhere", A_PAGE, hours=24 * 11) is None
+    assert desk.comes("d1", "Quite another matter", A_PAGE, hours=24 * 25 - 1) == "b1"
 
 
 def test_odd_titles_do_no_harm(desk: Desk) -> None:

@@ -116,7 +116,7 @@ class StoryIndex:
             if len(same) > _LONGEST_LIST:
                 del same[0]
         if names_a_page(told.canonical):
-            self._pages.setdefault(told.canonical, []).append(told)
+            _put_on(self._pages.setdefault(told.canonical, []), told)
         self._tellers.setdefault(told.story_id, Counter())[told.source_id] += 1
         self._days.setdefault(int(told.at // _DAY), []).append(told)
         if told.at > self._newest:
@@ -142,6 +142,25 @@ class StoryIndex:
             del tellers[told.source_id]
         if not tellers:
             del self._tellers[told.story_id]
+
+
+def _put_on(page: list[_Told], told: _Told) -> None:
+    """Add `told` to the items of a page: the newest of each story and source, or of the two newest stories.
+
+    More would say no more: a page of two stories tells nothing. The newest are the last to leave the window.
+    """
+    for number, one in enumerate(page):
+        if one.story_id == told.story_id and one.source_id == told.source_id:
+            page[number] = max(one, told, key=_when)
+            return
+    page.append(told)
+    newest = {one.story_id: one for one in sorted(page, key=_when)}
+    if len(newest) > 1:
+        page[:] = sorted(newest.values(), key=_when)[-2:]
+
+
+def _when(told: _Told) -> float:
+    return told.at
 
 
 def _take_out(lists: dict[str, list[_Told]], key: str, told: _Told) -> None:
