@@ -12,6 +12,7 @@ from textual.notifications import SeverityLevel
 from textual.worker import Worker
 
 from copydesk.errors import CopydeskError
+from copydesk.tui.messages import DeskClosed, DeskOpened, Glanced, RunChanged
 
 if TYPE_CHECKING:
     # At run time whoever opens the desk imports it: SQLAlchemy costs as much as Textual itself.
@@ -28,39 +29,6 @@ Glance = Callable[[], "Sequence[ListedDraft]"]
 Work = Callable[["Desk"], Awaitable[None]]
 _ASKING = "asking"
 _HOLDING = "holding"
-
-
-class DeskOpened(Message, bubble=False):
-    """The desk can be asked from now on."""
-
-
-class Glanced(Message, bubble=False):
-    """What waits for review, before the desk is open. `shown` is to be called when it is on the screen."""
-
-    def __init__(self, drafts: "Sequence[ListedDraft]", shown: Callable[[], None]) -> None:
-        super().__init__()
-        self.drafts = drafts
-        self.shown = shown
-
-
-class DeskClosed(Message, bubble=False):
-    """The desk could not be opened; the error says why."""
-
-    def __init__(self, error: CopydeskError) -> None:
-        super().__init__()
-        self.error = error
-
-
-class RunChanged(Message, bubble=False):
-    """The run got on, or ended."""
-
-    def __init__(self, view: "RunView") -> None:
-        super().__init__()
-        self.view = view
-
-    def can_replace(self, message: Message) -> bool:
-        """Only the last word counts; the end is never left out."""
-        return isinstance(message, RunChanged) and message.view.under_way and message.view.run_id == self.view.run_id
 
 
 class DeskApp(App[int], inherit_bindings=False):

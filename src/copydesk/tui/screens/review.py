@@ -6,14 +6,14 @@ from textual import getters, on
 from textual.app import ComposeResult
 from textual.containers import Container
 from textual.events import DescendantFocus
-from textual.message import Message
 from textual.screen import Screen
 from textual.widget import Widget
 
 from copydesk.tui.browser import browse, is_link
-from copydesk.tui.desk_app import DeskApp, DeskClosed, DeskOpened, Glanced, RunChanged
+from copydesk.tui.desk_app import DeskApp
 from copydesk.tui.keys import Where, bindings
 from copydesk.tui.latest import Latest
+from copydesk.tui.messages import DeskClosed, DeskOpened, Glanced, ItemRead, NewCounted, QueueRead, RunChanged
 from copydesk.tui.pages import note
 from copydesk.tui.widgets.ink import INK
 from copydesk.tui.widgets.key_line import KeyLine
@@ -25,7 +25,6 @@ from copydesk.tui.widgets.top_line import TopLine
 
 if TYPE_CHECKING:
     from copydesk.desk import Desk
-    from copydesk.model.draft import ListedDraft
     from copydesk.model.item import Item
     from copydesk.model.run import Run
     from copydesk.tui.widgets.run_panel import RunPanel
@@ -33,33 +32,6 @@ if TYPE_CHECKING:
 SHOWN = 200
 """Drafts that the queue holds at once."""
 _KEPT_ITEMS = 64
-
-
-class QueueRead(Message, bubble=False):
-    """The queue as the desk has it."""
-
-    def __init__(self, drafts: "tuple[ListedDraft, ...]", total: int, *, sources: bool) -> None:
-        super().__init__()
-        self.drafts = drafts
-        self.total = total
-        self.sources = sources
-        """Whether there is any source."""
-
-
-class ItemRead(Message, bubble=False):
-    """A draft's source item."""
-
-    def __init__(self, item: "Item") -> None:
-        super().__init__()
-        self.item = item
-
-
-class NewCounted(Message, bubble=False):
-    """So many drafts wait for review by now."""
-
-    def __init__(self, total: int) -> None:
-        super().__init__()
-        self.total = total
 
 
 class ReviewScreen(Screen[None], inherit_bindings=False):

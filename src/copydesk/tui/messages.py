@@ -1,0 +1,73 @@
+"""What the console's parts tell each other. Workers touch no widget: they post one of these to whoever owns it."""
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from textual.message import Message
+
+from copydesk.errors import CopydeskError
+
+if TYPE_CHECKING:
+    from copydesk.model.draft import ListedDraft
+    from copydesk.model.item import Item
+    from copydesk.tui.run_view import RunView
+
+
+class DeskOpened(Message, bubble=False):
+    """The desk can be asked from now on."""
+
+
+class Glanced(Message, bubble=False):
+    """What waits for review, before the desk is open. `shown` is to be called when it is on the screen."""
+
+    def __init__(self, drafts: "Sequence[ListedDraft]", shown: Callable[[], None]) -> None:
+        super().__init__()
+        self.drafts = drafts
+        self.shown = shown
+
+
+class DeskClosed(Message, bubble=False):
+    """The desk could not be opened; the error says why."""
+
+    def __init__(self, error: CopydeskError) -> None:
+        super().__init__()
+        self.error = error
+
+
+class RunChanged(Message, bubble=False):
+    """The run got on, or ended."""
+
+    def __init__(self, view: "RunView") -> None:
+        super().__init__()
+        self.view = view
+
+    def can_replace(self, message: Message) -> bool:
+        """Only the last word counts; the end is never left out."""
+        return isinstance(message, RunChanged) and message.view.under_way and message.view.run_id == self.view.run_id
+
+
+class QueueRead(Message, bubble=False):
+    """The queue as the desk has it."""
+
+    def __init__(self, drafts: "Sequence[ListedDraft]", total: int, *, sources: bool) -> None:
+        super().__init__()
+        self.drafts = drafts
+        self.total = total
+        self.sources = sources
+        """Whether there is any source."""
+
+
+class ItemRead(Message, bubble=False):
+    """A draft's source item."""
+
+    def __init__(self, item: "Item") -> None:
+        super().__init__()
+        self.item = item
+
+
+class NewCounted(Message, bubble=False):
+    """So many drafts wait for review by now."""
+
+    def __init__(self, total: int) -> None:
+        super().__init__()
+        self.total = total
