@@ -113,7 +113,7 @@ class _Stage:
         async with ground.engines.writing() as conn:
             # Not asked of the state: that of a source with a new address is empty, and its items are still there.
             new_here = stored.source.item_count == 0
-            known = () if new_here else await items.known(conn, stored.source.id, reading.entries)
+            known = () if new_here else await items.known(conn, ground.user_id, stored.source.id, reading.entries)
             new, changed = sort_entries(reading.entries, known)
             fresh = _new_items(ground, stored, new, now)
             outcome = await _after_reading(conn, ground, stored, reading, [item.published for item in fresh], now)
@@ -129,7 +129,7 @@ class _Stage:
         ground, now = self._ground, self._ground.clock()
         state = self._after_failure(stored, error, now)
         async with ground.engines.writing() as conn:
-            await sources.save_outcomes(conn, ground.user_id, [await _outcome(conn, stored, state, now)])
+            await sources.save_outcomes(conn, ground.user_id, [await _outcome(conn, ground, stored, state, now)])
             await sources.save_cooldowns(conn, ground.user_id, self._http.cooldowns, now)
         self._failed.append((stored, error))
         self._report.add(sources_failed=1)
@@ -165,7 +165,7 @@ class _Stage:
             states = [
                 (stored, decide.after_offline(stored.state, error, now, ground.jitter())) for stored, error in unreached
             ]
-            outcomes = [await _outcome(conn, stored, state, now) for stored, state in states]
+            outcomes = [await _outcome(conn, ground, stored, state, now) for stored, state in states]
             await sources.save_outcomes(conn, ground.user_id, outcomes)
 
     def _after_failure(self, stored: StoredSource, error: FetchError, now: datetime) -> FetchState:
@@ -260,7 +260,7 @@ async def _after_reading(
     if reading.failure is not None:
         begun = _with_cursor(stored, reading).state
         state = decide.after_failure(begun, reading.failure, now, ground.jitter(), config.interval)
-        return await _outcome(conn, stored, state, now)
+        return await _outcome(conn, ground, stored, state, now)
     fetched = decide.Fetched(
         published=tuple(published),
         etag=reading.etag,
@@ -273,15 +273,17 @@ async def _after_reading(
         cursor=reading.cursor,
     )
     state = decide.after_fetch(stored.state, fetched, config.interval, now, ground.jitter())
-    outcome = await _outcome(conn, stored, state, now)
+    outcome = await _outcome(conn, ground, stored, state, now)
     url = reading.found_at or decide.new_address(state)
     return msgspec.structs.replace(outcome, url=url) if url else outcome
 
 
-async def _outcome(conn: AsyncConnection, stored: StoredSource, state: FetchState, now: datetime) -> FetchOutcome:
+async def _outcome(
+    conn: AsyncConnection, ground: Ground, stored: StoredSource, state: FetchState, now: datetime
+) -> FetchOutcome:
     gap = None
     if state.last_new is not None and now - state.last_new > QUIET:
-        times = await items.recent_times(conn, stored.source.id)
+        times = await items.recent_times(conn, ground.user_id, stored.source.id)
         gap = median((later - sooner).total_seconds() for later, sooner in pairwise(times)) if len(times) > 1 else None
     health = decide.health(state, gap, now)
     return FetchOutcome(source_id=stored.source.id, asked=stored.source.url, state=state, health=health)

@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime
 
 import msgspec
-from sqlalchemy import Row, bindparam, insert, or_, select, update
+from sqlalchemy import Row, bindparam, insert, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from copydesk.model.item import Entry, Item, ItemState
@@ -63,14 +63,16 @@ def content_hash(entry: Entry) -> bytes:
     return hashlib.blake2b(msgspec.msgpack.encode(entry), digest_size=16).digest()
 
 
-async def known(conn: AsyncConnection, source_id: str, entries: Sequence[Entry]) -> tuple[KnownItem, ...]:
-    """The stored items of the source that have the id, or the second key, of one of `entries`."""
-    columns = select(item.c.id, item.c.ident, item.c.alias, item.c.content_hash).where(item.c.source_id == source_id)
+async def known(conn: AsyncConnection, user_id: str, source_id: str, entries: Sequence[Entry]) -> tuple[KnownItem, ...]:
+    """The stored items of the user's source that have the id, or the second key, of one of `entries`."""
+    columns = select(item.c.id, item.c.ident, item.c.alias, item.c.content_hash)
+    query = columns.where(item.c.user_id == user_id, item.c.source_id == source_id)
     found: dict[str, KnownItem] = {}
     for some in in_parts(entries):
-        keys = or_(item.c.ident.in_([entry.ident for entry in some]), item.c.alias.in_([entry.alias for entry in some]))
-        for row in await conn.execute(columns.where(keys)):
-            found[row.id] = KnownItem(id=row.id, ident=row.ident, alias=row.alias, content_hash=row.content_hash)
+        # Two queries, for each has its index: with an "or" all items of the source would be read.
+        for key in ("ident", "alias"):
+            for row in await conn.execute(query.where(item.c[key].in_([getattr(entry, key) for entry in some]))):
+                found[row.id] = KnownItem(id=row.id, ident=row.ident, alias=row.alias, content_hash=row.content_hash)
     return tuple(found.values())
 
 
@@ -144,9 +146,11 @@ async def story_members(conn: AsyncConnection, user_id: str, since: datetime) ->
     return tuple(StoryMember(**row._mapping) for row in await conn.execute(query))
 
 
-async def recent_times(conn: AsyncConnection, source_id: str, count: int = 50) -> tuple[datetime, ...]:
-    """When the source's newest items were published, newest first."""
-    query = select(item.c.published).where(item.c.source_id == source_id).order_by(item.c.published.desc())
+async def recent_times(conn: AsyncConnection, user_id: str, source_id: str, count: int = 50) -> tuple[datetime, ...]:
+    """When the newest items of the user's source were published, newest first."""
+    # The user is asked of the source: of the items, all of the user's would be read in the order of their time.
+    own = select(source.c.id).where(source.c.id == source_id, source.c.user_id == user_id).scalar_subquery()
+    query = select(item.c.published).where(item.c.source_id == own).order_by(item.c.published.desc())
     return tuple((await conn.execute(query.limit(count))).scalars())
 
 

@@ -1,0 +1,58 @@
+"""Items as they are kept: what is known is found by an index, and only what is the user's."""
+
+from datetime import timedelta
+from typing import Any
+
+from sqlalchemy import event
+
+from copydesk.model.item import Entry
+from copydesk.store import items
+from copydesk.store.engine import Engines
+from store_fixtures import NOW, add_item, add_source, add_user
+
+
+def told(number: int) -> Entry:
+    return Entry(ident=f"id {number}", alias=f"alias {number}", title=f"Title {number}")
+
+
+async def test_known_entries_are_found_by_an_index_for_each_of_their_keys(store: Engines) -> None:
+    """Asked for both keys at once, the database read all the items of the source."""
+    asked: list[tuple[str, Any]] = []
+    async with store.reading() as conn:
+        event.listen(store._read.sync_engine, "before_cursor_execute", lambda *args: asked.append((args[2], args[3])))
+        await items.known(conn, "user", "source", [told(1), told(2)])
+        plans = [
+            [row.detail for row in await conn.exec_driver_sql(f"EXPLAIN QUERY PLAN {text}", values)]
+            for text, values in tuple(asked)
+        ]
+
+    steps = [plan[0] for plan in plans]
+    assert all(len(plan) == 1 and plan[0].startswith("SEARCH item USING") for plan in plans)
+    assert any("source_id=? AND ident=?" in step for step in steps)
+    assert any("source_id=? AND alias=?" in step for step in steps)
+
+
+async def test_an_entry_is_known_by_either_key_and_once(store: Engines) -> None:
+    async with store.writing() as conn:
+        user = await add_user(conn)
+        source = await add_source(conn, user)
+        both = await add_item(conn, user, source, ident="id 1", alias="alias 1", content_hash=b"")
+        renamed = await add_item(conn, user, source, ident="old id 2", alias="alias 2", content_hash=b"")
+        await add_item(conn, user, source, ident="id 3", alias="alias 3", content_hash=b"")
+        found = await items.known(conn, user, source, [told(1), told(2)])
+
+    assert sorted(item.id for item in found) == sorted([both, renamed])
+
+
+async def test_items_of_another_user_are_neither_known_nor_counted(store: Engines) -> None:
+    async with store.writing() as conn:
+        user, other = await add_user(conn), await add_user(conn)
+        source = await add_source(conn, user)
+        for number in range(3):
+            hours = timedelta(hours=number)
+            await add_item(conn, user, source, ident=f"id {number}", alias="", content_hash=b"", published=NOW + hours)
+
+        assert len(await items.known(conn, user, source, [told(1)])) == 1
+        assert await items.known(conn, other, source, [told(1)]) == ()
+        assert await items.recent_times(conn, user, source, 2) == (NOW + timedelta(hours=2), NOW + timedelta(hours=1))
+        assert await items.recent_times(conn, other, source) == ()
