@@ -120,7 +120,8 @@ class _Stage:
             if not await sources.save_outcomes(conn, ground.user_id, [outcome]):
                 return  # the source was deleted or changed in the meantime: this is no longer what it brings
             await items.add(conn, ground.user_id, stored.source.id, fresh, now)
-            await items.refresh(conn, ground.user_id, changed)
+            renewed = [(item_id, entry, canonical_url(entry.url or "")) for item_id, entry in changed]
+            await items.refresh(conn, ground.user_id, renewed)
         self._report.add(items_ingested=len(fresh), items_new=len(fresh))
         self.draftable += sum(item.state is ItemState.NEW for item in fresh)
 

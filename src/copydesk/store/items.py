@@ -97,12 +97,12 @@ async def add(conn: AsyncConnection, user_id: str, source_id: str, items: Sequen
         await conn.execute(insert(item), rows)
 
 
-async def refresh(conn: AsyncConnection, user_id: str, changed: Sequence[tuple[str, Entry]]) -> None:
-    """Take over what a source changed in entries that are stored: (item id, entry). Their time stays."""
+async def refresh(conn: AsyncConnection, user_id: str, changed: Sequence[tuple[str, Entry, str]]) -> None:
+    """Take over what a source changed in entries that are stored: (item id, entry, canonical). Their time stays."""
     rows = [
-        {"b_id": item_id, "b_user": user_id, "content_hash": content_hash(entry)}
+        {"b_id": item_id, "b_user": user_id, "content_hash": content_hash(entry), "canonical": canonical}
         | {name: value for name, value in _values(entry).items() if name not in {"ident", "alias"}}
-        for item_id, entry in changed
+        for item_id, entry, canonical in changed
     ]
     if rows:
         values: dict[str, object] = {name: bindparam(name) for name in rows[0] if not name.startswith("b_")}
