@@ -42,6 +42,21 @@ async def test_what_stands_in_a_feed_is_stored_once_however_often_it_is_read(tmp
     assert again.item_count == 2
 
 
+async def test_a_corrected_link_is_the_key_to_compare_by_too(tmp_path):
+    """The item kept the key of the wrong link, so that another source's item of the right one was a second story."""
+    web, clock = Web(), Watch()
+    wrong, right = (feed(entry(1, link=f"https://site.example/{name}")) for name in ("wrong", "right"))
+    web.put(ONE, wrong, etag=False)
+    async with open_at(tmp_path, web, clock) as desk:
+        await add(desk)
+        await desk.pipeline.run()
+        web.put(ONE, right, etag=False)
+        clock.forward(60)
+        await desk.pipeline.run()
+
+    assert rows(tmp_path, "SELECT url, canonical FROM item") == [("https://site.example/right",) * 2]
+
+
 async def test_a_feed_that_did_not_change_is_not_parsed(tmp_path, monkeypatch):
     web, clock = Web(), Watch()
     web.put(ONE, feed(entry(1)))
