@@ -6,27 +6,21 @@ and holds what `copydesk.desk.drafts.Drafts.queue` holds: a test compares them.
 """
 
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
+from enum import StrEnum
 from pathlib import Path
-from typing import Any
+from types import NoneType
+from typing import Any, get_args, get_origin, get_type_hints
 
 import msgspec
 
-from copydesk.model.draft import Checks, Draft, DraftImage, DraftItem, Format, ListedDraft, Score, Status
+from copydesk.model.draft import Draft, DraftItem, ListedDraft, Status
 from copydesk.model.source import SourceType
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_TIMES = ("created_at", "updated_at", "scheduled_at", "posted_at", "archived_at")
 _PLAIN = tuple(name for name in Draft.__struct_fields__ if name not in {"tags", "images"})
-_JSON: dict[str, msgspec.json.Decoder[Any]] = {
-    "checks": msgspec.json.Decoder(Checks),
-    "score": msgspec.json.Decoder(Score),
-    "target_platforms": msgspec.json.Decoder(tuple[str, ...]),
-    "images": msgspec.json.Decoder(tuple[DraftImage, ...]),
-    "tags": msgspec.json.Decoder(tuple[str, ...]),
-}
 _IMAGES = """(SELECT json_group_array(
         json_object('id', id, 'url', url, 'alt', alt, 'position', position, 'source', source))
     FROM (SELECT * FROM draft_image WHERE draft_id = draft.id ORDER BY position))"""
@@ -57,15 +51,31 @@ def _query(statuses: int) -> str:
 
 def _draft(row: Sequence[Any]) -> ListedDraft:
     *plain, title, kind = row
-    values = dict(zip((*_PLAIN, "images", "tags"), plain, strict=True))
-    for name in _TIMES:
-        values[name] = _moment(values[name])
-    for name, decoder in _JSON.items():
-        values[name] = None if values[name] is None else decoder.decode(values[name])
-    values["format"], values["status"] = Format(values["format"]), Status(values["status"])
+    values: dict[str, Any] = {
+        name: None if value is None else _READ[name](value)
+        for name, value in zip((*_PLAIN, "images", "tags"), plain, strict=True)
+    }
     about = DraftItem(id=values["item_id"], title=title, source_type=SourceType(kind))
     return ListedDraft(item=about, **values)
 
 
-def _moment(microseconds: int | None) -> datetime | None:
-    return None if microseconds is None else _EPOCH + timedelta(microseconds=microseconds)
+def _reading(hint: Any) -> Callable[[Any], Any]:
+    """What makes a value of this type out of what the database keeps; a new field of a draft needs nothing here."""
+    inner = get_args(hint)
+    kind = next(each for each in inner if each is not NoneType) if NoneType in inner else hint
+    if kind is datetime:
+        return _moment
+    if get_origin(kind) is tuple or issubclass(kind, msgspec.Struct):
+        return msgspec.json.Decoder(kind).decode
+    return kind if issubclass(kind, StrEnum) else _as_it_is
+
+
+def _moment(microseconds: int) -> datetime:
+    return _EPOCH + timedelta(microseconds=microseconds)
+
+
+def _as_it_is(value: Any) -> Any:
+    return value
+
+
+_READ = {name: _reading(hint) for name, hint in get_type_hints(Draft).items()}
