@@ -3,10 +3,10 @@
 from datetime import timedelta
 from typing import Any
 
-from sqlalchemy import event
+from sqlalchemy import event, update
 
 from copydesk.model.item import Entry
-from copydesk.store import items
+from copydesk.store import items, tables
 from copydesk.store.engine import Engines
 from store_fixtures import NOW, add_item, add_source, add_user
 
@@ -56,3 +56,16 @@ async def test_items_of_another_user_are_neither_known_nor_counted(store: Engine
         assert await items.known(conn, other, source, [told(1)]) == ()
         assert await items.recent_times(conn, user, source, 2) == (NOW + timedelta(hours=2), NOW + timedelta(hours=1))
         assert await items.recent_times(conn, other, source) == ()
+
+
+async def test_what_came_from_a_source_that_is_switched_off_does_not_wait_for_a_draft(store: Engines) -> None:
+    """Drafts went on coming from a source after it was switched off, as long as it had items left."""
+    async with store.writing() as conn:
+        user = await add_user(conn)
+        on, off = await add_source(conn, user), await add_source(conn, user, enabled=False)
+        kept, left = await add_item(conn, user, on), await add_item(conn, user, off)
+
+        assert [item.id for item in await items.waiting(conn, user, None)] == [kept]
+        assert await items.waiting(conn, user, [off]) == ()
+        await conn.execute(update(tables.source).values(enabled=True))
+        assert {item.id for item in await items.waiting(conn, user, None)} == {kept, left}

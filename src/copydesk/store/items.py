@@ -111,11 +111,14 @@ async def refresh(conn: AsyncConnection, user_id: str, changed: Sequence[tuple[s
 
 
 async def waiting(conn: AsyncConnection, user_id: str, source_ids: Collection[str] | None) -> tuple[Item, ...]:
-    """The items that no draft was made of yet and no filter left out, oldest first; of equals, by their source."""
+    """The items that no draft was made of yet and no filter left out, oldest first; of equals, by their source.
+
+    Those of a source that is switched off wait until it is on again.
+    """
     query = (
         select(*_COLUMNS, source.c.name.label("source_name"), source.c.type.label("source_type"))
         .join(source, source.c.id == item.c.source_id)
-        .where(item.c.user_id == user_id, item.c.state == ItemState.NEW)
+        .where(item.c.user_id == user_id, item.c.state == ItemState.NEW, source.c.enabled)
         # Not by id alone: which source was stored first is the network's luck.
         .order_by(item.c.published, item.c.source_id, item.c.id)
     )
