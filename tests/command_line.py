@@ -62,3 +62,10 @@ def call_here(home: Path, *args: str, stdin: str = "", **named: str) -> Said:
         except SystemExit as end:
             code = end.code
     return Said(code if isinstance(code, int) else 0 if code is None else 1, out.getvalue(), err.getvalue())
+
+
+def assert_one_line(said: Said, code: int) -> None:
+    """The call failed with `code`, and with one line that says why."""
+    assert (said.code, said.out) == (code, ""), said
+    assert said.err.startswith("Error: "), said
+    assert said.err.count("\n") == 1, said

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from command_line import Said, call_here
+from command_line import assert_one_line, call_here
 from desk_fixtures import entry, feed, title
 from feed_server import FeedServer
 
@@ -50,12 +50,6 @@ def answer(home: Path, *args: str):
 
 def add(home: Path, server: FeedServer, *args: str) -> dict[str, object]:
     return answer(home, "source", "add", "rss", server.url("/feed"), *args)
-
-
-def assert_no_traceback(said: Said, code: int) -> None:
-    assert said.code == code, said
-    assert said.err.startswith("Error: ")
-    assert said.err.count("\n") == 1
 
 
 def test_a_source_is_added_and_printed_in_the_interfaces_shape(tmp_path, server):
@@ -110,7 +104,7 @@ def test_a_test_fetch_prints_what_is_there(tmp_path, server):
 
     server.fail("/feed", 404)
     said = call_here(tmp_path, "source", "test", str(source["id"]))
-    assert_no_traceback(said, 1)
+    assert_one_line(said, 1)
     assert "There is nothing at this address" in said.err
     said = call_here(tmp_path, "source", "test", str(source["id"]), "--json")
     assert (said.code, said.err) == (1, "")
@@ -128,7 +122,7 @@ def test_a_source_is_changed_by_what_is_named(tmp_path, server):
     assert answer(tmp_path, *edit, "--url", "https://other.example/feed")["url"] == "https://other.example/feed"
     assert "Other" in done(tmp_path, *edit, "--name", "Other")
     said = call_here(tmp_path, *edit)
-    assert_no_traceback(said, 2)
+    assert_one_line(said, 2)
     assert "Say what to change" in said.err
 
 
@@ -150,7 +144,7 @@ def test_a_field_that_breaks_a_rule_is_wrong_usage_and_named(tmp_path, server, a
 
     said = call_here(tmp_path, "source", "edit", str(source["id"]), *args)
 
-    assert_no_traceback(said, 2)
+    assert_one_line(said, 2)
     assert says in said.err
     assert answer(tmp_path, "source", "list") == [source]
 
@@ -197,7 +191,7 @@ def test_of_a_list_the_feeds_that_are_refused_are_named(tmp_path):
     assert said.err.startswith("Refused file:///a: url: ")
     (tmp_path / "list.opml").write_text("no list")
     said = call_here(tmp_path, "source", "import", str(tmp_path / "list.opml"))
-    assert_no_traceback(said, 2)
+    assert_one_line(said, 2)
 
 
 def test_drafts_are_listed_in_pages_and_shown(tmp_path, server):
@@ -275,85 +269,6 @@ def test_the_doctor_says_what_is_well_and_what_is_not(tmp_path, server):
     assert said.code == 1
     assert "WRONG  database" in said.out
     assert "Restore the copy beside it" in said.out
-
-
-@pytest.mark.parametrize(
-    "args",
-    [
-        ["source", "show", "nobody"],
-        ["source", "test", "nobody"],
-        ["source", "edit", "nobody", "--name", "x"],
-        ["source", "remove", "nobody", "--yes"],
-        ["draft", "show", "nobody"],
-        ["draft", "show", "../../etc/passwd"],
-        ["draft", "show", "\x1b[31m"],
-        ["--run-pipeline", "--source", "nobody"],
-    ],
-)
-@pytest.mark.parametrize("json", [False, True])
-def test_an_id_of_nobody_is_one_line(tmp_path, args, json):
-    said = call_here(tmp_path, *args, *(["--json"] * json))
-
-    assert_no_traceback(said, 1)
-    assert "There is no" in said.err
-    assert "\x1b" not in said.err
-    assert said.out == ""
-
-
-@pytest.mark.parametrize(
-    ("args", "says"),
-    [
-        (["nonsense"], "There is no command 'nonsense'. There are: source, draft, run, doctor."),
-        (["source", "nonsense"], "No such command 'nonsense'."),
-        (["--nonsense"], "--nonsense"),
-        (["source", "add", "rss"], "Missing argument 'URL'."),
-        (["source", "add"], "Missing argument 'TYPE'. Choose from: rss, twitter, reddit, hackernews"),
-        (["source", "add", "gopher", "x"], "Invalid value for 'TYPE': 'gopher' is not one of 'rss'"),
-        (["draft", "list", "--limit", "0"], "Invalid value for '--limit': 0 is not in the range 1<=x<=100."),
-        (["draft", "list", "--cursor", "x"], "cursor: is not one that this list gave"),
-        (["draft", "list", "--status", "lost"], "'lost' is not one of 'pending_generation'"),
-        (["run", "list", "--limit", "many"], "'many' is not a valid integer range."),
-        (["--run-pipeline", "--max-drafts", "-1"], "Invalid value for '--max-drafts'"),
-        (["--max-drafts", "3"], "--source, --max-drafts and --json go with --run-pipeline."),
-        (["--json"], "--source, --max-drafts and --json go with --run-pipeline."),
-        (["--run-pipeline", "doctor"], "do not go with `doctor`."),
-        ([], "The console needs a terminal. Without one: --run-pipeline, or a command."),
-        (["source", "import", "/nonexistent/file"], "No such file or directory."),
-        (["--home", "/dev/null", "run", "list"], "cannot be read: Not a directory."),
-    ],
-)
-def test_wrong_usage_is_one_line_with_code_2(tmp_path, args, says):
-    said = call_here(tmp_path, *args)
-
-    assert_no_traceback(said, 2)
-    assert says in said.err
-    assert said.out == ""
-
-
-def test_an_address_on_this_machine_is_refused_unless_the_settings_allow_it(tmp_path, server):
-    said = call_here(tmp_path, "source", "add", "rss", server.url("/feed"), copydesk_network__allow_private="false")
-
-    assert_no_traceback(said, 1)
-    assert "127.0.0.1 is not a public address." in said.err
-    assert "COPYDESK_NETWORK__ALLOW_PRIVATE=true" in said.err
-    assert server.requests == []
-
-
-def test_a_group_without_a_command_shows_what_it_can_do(tmp_path):
-    """Its whole help came as one long line of an error."""
-    said = call_here(tmp_path, "source")
-
-    assert (said.code, said.out) == (2, "")
-    assert said.err.startswith("Usage: copydesk source [OPTIONS] COMMAND [ARGS]...\n")
-    assert "\n  add " in said.err
-
-
-def test_help_and_version_are_no_errors(tmp_path):
-    assert done(tmp_path, "--help").startswith("Usage: copydesk [OPTIONS]")
-    assert done(tmp_path, "source", "add", "-h").startswith("Usage: copydesk source add [OPTIONS] TYPE URL")
-    assert "google_news" in done(tmp_path, "source", "add", "-h")
-    assert re.fullmatch(r"copydesk, version \d+\.\d+\.\d+\n", done(tmp_path, "--version"))
-    assert list(tmp_path.iterdir()) == []
 
 
 def test_home_comes_from_the_flag_then_from_the_environment(tmp_path, server):

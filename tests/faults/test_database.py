@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from command_line import Said, call_here
+from command_line import assert_one_line, call_here
 from copydesk.errors import StoreBusyError, StoreDamagedError, StoreNewerError
 from copydesk.model.run import RunStatus
 from copydesk.store.migrate import HEAD
@@ -37,14 +37,6 @@ def held(home: Path, how: str) -> sqlite3.Connection:
     other = sqlite3.connect(home / "copydesk.db", isolation_level=None)
     other.execute(f"BEGIN {how}")
     return other
-
-
-def assert_one_line(said: Said, code: int) -> None:
-    assert said.code == code, said
-    assert said.out == ""
-    assert said.err.startswith("Error: ")
-    assert said.err.count("\n") == 1
-    assert "Traceback" not in said.err
 
 
 @pytest.mark.parametrize("how", ["IMMEDIATE", "EXCLUSIVE"])

@@ -1,0 +1,92 @@
+"""What is called wrongly, or asks for what is not there: one line on stderr, and an exit code that says which."""
+
+import re
+
+import pytest
+
+from command_line import assert_one_line, call_here
+from feed_server import FeedServer
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        ["source", "show", "nobody"],
+        ["source", "test", "nobody"],
+        ["source", "edit", "nobody", "--name", "x"],
+        ["source", "remove", "nobody", "--yes"],
+        ["draft", "show", "nobody"],
+        ["draft", "show", "../../etc/passwd"],
+        ["draft", "show", "\x1b[31m"],
+        ["--run-pipeline", "--source", "nobody"],
+    ],
+)
+@pytest.mark.parametrize("json", [False, True])
+def test_an_id_of_nobody_is_one_line(tmp_path, args, json):
+    said = call_here(tmp_path, *args, *(["--json"] * json))
+
+    assert_one_line(said, 1)
+    assert "There is no" in said.err
+    assert "\x1b" not in said.err
+    assert said.out == ""
+
+
+@pytest.mark.parametrize(
+    ("args", "says"),
+    [
+        (["nonsense"], "There is no command 'nonsense'. There are: source, draft, run, doctor."),
+        (["source", "nonsense"], "No such command 'nonsense'."),
+        (["--nonsense"], "--nonsense"),
+        (["source", "add", "rss"], "Missing argument 'URL'."),
+        (["source", "add"], "Missing argument 'TYPE'. Choose from: rss, twitter, reddit, hackernews"),
+        (["source", "add", "gopher", "x"], "Invalid value for 'TYPE': 'gopher' is not one of 'rss'"),
+        (["draft", "list", "--limit", "0"], "Invalid value for '--limit': 0 is not in the range 1<=x<=100."),
+        (["draft", "list", "--cursor", "x"], "cursor: is not one that this list gave"),
+        (["draft", "list", "--status", "lost"], "'lost' is not one of 'pending_generation'"),
+        (["run", "list", "--limit", "many"], "'many' is not a valid integer range."),
+        (["--run-pipeline", "--max-drafts", "-1"], "Invalid value for '--max-drafts'"),
+        (["--max-drafts", "3"], "--source, --max-drafts and --json go with --run-pipeline."),
+        (["--json"], "--source, --max-drafts and --json go with --run-pipeline."),
+        (["--run-pipeline", "doctor"], "do not go with `doctor`."),
+        ([], "The console needs a terminal. Without one: --run-pipeline, or a command."),
+        (["source", "import", "/nonexistent/file"], "No such file or directory."),
+        (["--home", "/dev/null", "run", "list"], "cannot be read: Not a directory."),
+    ],
+)
+def test_wrong_usage_is_one_line_with_code_2(tmp_path, args, says):
+    said = call_here(tmp_path, *args)
+
+    assert_one_line(said, 2)
+    assert says in said.err
+    assert said.out == ""
+
+
+def test_an_address_on_this_machine_is_refused_unless_the_settings_allow_it(tmp_path):
+    with FeedServer() as server:
+        address = server.url("/feed")
+        said = call_here(tmp_path, "source", "add", "rss", address, copydesk_network__allow_private="false")
+        assert server.requests == []
+
+    assert_one_line(said, 1)
+    assert "127.0.0.1 is not a public address." in said.err
+    assert "COPYDESK_NETWORK__ALLOW_PRIVATE=true" in said.err
+
+
+def test_a_group_without_a_command_shows_what_it_can_do(tmp_path):
+    """Its whole help came as one long line of an error."""
+    said = call_here(tmp_path, "source")
+
+    assert (said.code, said.out) == (2, "")
+    assert said.err.startswith("Usage: copydesk source [OPTIONS] COMMAND [ARGS]...\n")
+    assert "\n  add " in said.err
+
+
+def test_help_and_version_are_no_errors(tmp_path):
+    usage, add, version = (call_here(tmp_path, *args) for args in (["--help"], ["source", "add", "-h"], ["--version"]))
+
+    assert [(said.code, said.err) for said in (usage, add, version)] == [(0, "")] * 3
+    assert usage.out.startswith("Usage: copydesk [OPTIONS]")
+    assert add.out.startswith("Usage: copydesk source add [OPTIONS] TYPE URL")
+    assert "google_news" in add.out
+    assert re.fullmatch(r"copydesk, version \d+\.\d+\.\d+\n", version.out)
+    assert list(tmp_path.iterdir()) == []
