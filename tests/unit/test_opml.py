@@ -62,6 +62,14 @@ def test_what_is_no_list_is_refused(body):
         opml.read(body)
 
 
+def test_an_address_that_is_none_leaves_the_others_in_the_list():
+    """One such address refused the whole file; whoever adds the feeds refuses that one alone."""
+    body = LIST.replace(b"https://letters.substack.com/feed", b"http://[oops/feed").replace(b'"py"', b'""')
+    assert [each.name for each in opml.read(body)] == ["A & B", "letters", "www.reddit.com"]
+    nameless = opml.read(b'<opml><outline xmlUrl="http://[oops/feed"/></opml>')
+    assert [(each.name, each.url) for each in nameless] == [("http://[oops/feed",) * 2]
+
+
 def test_an_entity_bomb_is_refused():
     bomb = b'<!DOCTYPE opml [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;">]><opml><outline text="&b;"/></opml>'
     with pytest.raises(InvalidError, match="entities"):

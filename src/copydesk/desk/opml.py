@@ -1,7 +1,7 @@
 """Lists of feeds as other readers write them: OPML in and out."""
 
 from collections.abc import Iterable
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 from xml.parsers import expat
 from xml.sax.saxutils import quoteattr
 
@@ -54,14 +54,22 @@ def read(body: bytes) -> tuple[Outline, ...]:
 
 
 def _outline(url: str, named: dict[str, str]) -> Outline:
-    name = named.get("title") or named.get("text") or urlsplit(url).netloc or url
+    name = named.get("title") or named.get("text") or _split(url).netloc or url
     return Outline(name=name[:200], url=url, type=_type(url, named.get("copydesktype", "")), config=_config(named))
+
+
+def _split(url: str) -> SplitResult:
+    """The parts of the address; empty ones where it is none, which is for whoever adds the feed to refuse."""
+    try:
+        return urlsplit(url)
+    except ValueError:
+        return urlsplit("")
 
 
 def _type(url: str, written: str) -> SourceType:
     if written in set(SourceType):
         return SourceType(written)
-    host = (urlsplit(url).hostname or "").removeprefix("www.")
+    host = (_split(url).hostname or "").removeprefix("www.")
     if host.endswith(".substack.com"):
         return SourceType.SUBSTACK
     return SourceType.REDDIT if host in {"reddit.com", "old.reddit.com"} else SourceType.RSS
