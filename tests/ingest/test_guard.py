@@ -2,6 +2,9 @@
 
 import asyncio
 import socket
+import subprocess
+import sys
+import threading
 from collections.abc import Sequence
 from ipaddress import ip_address
 
@@ -107,10 +110,8 @@ def test_what_python_calls_loopback_private_or_multicast_is_never_public(address
 
 
 @pytest.fixture
-def backend():
-    made = GuardedBackend()
-    yield made
-    made.close()
+def backend() -> GuardedBackend:
+    return GuardedBackend()
 
 
 @pytest.mark.parametrize(
@@ -268,9 +269,44 @@ async def test_a_name_that_nobody_has_is_unreachable(
         await backend.connect_tcp(host, 80)
 
 
+SLOW_RESOLVER = """
+import asyncio, contextlib, socket, time
+from copydesk.ingest.guard import GuardedBackend
+socket.getaddrinfo = lambda *args, **kwargs: time.sleep(30)
+async def main():
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(0.05):
+            await GuardedBackend().connect_tcp("slow.example", 80)
+asyncio.run(main())
+"""
+
+
+def test_a_resolver_that_does_not_answer_does_not_keep_the_program_from_ending() -> None:
+    """The error stood there after a second, and the command ended when the resolver gave up."""
+    subprocess.run([sys.executable, "-c", SLOW_RESOLVER], check=True, timeout=10)
+
+
+async def test_look_ups_that_were_given_up_keep_their_place_until_they_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    backend, go_on, began = GuardedBackend(lookups=1), threading.Event(), []
+
+    def getaddrinfo(host: str, port: int, **kwargs: object) -> Sequence[tuple[object, ...]]:
+        began.append(host)
+        go_on.wait(5)
+        return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", ("1.1.1.1", port))]
+
+    monkeypatch.setattr(socket, "getaddrinfo", getaddrinfo)
+    connecting(monkeypatch, backend)
+    for host in ("one.example", "two.example"):
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(backend.connect_tcp(host, 80), 0.05)
+    assert began == ["one.example"]
+    go_on.set()
+    await backend.connect_tcp("three.example", 80)
+    assert began == ["one.example", "three.example"]
+
+
 async def test_private_addresses_are_connected_to_when_the_settings_allow_it() -> None:
     backend = GuardedBackend(allow_private=True)
     with FeedServer() as server:
         stream = await backend.connect_tcp("localhost", server.port)
         await stream.aclose()
-    backend.close()

@@ -7,8 +7,10 @@ connection there is no second look-up that could answer differently (DNS rebindi
 import asyncio
 import socket
 from collections.abc import Awaitable, Callable, Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future
+from contextlib import suppress
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
+from threading import Thread
 
 import anyio
 import httpcore
@@ -91,7 +93,7 @@ class GuardedBackend(httpcore.AsyncNetworkBackend):
 
     def __init__(self, *, allow_private: bool = False, lookups: int = 16) -> None:
         self._allow_private = allow_private
-        self._lookups = ThreadPoolExecutor(lookups, thread_name_prefix="copydesk-dns")
+        self._lookups = asyncio.Semaphore(lookups)
         self._network = httpcore.AnyIOBackend()
 
     async def connect_tcp(
@@ -114,23 +116,40 @@ class GuardedBackend(httpcore.AsyncNetworkBackend):
         """Let `seconds` pass."""
         await asyncio.sleep(seconds)
 
-    def close(self) -> None:
-        """Forget the look-ups that have not begun."""
-        self._lookups.shutdown(wait=False, cancel_futures=True)
-
     async def _addresses(self, host: str, port: int) -> list[str]:
         """The addresses of `host`, each once, in the order in which they should be tried."""
         if _is_address(host):
             return [host]
-        loop = asyncio.get_running_loop()
         try:
-            found = await loop.run_in_executor(self._lookups, _look_up, host, port)
+            found = await self._look_up(host, port)
         except (socket.gaierror, UnicodeError):
             raise UnreachableError(
                 f"There is no address for the name {host}.",
                 hint="Check the source's address, and the connection to the internet.",
             ) from None
         return list(dict.fromkeys(found))
+
+    async def _look_up(self, host: str, port: int) -> list[str]:
+        """Ask the resolver, in a thread that nobody waits for once the answer is no longer wanted.
+
+        An executor's threads would be waited for when the program ends, and a resolver may take its time.
+        """
+        await self._lookups.acquire()
+        loop = asyncio.get_running_loop()
+        found: Future[list[str]] = Future()
+        found.set_running_or_notify_cancel()
+
+        def work() -> None:
+            try:
+                found.set_result(_look_up(host, port))
+            except Exception as error:  # it is raised where the answer is awaited
+                found.set_exception(error)
+            with suppress(RuntimeError):  # the loop has ended
+                loop.call_soon_threadsafe(self._lookups.release)
+
+        answer = asyncio.wrap_future(found)
+        Thread(target=work, name="copydesk-dns", daemon=True).start()
+        return await answer
 
     def _allowed(self, host: str, addresses: Sequence[str]) -> list[str]:
         allowed = [address for address in addresses if self._allow_private or is_public(address)]

@@ -68,7 +68,6 @@ class GuardedTransport(httpx.AsyncBaseTransport):
 
     async def aclose(self) -> None:
         """Close the connections that are kept."""
-        self._backend.close()
         while self._idle:
             await self._idle.popitem()[1].aclose()
 
