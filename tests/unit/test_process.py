@@ -30,6 +30,15 @@ def test_a_process_on_another_host_cannot_be_asked():
     assert is_alive("") is None
 
 
+def test_where_nobody_says_when_processes_start_a_living_number_proves_nothing(monkeypatch):
+    """Without /proc a number that was given anew counted as the old process, and its run held up all others."""
+    monkeypatch.setattr("copydesk.desk.process._stat", lambda pid: [])
+    assert is_alive(me()) is None
+    host, pid, _started = me().split("/")
+    assert is_alive(f"{host}/{pid}/12") is None
+    assert is_alive(f"{host}/{2**22 + 1}/") is False
+
+
 def test_a_process_that_ended_and_was_never_collected_is_dead():
     """In a container without an init such processes stay, and a killed run held up all later ones."""
     child = subprocess.Popen([sys.executable, "-c", ""], stdout=subprocess.PIPE)

@@ -12,7 +12,10 @@ def me() -> str:
 
 
 def is_alive(owner: str) -> bool | None:
-    """Whether the process lives; None for one on another host, or that cannot be asked."""
+    """Whether the process lives; None where that cannot be told: on another host, or without /proc.
+
+    A process that is gone is dead everywhere, but a number that lives may have been given to another one since.
+    """
     host, _, rest = owner.partition("/")
     pid, _, started = rest.partition("/")
     if host != socket.gethostname() or not pid.isdigit():
@@ -25,8 +28,11 @@ def is_alive(owner: str) -> bool | None:
         pass
     except OSError:
         return None
-    # It may have ended without its parent having asked how, or the number may have been given to another one since.
-    return _stat(int(pid))[:1] != ["Z"] and started == _started(int(pid))
+    now = _started(int(pid))
+    if not now or not started:
+        return None
+    # It may have ended without its parent having asked how.
+    return _stat(int(pid))[:1] != ["Z"] and started == now
 
 
 def _started(pid: int) -> str:
