@@ -55,8 +55,8 @@ class Pipeline(_Section, frozen=True, kw_only=True):
 
     max_drafts: Annotated[int, msgspec.Meta(ge=0, le=1000)] = 10
     """New drafts of one run, at most."""
-    formats: tuple[Literal["SHORT", "THREAD", "BLOG"], ...] = ("SHORT",)
-    """What is drafted of each story: SHORT, THREAD, BLOG."""
+    formats: Annotated[tuple[Literal["SHORT", "THREAD", "BLOG"], ...], msgspec.Meta(min_length=1)] = ("SHORT",)
+    """What is drafted of each story: SHORT, THREAD, BLOG; at least one."""
     first_fetch_hours: Positive = 48
     """Of a source's first fetch only entries of so many hours can become drafts; older ones are its history."""
     max_age_hours: Positive = 72
@@ -203,6 +203,10 @@ def _add_environment(sections: dict[str, dict[str, object]], environ: Mapping[st
 def _value(variable: str, section: type[_Section], name: str, text: str) -> object:
     """The value that `text` stands for: as it is for a string, words between commas for a list, else as in TOML."""
     hint = get_type_hints(section)[name]
+    if hint is Secret and not (text.isascii() and text.isprintable()):
+        raise SettingsError(
+            f"{variable} holds a character that no secret has.", hint="Copy it again: letters, digits and signs only."
+        )
     if hint in (str, Secret):
         return text
     if tuple in (hint, getattr(hint, "__origin__", None)):

@@ -121,6 +121,24 @@ def test_a_secret_in_the_file_is_refused_and_not_repeated(tmp_path):
     assert "AAAA1234" not in said
 
 
+@pytest.mark.parametrize("secret", ["AAAA\n1234", "AAAA 1234\r", "AAAA\u20131234", "AAAA\x7f1234"])
+def test_a_secret_that_fits_in_no_header_is_refused_and_not_repeated(tmp_path, secret):
+    """One copied with a line's end or a typographer's dash failed every fetch, and nothing said why."""
+    said = problem(tmp_path, COPYDESK_TWITTER__BEARER_TOKEN=secret)
+    assert "COPYDESK_TWITTER__BEARER_TOKEN" in said
+    assert "1234" not in said
+
+
+@pytest.mark.parametrize(
+    ("text", "environ"), [("[pipeline]\nformats = []\n", {}), ("", {"COPYDESK_PIPELINE__FORMATS": ","})]
+)
+def test_a_pipeline_that_drafts_nothing_is_refused(tmp_path, text, environ):
+    """Every run left all items waiting, without a word."""
+    said = problem(tmp_path, text, **environ)
+    assert "length >= 1" in said
+    assert "SHORT, THREAD, BLOG; at least one" in said
+
+
 def test_a_secret_does_not_show_itself(tmp_path):
     settings = load({"COPYDESK_TWITTER__BEARER_TOKEN": "AAAA1234"}, tmp_path)
     assert settings.twitter.bearer_token == "AAAA1234"
