@@ -53,6 +53,18 @@ async def test_the_users_browser_is_given_the_link(browser_program: Path, capfd:
     assert capfd.readouterr().out == ""
 
 
+async def test_the_browser_is_told_nothing_of_ours(browser_program: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every page's program could read the tokens of X and Reddit in its environment."""
+    monkeypatch.setenv("COPYDESK_TWITTER__BEARER_TOKEN", "s3cret")
+    monkeypatch.setenv("DISPLAY", ":7")
+    program = browser_program / "browser.py"
+    program.write_text(program.read_text().replace("sys.argv[1])", "' '.join(__import__('os').environ))"))
+    assert await browser.browse("https://example.org/")
+    told = (browser_program / "opened").read_text().split()
+    assert "DISPLAY" in told
+    assert not [name for name in told if name.startswith("COPYDESK_")]
+
+
 async def test_a_browser_that_fails_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("BROWSER", "false %s")
     assert await browser.browse("https://example.org/") is False

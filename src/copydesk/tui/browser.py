@@ -1,9 +1,12 @@
 """A link in the user's browser."""
 
 import asyncio
+import os
 import sys
 from asyncio.subprocess import DEVNULL
 from urllib.parse import urlsplit
+
+from copydesk.settings import PREFIX
 
 _OPEN = "import sys, webbrowser; sys.exit(not webbrowser.open(sys.argv[1]))"
 PATIENCE = 5.0
@@ -29,9 +32,14 @@ async def browse(url: str) -> bool:
     """
     arguments = (sys.executable, "-c", _OPEN, url)
     process = await asyncio.create_subprocess_exec(
-        *arguments, stdin=DEVNULL, stdout=DEVNULL, stderr=DEVNULL, start_new_session=True
+        *arguments, stdin=DEVNULL, stdout=DEVNULL, stderr=DEVNULL, start_new_session=True, env=_environment()
     )
     try:
         return await asyncio.wait_for(process.wait(), PATIENCE) == 0
     except TimeoutError:
         return True
+
+
+def _environment() -> dict[str, str]:
+    """Ours without Copydesk's own part, which holds secrets."""
+    return {name: value for name, value in os.environ.items() if not name.upper().startswith(PREFIX)}
