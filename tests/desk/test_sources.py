@@ -226,7 +226,6 @@ async def test_a_test_fetch_shows_what_is_there_and_stores_nothing(tmp_path):
         "ok": False,
         "error": "There is nothing at this address of two.example (404). Check the address; the site may have moved"
         " its feed.",
-        "items": [],
     }
     assert (empty.ok, empty.items) == (True, ())
     assert states(tmp_path) == {}

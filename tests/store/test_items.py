@@ -65,6 +65,6 @@ async def test_what_came_from_a_source_that_is_switched_off_does_not_wait_for_a_
         kept, left = await add_item(conn, user, on), await add_item(conn, user, off)
 
         assert [item.id for item in await items.waiting(conn, user, None)] == [kept]
-        assert await items.waiting(conn, user, [off]) == ()
+        assert [item.id for item in await items.waiting(conn, user, [off])] == [left]  # asked for by its id
         await conn.execute(update(tables.source).values(enabled=True))
         assert {item.id for item in await items.waiting(conn, user, None)} == {kept, left}

@@ -157,8 +157,11 @@ class Pipeline:
 
     async def _put_in_queue(self, run_id: str, request: RunRequest) -> None:
         await self.catch_up()
+        now = self._ground.clock()
         async with self._ground.engines.writing() as conn:
-            await runs.add(conn, self._ground.user_id, run_id, request, self._ground.clock(), me())
+            await runs.add(
+                conn, self._ground.user_id, Claimed(id=run_id, owner=me(), lease_until=now + LEASE), request, now
+            )
 
     async def _carry_out(self, report: Report) -> None:
         """Take the run's turn, do its work and keep how it ended; an error that is no CopydeskError goes on."""

@@ -38,9 +38,9 @@ class Report:
         self._total = total
         self._tell("")
 
-    def step(self, note: str = "") -> None:
-        """One step of the stage is done."""
-        self.done += 1
+    def step(self, note: str = "", *, steps: int = 1) -> None:
+        """One step of the stage is done, or several."""
+        self.done += steps
         self._tell(note)
 
     def all_done(self) -> None:

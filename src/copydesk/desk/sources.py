@@ -22,10 +22,10 @@ class FoundEntry(Struct, frozen=True):
     """An entry that a test fetch found."""
 
     title: str
-    url: str | None
+    url: str
 
 
-class FetchTest(Struct, frozen=True):
+class FetchTest(Struct, frozen=True, omit_defaults=True):
     """What a test fetch brought."""
 
     ok: bool
@@ -66,6 +66,7 @@ class Sources:
         reading = await candidates.attempt(self._ground, spec) if test else None
         found = (reading.found_at or spec.url) if reading else spec.url
         title = (reading.feed_title if reading else None) or urlsplit(found).hostname or found
+        await self._refuse_known(spec, found)
         now = self._ground.clock()
         source = Source(
             id=new_id(now),
@@ -85,6 +86,13 @@ class Sources:
         async with self._ground.engines.writing() as conn:
             await sources.add(conn, self._ground.user_id, source)
         return source
+
+    async def _refuse_known(self, spec: SourceSpec, url: str) -> None:
+        """InvalidError where this is a source already: it would count as a second teller of every story."""
+        for known in await self.list():
+            same_query = (known.config or SourceConfig()).query == spec.config.query
+            if (known.type, known.url) == (spec.type, url) and same_query:
+                raise InvalidError(FieldError("url", f"is the source {known.id} ({known.name}) already"))
 
     async def list(self) -> tuple[Source, ...]:
         """All the user's sources, oldest first."""
@@ -123,8 +131,11 @@ class Sources:
         kept = msgspec.to_builtins(before.config) if before.config else None
         config = changes.get("config", kept)
         spec = candidates.check(changes.get("type", before.type), changes.get("url", before.url or ""), config)
-        values: dict[str, object] = {"type": spec.type, "url": spec.url, "config": spec.config if config else None}
+        asked: dict[str, object] = {"type": spec.type, "url": spec.url, "config": spec.config if config else None}
+        # Only what was asked for: the rest may have changed since it was read.
+        values = {name: value for name, value in asked.items() if name in changes}
         if (spec.type, spec.url) != (before.type, before.url):
+            values |= {"type": spec.type, "url": spec.url}
             values |= {"fetch": FetchState(), "health": Health.UNKNOWN, "fail_count": 0, "last_error": None}
             values |= {"last_fetch": None, "next_at": None, "not_before": None}
         return values
@@ -143,7 +154,7 @@ class Sources:
             reading = await candidates.attempt(self._ground, spec)
         except CopydeskError as error:
             return FetchTest(ok=False, error=str(error))
-        found = tuple(FoundEntry(title=entry.title, url=entry.url) for entry in reading.entries[:SHOWN])
+        found = tuple(FoundEntry(title=entry.title, url=entry.url or "") for entry in reading.entries[:SHOWN])
         return FetchTest(ok=True, items=found)
 
     async def import_opml(self, body: bytes) -> Imported:

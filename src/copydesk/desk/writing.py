@@ -22,6 +22,7 @@ from copydesk.store.tables import Origin
 
 if TYPE_CHECKING:
     from copydesk.drafting.checks import Recent
+    from copydesk.drafting.writer import Written
 
 log = logging.getLogger(__name__)
 RECENT = timedelta(days=60)
@@ -40,19 +41,14 @@ async def write_drafts(ground: Ground, ranked: Sequence[Ranked], request: RunReq
         return
     desk = await _Writing.begin(ground, report)
     for story in ranked:
-        errors = []
-        for kind in formats:
-            made = report.stats.drafts_created
-            if made >= most:
-                return
-            report.expect(min(jobs, most + report.done - made))
-            try:
-                await desk.write(story, kind)
-            except WriterError as error:
-                errors.append(error)
-            report.step(story.lead.entry.title)
-        if len(errors) == len(formats):
-            await desk.give_up(story, errors[0])
+        made = report.stats.drafts_created
+        room = most - made
+        # No story is begun that does not fit, for what is left out now would be left out for good.
+        if room < len(formats) and made:
+            break
+        report.expect(min(jobs, most + report.done - made))
+        await desk.write(story, formats[:room])
+    report.expect(report.done)
 
 
 class _Writing:
@@ -83,24 +79,37 @@ class _Writing:
         tags = {source.id: source.config.tags for source in every if source.config}
         return cls(ground, report, voice or Voice(), Recent(texts), tags)
 
-    async def write(self, story: Ranked, format: Format) -> None:
-        """Write, check and store one draft; WriterError where that cannot be done."""
+    async def write(self, story: Ranked, formats: Sequence[Format]) -> None:
+        """Write, check and store the drafts of a story, all in one transaction; or what became of it without any."""
+        written, errors = [], []
+        for kind in formats:
+            try:
+                written.append(await self._write_safely(story, kind))
+            except WriterError as error:
+                errors.append(error)
+        self._report.add(drafts_failed=len(errors))
+        if not written:
+            await self._give_up(story, errors[0])
+        elif await self._store(story, written):
+            for draft in written:
+                self._recent.add(draft.text)
+            self._report.add(drafts_created=len(written))
+        self._report.step(story.lead.entry.title, steps=len(formats))
+
+    async def _write_safely(self, story: Ranked, format: Format) -> Draft:
+        """The draft; whatever goes wrong is a WriterError: one story must not stand in the way of all the others."""
         try:
-            draft = await self._write(story, format)
+            return await self._write(story, format)
         except WriterError:
-            self._report.add(drafts_failed=1)
             raise
         except Exception as error:
-            # One story must not stand in the way of all the others, in this run and in the next.
             log.exception("drafting %s failed", story.lead.id)
-            self._report.add(drafts_failed=1)
-            raise WriterError(f"Writing failed with an error that Copydesk did not expect: {error!r}.") from error
-        if await self._store(story, draft):
-            self._recent.add(draft.text)
-            self._report.add(drafts_created=1)
+            # Only its name: what it says may hold whatever was at hand.
+            named = type(error).__name__
+            raise WriterError(f"Writing failed with an error that Copydesk did not expect ({named}).") from error
 
     async def _write(self, story: Ranked, format: Format) -> Draft:
-        from copydesk.drafting.checks import check, confidence, subject_of  # noqa: PLC0415
+        from copydesk.drafting.checks import check, subject_of  # noqa: PLC0415
         from copydesk.drafting.writer import brief_of  # noqa: PLC0415
 
         lead = story.lead
@@ -108,17 +117,23 @@ class _Writing:
         # What could be written one way or another is decided by the source's own id: ours differ between desks.
         brief = msgspec.structs.replace(brief_of(lead, format, self._voice, also=also), item_id=lead.entry.ident)
         written = await self._writer.write(brief)
-        checks = check(written.text, subject_of(brief, recent=self._recent))
-        return self._draft(story, format, written.text, checks, confidence(checks))
+        now = self._ground.clock()
+        images = _images(lead, now)
+        checks = check(written.text, subject_of(brief, recent=self._recent, images=images))
+        return self._draft(story, format, written, images, checks)
 
-    def _draft(self, story: Ranked, format: Format, text: str, checks: Checks, confidence: float) -> Draft:
+    def _draft(
+        self, story: Ranked, format: Format, written: "Written", images: tuple[DraftImage, ...], checks: Checks
+    ) -> Draft:
+        from copydesk.drafting.checks import confidence  # noqa: PLC0415
+
         now, lead = self._ground.clock(), story.lead
         return Draft(
             id=new_id(now),
-            text=text,
+            text=written.text,
             format=format,
             status=Status.PENDING_REVIEW,
-            confidence=confidence,
+            confidence=confidence(checks),
             feedback=None,
             rejection_feedback=None,
             scheduled_at=None,
@@ -129,31 +144,40 @@ class _Writing:
             created_at=now,
             updated_at=now,
             tags=self._tags.get(lead.source_id, ()),
-            images=_images(lead, now),
+            images=images,
             checks=checks,
+            sentences=written.sentences,
             score=story.score,
             writer=self._writer.name,
         )
 
-    async def _store(self, story: Ranked, draft: Draft) -> bool:
-        """Keep the draft and what it means for the items of its story; False where another run was first."""
+    async def _store(self, story: Ranked, written: Sequence[Draft]) -> bool:
+        """Keep the drafts and what they mean for the items of their story.
+
+        False, and nothing kept, where the story's item is gone, or was drafted by another run first.
+        """
         ground, lead = self._ground, story.lead
-        new = NewDraft(
+        told = f"told by {lead.source_name}"
+        others = [(item.id, ItemState.DUPLICATE, told) for item in story.items if item.id != lead.id]
+        async with ground.engines.writing() as conn:
+            if not await items.settle(conn, ground.user_id, [(lead.id, ItemState.DRAFTED, None)]):
+                return False
+            await items.settle(conn, ground.user_id, others)
+            for draft in written:
+                await drafts.add(conn, ground.user_id, self._new(story, draft))
+        return True
+
+    def _new(self, story: Ranked, draft: Draft) -> NewDraft:
+        return NewDraft(
             draft=draft,
-            source_id=lead.source_id,
-            source_type=lead.source_type,
+            source_id=story.lead.source_id,
+            source_type=story.lead.source_type,
             story_id=story.story_id,
             origin=Origin.PIPELINE,
             run_id=self._report.run_id,
         )
-        told = f"told by {lead.source_name}"
-        others = [(item.id, ItemState.DUPLICATE, told) for item in story.items if item.id != lead.id]
-        async with ground.engines.writing() as conn:
-            kept = await drafts.add(conn, ground.user_id, new)
-            await items.settle(conn, ground.user_id, [(lead.id, ItemState.DRAFTED, None), *others])
-        return kept
 
-    async def give_up(self, story: Ranked, error: WriterError) -> None:
+    async def _give_up(self, story: Ranked, error: WriterError) -> None:
         """A story that cannot be written today cannot be written tomorrow: it does not wait any longer."""
         reason = f"could not be drafted: {error}"
         outcomes = [(item.id, ItemState.FILTERED, reason) for item in story.items]

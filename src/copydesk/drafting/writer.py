@@ -2,15 +2,16 @@
 
 import pkgutil
 from datetime import datetime
-from enum import StrEnum
 from typing import Protocol, cast
 
 from copydesk.errors import SettingsError
-from copydesk.model.draft import Format
+from copydesk.model.draft import Field, Format, Trace
 from copydesk.model.item import Item
 from copydesk.model.source import SourceType
 from copydesk.model.voice import FormatVoice, Voice
 from copydesk.model.wire import Struct
+
+__all__ = ["Brief", "Field", "Trace", "Writer", "Written", "brief_of", "choose_writer"]
 
 DEFAULT_PLATFORMS = ("x", "bluesky")
 """Whose limits a SHORT and the parts of a THREAD keep where nobody says which platforms are meant."""
@@ -48,29 +49,6 @@ class Brief(Struct, frozen=True):
     def settings(self) -> FormatVoice:
         """The voice's settings of this brief's format."""
         return self.voice.of(self.format)
-
-
-class Field(StrEnum):
-    """Where words of a draft come from."""
-
-    TITLE = "title"
-    SUMMARY = "summary"
-    TEXT = "text"
-    TEMPLATE = "template"
-    """The writer's own framing: the source's name, the link, the date, hashtags."""
-
-
-class Trace(Struct, frozen=True, omit_defaults=True):
-    """Words of a draft and where they come from: `start` to `end` of the item's `field`, in characters.
-
-    The words and figures of that place are those of `text`; what differs is what cannot be seen, markup, links in
-    brackets, emoji that the voice does not want, and double quotation marks that became single ones.
-    """
-
-    text: str
-    field: Field
-    start: int | None = None
-    end: int | None = None
 
 
 class Written(Struct, frozen=True):

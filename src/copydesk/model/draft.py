@@ -107,6 +107,29 @@ class Score(Struct, frozen=True):
     sources: tuple[StorySource, ...] = ()
 
 
+class Field(StrEnum):
+    """Where words of a draft come from."""
+
+    TITLE = "title"
+    SUMMARY = "summary"
+    TEXT = "text"
+    TEMPLATE = "template"
+    """The writer's own framing: the source's name, the link, the date, hashtags."""
+
+
+class Trace(Struct, frozen=True, omit_defaults=True):
+    """Words of a draft and where they come from: `start` to `end` of the item's `field`, in characters.
+
+    The words and figures of that place are those of `text`; what differs is what cannot be seen, markup, links in
+    brackets, emoji that the voice does not want, and double quotation marks that became single ones.
+    """
+
+    text: str
+    field: Field
+    start: int | None = None
+    end: int | None = None
+
+
 class DraftItem(Struct, frozen=True):
     """The source item of a draft, as lists show it."""
 
@@ -138,6 +161,8 @@ class Draft(Struct, frozen=True, omit_defaults=False):
     target_platforms: tuple[str, ...] = ()
     images: tuple[DraftImage, ...] = ()
     checks: Checks = Checks()
+    sentences: tuple[Trace, ...] = ()
+    """Where its words come from, in order; empty where its writer cannot tell."""
     score: Score | None = None
     """None for a draft that no run picked."""
     writer: str = ""

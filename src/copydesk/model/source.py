@@ -49,6 +49,10 @@ class HackerNewsList(StrEnum):
     SHOW = "show"
 
 
+Tag = Annotated[str, msgspec.Meta(max_length=50, pattern=r"\S")]
+"""A label of a draft: something that can be seen, within 50 characters."""
+
+
 class SourceConfig(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """How one source is read. All optional; a key of another source type is kept and has no effect."""
 
@@ -66,7 +70,7 @@ class SourceConfig(Struct, frozen=True, forbid_unknown_fields=True, omit_default
     """A language code such as `en`: items in another known language are left out."""
     interval: Annotated[int, msgspec.Meta(ge=1)] | None = None
     """Minutes between fetches; by default Copydesk learns it from the source."""
-    tags: tuple[Annotated[str, msgspec.Meta(min_length=1, max_length=50)], ...] = ()
+    tags: Annotated[tuple[Tag, ...], msgspec.Meta(max_length=20)] = ()
     """Put on every draft that is made from this source."""
 
     listing: Listing = Listing.NEW

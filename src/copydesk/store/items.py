@@ -113,17 +113,16 @@ async def refresh(conn: AsyncConnection, user_id: str, changed: Sequence[tuple[s
 async def waiting(conn: AsyncConnection, user_id: str, source_ids: Collection[str] | None) -> tuple[Item, ...]:
     """The items that no draft was made of yet and no filter left out, oldest first; of equals, by their source.
 
-    Those of a source that is switched off wait until it is on again.
+    Those of a source that is switched off wait until it is on again, or is asked for by its id.
     """
     query = (
         select(*_COLUMNS, source.c.name.label("source_name"), source.c.type.label("source_type"))
         .join(source, source.c.id == item.c.source_id)
-        .where(item.c.user_id == user_id, item.c.state == ItemState.NEW, source.c.enabled)
+        .where(item.c.user_id == user_id, item.c.state == ItemState.NEW)
         # Not by id alone: which source was stored first is the network's luck.
         .order_by(item.c.published, item.c.source_id, item.c.id)
     )
-    if source_ids is not None:
-        query = query.where(item.c.source_id.in_(source_ids))
+    query = query.where(source.c.enabled if source_ids is None else item.c.source_id.in_(source_ids))
     return tuple(_item(row) for row in await conn.execute(query))
 
 
@@ -164,16 +163,17 @@ async def place(conn: AsyncConnection, user_id: str, stories: Iterable[tuple[str
         await conn.execute(update(item).where(*mine).values(story_id=bindparam("b_story")), rows)
 
 
-async def settle(conn: AsyncConnection, user_id: str, outcomes: Iterable[tuple[str, ItemState, str | None]]) -> None:
-    """Say what became of items that waited: (item id, state, reason). One that no longer waits is left alone."""
+async def settle(conn: AsyncConnection, user_id: str, outcomes: Iterable[tuple[str, ItemState, str | None]]) -> int:
+    """Say what became of items that waited: (item id, state, reason); of how many that still did."""
     rows = [
         {"b_id": item_id, "b_user": user_id, "b_state": state, "b_reason": reason}
         for item_id, state, reason in outcomes
     ]
-    if rows:
-        mine = (item.c.id == bindparam("b_id"), item.c.user_id == bindparam("b_user"), item.c.state == ItemState.NEW)
-        values: dict[str, object] = {"state": bindparam("b_state"), "reason": bindparam("b_reason")}
-        await conn.execute(update(item).where(*mine).values(**values), rows)
+    if not rows:
+        return 0
+    mine = (item.c.id == bindparam("b_id"), item.c.user_id == bindparam("b_user"), item.c.state == ItemState.NEW)
+    values: dict[str, object] = {"state": bindparam("b_state"), "reason": bindparam("b_reason")}
+    return (await conn.execute(update(item).where(*mine).values(**values), rows)).rowcount
 
 
 def _own_source(user_id: str, source_id: str) -> ScalarSelect[str]:

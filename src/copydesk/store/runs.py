@@ -28,16 +28,11 @@ def _run(row: Row[*tuple[object, ...]]) -> Run:
     return Run(duration=duration, **values)
 
 
-async def add(conn: AsyncConnection, user_id: str, run_id: str, request: RunRequest, now: datetime, owner: str) -> None:
-    """Queue a run; `owner` is the process that will work on it."""
-    values = {
-        "owner": owner,
-        "status": RunStatus.QUEUED,
-        "requested": request,
-        "stats": RunStats(),
-        "cancel_requested": False,
-    }
-    await conn.execute(insert(run).values(id=run_id, user_id=user_id, started_at=now, **values))
+async def add(conn: AsyncConnection, user_id: str, claimed: Claimed, request: RunRequest, now: datetime) -> None:
+    """Queue a run for the process that will work on it; it holds up later ones for as long as the lease."""
+    values = {"requested": request, "stats": RunStats(), "status": RunStatus.QUEUED, "cancel_requested": False}
+    owned = {"id": claimed.id, "owner": claimed.owner, "lease_until": claimed.lease_until}
+    await conn.execute(insert(run).values(user_id=user_id, started_at=now, **owned, **values))
 
 
 async def one(conn: AsyncConnection, user_id: str, run_id: str) -> Run | None:
@@ -62,10 +57,14 @@ async def newest(conn: AsyncConnection, user_id: str, limit: int, before: str | 
 async def claim(
     conn: AsyncConnection, user_id: str, run_id: str, *, owner: str, now: datetime, lease_until: datetime
 ) -> bool:
-    """Start a queued run, if it is the oldest that waits and none is under way."""
+    """Start a queued run, if it is the oldest whose process waits for its turn, and none is under way."""
+    waits = update(run).where(*_is(user_id, run_id), run.c.status == RunStatus.QUEUED)
+    await conn.execute(waits.values(owner=owner, lease_until=lease_until))
     other = run.alias()
     busy = exists().where(other.c.user_id == user_id, other.c.status == RunStatus.RUNNING)
-    earlier = exists().where(other.c.user_id == user_id, other.c.status == RunStatus.QUEUED, other.c.id < run_id)
+    earlier = exists().where(
+        other.c.user_id == user_id, other.c.status == RunStatus.QUEUED, other.c.id < run_id, other.c.lease_until > now
+    )
     start = update(run).where(*_is(user_id, run_id), run.c.status == RunStatus.QUEUED, ~busy, ~earlier)
     values = {"status": RunStatus.RUNNING, "started_at": now, "owner": owner, "lease_until": lease_until}
     return (await conn.execute(start.values(**values))).rowcount == 1

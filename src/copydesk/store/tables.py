@@ -22,7 +22,7 @@ from sqlalchemy import (
     text,
 )
 
-from copydesk.model.draft import Checks, Format, ImageSource, Score, Status
+from copydesk.model.draft import Checks, Format, ImageSource, Score, Status, Trace
 from copydesk.model.engagement import DeliveryStatus
 from copydesk.model.experiment import ExperimentStatus
 from copydesk.model.item import ItemState
@@ -198,6 +198,7 @@ draft = Table(
     Column("last_error", Text),
     required("text", Text),
     required("checks", Json(Checks), server_default="{}"),
+    required("sentences", Json(tuple[Trace, ...]), server_default="[]"),
     Column("score", Json(Score)),
     one_of("format", Format),
     one_of("status", Status),

@@ -75,10 +75,14 @@ def _quote(reading: Reading, subject: Subject) -> Iterator[Found]:
 
 def _is_said(inside: str, facts: Known) -> bool:
     """Whether the quotation is the source's, or its sentences and the pieces around an ellipsis are."""
-    if facts.says(words_of(inside)):
+    if _says(inside, facts):
         return True
-    pieces = [words for piece in _ELLIPSIS.split(inside) for line in piece.split("\n") if (words := words_of(line))]
-    return len(pieces) > 1 and all(map(facts.says, pieces))
+    pieces = [line for piece in _ELLIPSIS.split(inside) for line in piece.split("\n") if words_of(line)]
+    return bool(pieces) and all(_says(piece, facts) for piece in pieces)
+
+
+def _says(text: str, facts: Known) -> bool:
+    return facts.says(words_of(text)) or facts.says_but_for_quotes(text)
 
 
 def _name(reading: Reading, subject: Subject) -> Iterator[Found]:

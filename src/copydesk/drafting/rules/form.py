@@ -8,7 +8,7 @@ import regex
 
 from copydesk.drafting.length import BYTE_LIMITS, LIMITS, byte_length, length, with_short_links
 from copydesk.drafting.rules.reading import Reading, known
-from copydesk.drafting.rules.rule import ERROR, WARNING, Found, Rule, always
+from copydesk.drafting.rules.rule import ERROR, INFO, WARNING, Found, Rule, always
 from copydesk.drafting.subject import Subject
 from copydesk.drafting.writer import DEFAULT_PLATFORMS
 from copydesk.model.draft import DraftImage, Format
@@ -98,14 +98,15 @@ def _markdown(reading: Reading, _: Subject) -> Iterator[Found]:
 
 def _alt(reading: Reading, subject: Subject) -> Iterator[Found]:
     for number, image in enumerate(subject.images, 1):
-        if fault := _alt_fault(image, reading.text):
+        if not (image.alt or "").strip():
+            # Not written yet, which says nothing about the draft.
+            yield Found(INFO, f"Picture {number}: no description yet for people who cannot see it.")
+        elif fault := _alt_fault(image, reading.text):
             yield Found(WARNING, f"Picture {number}: {fault}.")
 
 
 def _alt_fault(image: DraftImage, text: str) -> str:
     alt = (image.alt or "").strip()
-    if not alt:
-        return "no description for people who cannot see it"
     name = unquote(urlsplit(image.url).path).rsplit("/", 1)[-1]
     if alt.lower() in {name.lower(), name.rsplit(".", 1)[0].lower()}:
         return "the description is only the file's name"

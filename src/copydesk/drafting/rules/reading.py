@@ -67,6 +67,9 @@ class Reading:
         return list(_parts(self.text))
 
 
+_QUOTES = re.compile("[\"'“”‘’«»„]")
+
+
 class Known:
     """A source's text from every side that a draft is compared with it."""
 
@@ -100,6 +103,20 @@ class Known:
     def says(self, words: Iterable[str]) -> bool:
         """Whether these words stand in it one after the other."""
         return f" {' '.join(words)} " in self.joined
+
+    def says_but_for_quotes(self, text: str) -> bool:
+        """Whether it has this text, quotation marks aside: inside a quotation double ones become single ones."""
+        return unquoted(text) in self.unquoted
+
+    @cached_property
+    def unquoted(self) -> str:
+        """All of it without quotation marks and apostrophes."""
+        return unquoted(self.text)
+
+
+def unquoted(text: str) -> str:
+    """`text` in lower case without quotation marks and apostrophes, white space folded."""
+    return " ".join(_QUOTES.sub("", text.lower()).split())
 
 
 @lru_cache(maxsize=32)

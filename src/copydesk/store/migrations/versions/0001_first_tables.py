@@ -255,6 +255,7 @@ def _draft() -> None:
         sa.Column("last_error", sa.Text(), nullable=True),
         sa.Column("text", sa.Text(), nullable=False),
         sa.Column("checks", sa.Text(), server_default="{}", nullable=False),
+        sa.Column("sentences", sa.Text(), server_default="[]", nullable=False),
         sa.Column("score", sa.Text(), nullable=True),
         sa.PrimaryKeyConstraint("rid", name=op.f("pk_draft")),
         sa.CheckConstraint("format IN ('SHORT', 'THREAD', 'BLOG')", name=op.f("ck_draft_format")),
