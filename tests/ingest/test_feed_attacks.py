@@ -1,9 +1,12 @@
 """Feeds that are made to hang, to fill the memory or to reach for files cost little and harm nothing."""
 
 import asyncio
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -169,6 +172,31 @@ async def test_a_process_that_fails_says_so(monkeypatch: pytest.MonkeyPatch) -> 
 async def test_the_process_sees_nothing_of_our_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COPYDESK_TOKEN", "hunter2")
     assert "hunter2" not in str(slowfeed._environment())
+
+
+async def test_the_process_stands_in_no_folder_of_ours(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It was started wherever the user stood, which may be a folder on a stick that then could not be removed."""
+    asked: list[object] = []
+    start = asyncio.create_subprocess_exec
+
+    async def remember(*args: str, cwd: str | Path, **more: Any) -> asyncio.subprocess.Process:
+        asked.append(cwd)
+        return await start(*args, cwd=cwd, **more)
+
+    monkeypatch.setattr(asyncio, "create_subprocess_exec", remember)
+    assert (await parse_feed(rss("<title>A & B</title>").encode(), charset=None, base_url=BASE)).entries
+    assert asked == [Path.cwd().anchor]
+
+
+def test_the_process_can_start_no_other_and_open_few_files() -> None:
+    """A parser that was tricked could have filled the machine with processes."""
+    resource = pytest.importorskip("resource")
+    program = "import resource as r; from copydesk.ingest.looseparser import limit; limit(); print(*{})"
+    names = ("RLIMIT_NPROC", "RLIMIT_NOFILE")
+    limits = program.format([f"r.getrlimit(r.{name})[1]" for name in names]).replace("'", "")
+    said = subprocess.run([sys.executable, "-c", limits], check=True, capture_output=True, text=True).stdout
+    assert said.split() == ["0", "16"]
+    assert resource.getrlimit(resource.RLIMIT_NOFILE)[1] > 16
 
 
 def slow_feed() -> bytes:

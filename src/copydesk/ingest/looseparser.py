@@ -18,6 +18,8 @@ from copydesk.ingest.picture import offer
 from copydesk.ingest.raw import RawEntry, RawFeed
 
 MAX_MEMORY = 1 << 30
+MAX_FILES = 16
+"""Open at once: the three it is given, and what Python opens where a codec is first used."""
 MAX_SECONDS = 30
 """Of CPU: in case that the one who waits for the answer is gone."""
 
@@ -52,19 +54,22 @@ def main() -> None:
 
 
 def limit() -> None:
-    """Give back what a parser has no use for: memory without end, time without end, files."""
+    """Give back what a parser has no use for: memory and time without end, files, processes."""
     try:
         import resource  # noqa: PLC0415 - not on every platform
     except ImportError:
         return
     for what, most in (
-        (resource.RLIMIT_AS, MAX_MEMORY),
-        (resource.RLIMIT_CPU, MAX_SECONDS),
-        (resource.RLIMIT_FSIZE, 0),
-        (resource.RLIMIT_CORE, 0),
+        ("RLIMIT_AS", MAX_MEMORY),
+        ("RLIMIT_CPU", MAX_SECONDS),
+        ("RLIMIT_NOFILE", MAX_FILES),
+        ("RLIMIT_NPROC", 0),
+        ("RLIMIT_FSIZE", 0),
+        ("RLIMIT_CORE", 0),
     ):
-        with contextlib.suppress(ValueError, OSError):  # a lower limit is in force already
-            resource.setrlimit(what, (most, most))
+        # Not every platform has each of them, or a lower limit is in force already.
+        with contextlib.suppress(AttributeError, ValueError, OSError):
+            resource.setrlimit(getattr(resource, what), (most, most))
 
 
 def parse(body: bytes, most: int) -> RawFeed | None:

@@ -50,6 +50,7 @@ async def _ask(body: bytes, max_entries: int) -> bytes:
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.DEVNULL,
         env=_environment(),
+        cwd=Path(copydesk.__file__).anchor,
     )
     assert process.stdout is not None
     try:
