@@ -94,12 +94,15 @@ def copydesk(
         return
     if narrowed and not run_pipeline:
         raise click.UsageError("--source, --max-drafts and --json go with --run-pipeline.")
+    on_terminal = sys.stdout.isatty() and sys.stdin.isatty()
+    if on_terminal and not run_pipeline:
+        from copydesk.cli.console import console  # noqa: PLC0415
+
+        console(ctx.obj)
     from copydesk.cli import start  # noqa: PLC0415
 
     if run_pipeline:
         start.run_pipeline(ctx.obj, source_ids=source_ids, max_drafts=max_drafts, as_json=as_json)
-    elif sys.stdout.isatty() and sys.stdin.isatty():
-        start.console(ctx.obj)
     elif sample:
         start.sample_headless(ctx.obj)
     else:

@@ -16,9 +16,7 @@ import msgspec
 from copydesk import settings as settings_module
 from copydesk.cli import INTERRUPTED, fail
 from copydesk.errors import CopydeskError, InvalidError, SettingsError
-from copydesk.model.wire import to_json
 from copydesk.settings import Settings
-from copydesk.text import clean
 
 if TYPE_CHECKING:
     # At run time imported when it is opened: the console paints before that.
@@ -79,11 +77,15 @@ class Context:
         """Print the error on one line and end: 2 where the call was wrong, else 1."""
         if self.debug:
             raise error
+        from copydesk.text import clean  # noqa: PLC0415 - nothing that is not needed stands before the console
+
         fail(clean(str(error)), 2 if isinstance(error, SettingsError | InvalidError) else 1)
 
 
 def print_json(value: object) -> None:
     """Print a value in the interface's shape."""
+    from copydesk.model.wire import to_json  # noqa: PLC0415 - as above
+
     click.echo(to_json(value, indent=2 if sys.stdout.isatty() else 0))
 
 

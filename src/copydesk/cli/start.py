@@ -8,7 +8,6 @@ import click
 from copydesk.cli.context import Context, print_json
 from copydesk.cli.draft import print_draft
 from copydesk.cli.progress import Bars
-from copydesk.errors import CopydeskError
 from copydesk.model.draft import ListedDraft
 from copydesk.model.run import Run, RunRequest, RunStatus
 from copydesk.text import clean
@@ -57,14 +56,3 @@ def _print_run(run: Run) -> None:
     if stats.sources_failed:
         failed = f"{stats.sources_failed} of {stats.sources_failed + stats.sources_fetched} sources"
         click.echo(f"{failed} could not be read; `copydesk source list` shows which.", err=True)
-
-
-def console(context: Context) -> None:
-    """Open the console."""
-    from copydesk.tui.app import Console  # noqa: PLC0415 - Textual is not for the commands
-
-    try:
-        context.settings()
-    except CopydeskError as error:
-        context.fail(error)
-    sys.exit(Console(context.desk).run() or 0)

@@ -1,77 +1,20 @@
-"""The desk: every operation, one module per resource. The only place where store and crafts meet."""
+"""The desk: every operation, one module per resource. The only place where store and crafts meet.
 
-import logging
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
-from functools import cached_property
+`Desk` and `open_desk` are imported when they are asked for: with them comes SQLAlchemy, and the console's first look
+(`copydesk.desk.glance`) does without.
+"""
+
 from typing import TYPE_CHECKING
 
-from copydesk.desk.drafts import Drafts
-from copydesk.desk.ground import Clock, Ground, utc_now
-from copydesk.desk.pipeline import Pipeline
-from copydesk.desk.voice import Voices
-from copydesk.desk.zone import local_zone
-from copydesk.errors import StoreError
-from copydesk.settings import Settings
-from copydesk.store import users
-from copydesk.store.engine import open_engines
-from copydesk.store.migrate import prepare
-
 if TYPE_CHECKING:
-    import httpx
-
-    from copydesk.desk.sources import Sources
+    from copydesk.desk.opening import Desk, open_desk
 
 __all__ = ["Desk", "open_desk"]
 
-# Whoever wants to see what is logged says so; without this Python would print it on the terminal.
-logging.getLogger("copydesk").addHandler(logging.NullHandler())
 
+def __getattr__(name: str) -> object:
+    if name not in __all__:
+        raise AttributeError(name)
+    from copydesk.desk import opening  # noqa: PLC0415 - see above
 
-class Desk:
-    """Everything that can be done, for one user."""
-
-    def __init__(self, ground: Ground) -> None:
-        self.ground = ground
-        self.drafts = Drafts(ground)
-        self.pipeline = Pipeline(ground)
-        self.voice = Voices(ground)
-
-    @cached_property
-    def sources(self) -> "Sources":
-        """The sources; what it takes to read one is imported with them, and is not for the console's first rows."""
-        from copydesk.desk.sources import Sources  # noqa: PLC0415
-
-        return Sources(self.ground)
-
-    @property
-    def settings(self) -> Settings:
-        """What the desk was opened with."""
-        return self.ground.settings
-
-
-@asynccontextmanager
-async def open_desk(
-    settings: Settings, *, clock: Clock = utc_now, transport: "httpx.AsyncBaseTransport | None" = None
-) -> AsyncIterator[Desk]:
-    """Open the desk that `settings` name, making or migrating its database; close it at the end.
-
-    `transport` stands in for the network. Raises StoreError where the database cannot be used.
-    """
-    engines = open_engines(settings.database_file, busy_timeout=settings.database.busy_timeout)
-    try:
-        await prepare(settings.database_file, engines, clock())
-        async with engines.reading() as conn:
-            user = await users.owner(conn)
-        if user is None:
-            async with engines.writing() as conn:
-                user = await users.add_owner(conn, clock(), local_zone())
-        desk = Desk(Ground(settings, engines, user, clock=clock, transport=transport))
-        await desk.pipeline.recover()
-        try:
-            yield desk
-        finally:
-            with suppress(StoreError):  # the next start finds what is left open
-                await desk.pipeline.catch_up()
-    finally:
-        await engines.close()
+    return getattr(opening, name)

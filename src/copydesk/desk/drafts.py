@@ -3,15 +3,12 @@
 from copydesk.desk import cursor as cursors
 from copydesk.desk.ground import Ground
 from copydesk.errors import FieldError, InvalidError, NotFoundError
-from copydesk.model.draft import Format, ListedDraft, Status
+from copydesk.model.draft import TO_REVIEW, Format, ListedDraft, Status
 from copydesk.model.item import Item
 from copydesk.model.page import Page
 from copydesk.model.source import SourceType
 from copydesk.store import drafts, items
 from copydesk.store.drafts import Filters
-
-TO_REVIEW = (Status.PENDING_REVIEW, Status.AWAITING_REVIEW, Status.CHANGES_REQUESTED)
-"""What waits for the user."""
 
 
 class Drafts:

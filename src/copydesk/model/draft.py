@@ -32,6 +32,10 @@ class Status(StrEnum):
     POSTED = "posted"
 
 
+TO_REVIEW = (Status.PENDING_REVIEW, Status.AWAITING_REVIEW, Status.CHANGES_REQUESTED)
+"""What waits for the user."""
+
+
 class ImageSource(StrEnum):
     """Where a draft's picture comes from."""
 

@@ -2,14 +2,18 @@
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from copydesk import sample
-from copydesk.desk import Desk, open_desk
-from copydesk.desk.ground import Clock, utc_now
 from copydesk.model.voice import Voice
 from copydesk.settings import Secret, Settings
+
+if TYPE_CHECKING:
+    # At run time imported when the desk is opened: the settings are wanted before the console's first paint.
+    from copydesk.desk import Desk
+    from copydesk.desk.ground import Clock
 
 
 def sample_settings(settings: Settings) -> Settings:
@@ -22,9 +26,12 @@ def sample_settings(settings: Settings) -> Settings:
 
 
 @asynccontextmanager
-async def open_sample(settings: Settings, *, clock: Clock = utc_now) -> AsyncIterator[Desk]:
+async def open_sample(settings: Settings, *, clock: "Clock | None" = None) -> "AsyncIterator[Desk]":
     """The sample desk, with its sources and its voice where it is new."""
-    async with open_desk(settings, clock=clock) as desk:
+    from copydesk.desk import open_desk  # noqa: PLC0415 - see above
+    from copydesk.desk.ground import utc_now  # noqa: PLC0415
+
+    async with open_desk(settings, clock=clock or utc_now) as desk:
         # Dated relative to the making of the desk: what is read again is the same, and not modified.
         desk.ground.transport = sample.transport(desk.ground.user.created_at)
         # The voice comes last: where it is, everything is.
@@ -33,7 +40,7 @@ async def open_sample(settings: Settings, *, clock: Clock = utc_now) -> AsyncIte
         yield desk
 
 
-async def _furnish(desk: Desk) -> None:
+async def _furnish(desk: "Desk") -> None:
     there = {source.name for source in await desk.sources.list()}
     for each in sample.SOURCES:
         if each.name not in there:
