@@ -31,14 +31,15 @@ async def read_body(
     and AnswerError for a body that cannot be unpacked.
     """
     unpack = _unpacker(encoding.strip().lower(), host, max_body)
-    limit = max_wire if isinstance(unpack, _Packed) else max_body
+    packed = isinstance(unpack, _Packed)
+    limit = max_wire if packed else max_body
     if length.isdecimal() and int(length[:20]) > limit:
-        raise _too_large(host, limit)
+        raise _too_large(host, limit, packed=packed)
     wire = count = 0
     async for chunk in chunks:
         wire += len(chunk)
         if wire > limit:
-            raise _too_large(host, limit)
+            raise _too_large(host, limit, packed=packed)
         unpack.feed(chunk)
         count += 1
         if count % BREATH == 0:
@@ -146,8 +147,13 @@ def _broken(host: str) -> AnswerError:
     )
 
 
-def _too_large(host: str, limit: int) -> TooLargeError:
+def _too_large(host: str, limit: int, *, packed: bool = False) -> TooLargeError:
     size = f"{limit // 2**20} MB" if limit >= 2**20 else f"{limit // 2**10} KB"
+    if packed:
+        return TooLargeError(
+            f"The answer of {host} is larger than {size} even while packed, which is the most that is read.",
+            hint="Look for a smaller feed of the same site.",
+        )
     return TooLargeError(
         f"The answer of {host} is larger than {size}.",
         hint="Look for a smaller feed of the same site, or raise network.max_body.",
