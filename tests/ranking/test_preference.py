@@ -2,7 +2,6 @@
 
 import math
 import random
-import time
 
 import pytest
 from hypothesis import given, settings
@@ -105,20 +104,3 @@ def test_any_text_can_be_learnt_and_asked(decisions: list[Decision]) -> None:
 
 def test_empty_text_is_judged_by_its_source() -> None:
     assert 0 < train(made_up(20)).probability("", "s1") < 1
-
-
-def test_a_thousand_decisions_are_learnt_and_items_scored_at_once() -> None:
-    decisions = [
-        Decision(
-            text=f"{each.text} {' '.join(FILLER)} {each.source_id}{n % 300}", source_id="s", approved=each.approved
-        )
-        for n, each in enumerate(made_up(1000))
-    ]
-    started = time.process_time()
-    preference = train(decisions)
-    trained = time.process_time()
-    for each in decisions:
-        preference.probability(each.text, each.source_id)
-    scored = time.process_time()
-    assert trained - started < 0.5
-    assert (scored - trained) / 1000 < 60e-6

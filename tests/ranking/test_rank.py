@@ -1,7 +1,6 @@
 """The order of the stories, and which are left out."""
 
 import random
-import time
 from itertools import pairwise
 
 from hypothesis import given, settings
@@ -155,23 +154,3 @@ def test_no_story_is_lost_and_none_moves_up_without_need(made: list[tuple[str, i
         in_order = place(one) < place(other)
         recent = sources[max(0, at - AMONG + 1) : at]
         assert in_order or recent.count(other.lead.source_id) >= PER_SOURCE
-
-
-def test_five_hundred_stories_are_ranked_at_once() -> None:
-    rng = random.Random(1)
-    known = [f"word{n}" for n in range(3000)]
-    items = [
-        item(
-            " ".join(rng.choices(known, k=10)),
-            id=f"i{n}",
-            source=f"s{n % 40}",
-            summary=" ".join(rng.choices(known, k=30)),
-        )
-        for n in range(500)
-    ]
-    told = tuple(" ".join(rng.choices(known, k=10)) for _ in range(300))
-    context = Context(interests=tuple(known[:30]), told=told)
-    stories = gather(items)
-    started = time.process_time()
-    rank(stories, context, NOW)
-    assert time.process_time() - started < 0.25
