@@ -358,7 +358,6 @@ def test_how_a_source_is_doing(state: FetchState, expected: Health) -> None:
 def test_a_source_is_stale_by_its_own_habit(median_gap: float | None, silent: float, expected: Health) -> None:
     state = FetchState(last_ok=NOW, last_new=ago(silent))
     assert health(state, median_gap, NOW) is expected
-    assert health(state, median_gap, NOW, enabled=False) is Health.HEALTHY
 
 
 # What may become a draft.

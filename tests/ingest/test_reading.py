@@ -5,7 +5,7 @@ import pytest
 from copydesk.errors import InvalidError
 from copydesk.ingest import reading
 from copydesk.ingest.address import web_address
-from copydesk.ingest.reading import Credentials, check_address, normalise
+from copydesk.ingest.reading import Credentials, normalise
 from copydesk.model.source import SourceConfig, SourceType
 from small_web import SmallWeb, after, spec
 
@@ -56,7 +56,7 @@ def test_an_address_is_kept_in_one_form(type: SourceType, typed: str, kept: str)
 
 def test_a_query_makes_google_news_a_search() -> None:
     given = spec(GOOGLE_NEWS, NEWS, query="sqlite")
-    assert check_address(given).url == f"{NEWS}/rss/search"
+    assert normalise(given.type, given.url, given.config) == f"{NEWS}/rss/search"
 
 
 @pytest.mark.parametrize("type", list(SourceType))
@@ -115,8 +115,9 @@ def test_what_is_no_address_is_refused_with_its_field(type: SourceType, typed: s
 def test_an_address_of_the_wrong_kind_is_refused_with_what_would_be_right(
     type: SourceType, typed: str, settings: dict[str, str], field: str, says: str
 ) -> None:
+    given = spec(type, typed, **settings)
     with pytest.raises(InvalidError) as refusal:
-        check_address(spec(type, typed, **settings))
+        normalise(given.type, given.url, given.config)
     (error,) = refusal.value.errors
     assert error.field == field
     assert says in error.message

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from copydesk.ranking.canonical import canonical_url, names_a_page, story_key
+from copydesk.ranking.canonical import canonical_url, names_a_page
 
 SAME_PAGE = [
     ("https://Example.com/a?utm_source=x&id=2", "https://example.com/a?id=2"),
@@ -116,11 +116,10 @@ def test_ipv6_and_numeric_hosts_are_addresses() -> None:
 
 
 def test_the_front_page_of_a_site_is_no_story() -> None:
-    assert story_key("https://www.example.com/?utm_source=rss") == ""
-    assert story_key("https://example.com/index.html") == ""
-    assert story_key("not an address") == ""
-    assert story_key("https://example.com/?p=12") == "https://example.com/?p=12"
-    assert story_key("https://example.com/a") == "https://example.com/a"
+    assert not names_a_page(canonical_url("https://www.example.com/?utm_source=rss"))
+    assert not names_a_page(canonical_url("https://example.com/index.html"))
+    assert names_a_page(canonical_url("https://example.com/?p=12"))
+    assert names_a_page(canonical_url("https://example.com/a"))
     assert not names_a_page("")
 
 

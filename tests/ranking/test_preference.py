@@ -32,22 +32,22 @@ def test_without_decisions_everything_is_as_likely() -> None:
     for nothing in (Preference(), train([])):
         assert nothing.labels == 0
         assert nothing.trust == 0
-        assert nothing.probability("sqlite", "s1") == 0.5
-        assert nothing.why("sqlite", "s1") == ()
+        assert nothing.judge("sqlite", "s1").probability == 0.5
+        assert nothing.judge("sqlite", "s1").pulls == ()
 
 
 def test_a_simple_taste_is_learnt() -> None:
     preference = train(made_up(200))
-    assert preference.probability("A faster query planner in sqlite", "s1") > 0.8
-    assert preference.probability("Celebrity yacht seen", "s1") < 0.2
+    assert preference.judge("A faster query planner in sqlite", "s1").probability > 0.8
+    assert preference.judge("Celebrity yacht seen", "s1").probability < 0.2
 
 
 def test_the_reason_names_the_words_that_pull() -> None:
     preference = train(made_up(200))
-    liked = preference.why("A new index for sqlite this week", "s1")
+    liked = preference.judge("A new index for sqlite this week", "s1").pulls
     assert {pull.word for pull in liked[:2]} == {"sqlite", "index"}
     assert all(pull.strength > 0 for pull in liked)
-    assert all(pull.strength < 0 for pull in preference.why("Royal divorce with a celebrity", "s1"))
+    assert all(pull.strength < 0 for pull in preference.judge("Royal divorce with a celebrity", "s1").pulls)
 
 
 def test_a_source_is_learnt_where_the_words_say_nothing() -> None:
@@ -57,8 +57,8 @@ def test_a_source_is_learnt_where_the_words_say_nothing() -> None:
         for n in range(100)
     ]
     preference = train(decisions)
-    assert preference.probability("report", "good") > 0.7
-    assert preference.probability("report", "bad") < 0.3
+    assert preference.judge("report", "good").probability > 0.7
+    assert preference.judge("report", "bad").probability < 0.3
 
 
 def test_trust_grows_with_the_number_of_decisions() -> None:
@@ -69,21 +69,21 @@ def test_trust_grows_with_the_number_of_decisions() -> None:
 def test_the_order_of_the_decisions_does_not_matter() -> None:
     decisions = made_up(60)
     shuffled = random.Random(1).sample(decisions, len(decisions))
-    assert train(decisions).probability("sqlite", "s1") == train(shuffled).probability("sqlite", "s1")
+    assert train(decisions).judge("sqlite", "s1").probability == train(shuffled).judge("sqlite", "s1").probability
 
 
 def test_the_opposite_taste_gives_the_opposite_answer() -> None:
     decisions = made_up(80)
     opposite = [Decision(text=each.text, source_id=each.source_id, approved=not each.approved) for each in decisions]
     for text in ("sqlite query", "celebrity yacht", "report", "never seen"):
-        sum_of_both = train(decisions).probability(text, "s1") + train(opposite).probability(text, "s1")
+        sum_of_both = train(decisions).judge(text, "s1").probability + train(opposite).judge(text, "s1").probability
         assert math.isclose(sum_of_both, 1, abs_tol=0.02)
 
 
 def test_a_decision_that_counts_more_pulls_more() -> None:
     def after(weight: float) -> float:
         for_it = Decision(text="sqlite", source_id="s1", approved=True, weight=weight)
-        return train([for_it, Decision(text="yacht", source_id="s2", approved=False)]).probability("sqlite", "s1")
+        return train([for_it, Decision(text="yacht", source_id="s2", approved=False)]).judge("sqlite", "s1").probability
 
     assert after(3) > after(1) > after(0.3) > 0.5
 
@@ -98,9 +98,8 @@ def test_a_weight_that_is_none_does_not_count(weight: float) -> None:
 def test_any_text_can_be_learnt_and_asked(decisions: list[Decision]) -> None:
     preference = train(decisions)
     for each in decisions:
-        assert 0 <= preference.probability(each.text, each.source_id) <= 1
-        preference.why(each.text, each.source_id)
+        assert 0 <= preference.judge(each.text, each.source_id).probability <= 1
 
 
 def test_empty_text_is_judged_by_its_source() -> None:
-    assert 0 < train(made_up(20)).probability("", "s1") < 1
+    assert 0 < train(made_up(20)).judge("", "s1").probability < 1

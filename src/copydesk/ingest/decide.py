@@ -153,18 +153,15 @@ def new_address(state: FetchState) -> str | None:
     return state.moved_to if state.moved_seen >= MOVED_TIMES else None
 
 
-def health(state: FetchState, median_gap: float | None, now: datetime, *, enabled: bool = True) -> Health:
-    """How the source is doing; `median_gap` is the median of the seconds between its entries, None if unknown.
-
-    A source that is switched off never becomes stale: nobody looks whether there is something new.
-    """
+def health(state: FetchState, median_gap: float | None, now: datetime) -> Health:
+    """How the source is doing; `median_gap` is the median of the seconds between its entries, None if unknown."""
     if state.gone or state.fails >= ERROR_FAILS or (state.fails and state.error_category == MissingError.category):
         return Health.ERROR
     if state.fails or state.error_category == ThrottledError.category:
         return Health.DEGRADED
     if state.last_ok is None:
         return Health.UNKNOWN
-    return Health.STALE if enabled and _stale(state, median_gap, now) else Health.HEALTHY
+    return Health.STALE if _stale(state, median_gap, now) else Health.HEALTHY
 
 
 def eligible(published: datetime | None, seen: datetime, first_fetch: bool, first_fetch_hours: float) -> bool:  # noqa: FBT001 - as in every call

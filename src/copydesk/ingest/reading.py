@@ -1,15 +1,13 @@
-"""Reads a source of any type, and checks the address that a user gives for one."""
+"""Reads a source of any type, and brings the address that a user gives for one into its form."""
 
 from collections.abc import Awaitable, Callable
 from datetime import datetime
-
-from msgspec.structs import replace
 
 from copydesk.ingest import google_news, hackernews, reddit, rss, substack, twitter
 from copydesk.ingest.visit import Credentials, Endpoints, Http, Reading, Visit
 from copydesk.model.source import FetchState, SourceConfig, SourceSpec, SourceType
 
-__all__ = ["Credentials", "Endpoints", "Http", "Reading", "check_address", "normalise", "read_source"]
+__all__ = ["Credentials", "Endpoints", "Http", "Reading", "normalise", "read_source"]
 
 _READERS: dict[SourceType, Callable[[Visit], Awaitable[Reading]]] = {
     SourceType.RSS: rss.read,
@@ -52,8 +50,3 @@ def normalise(type: SourceType, url: str, config: SourceConfig) -> str:
     Raises InvalidError, which names the field (`url`, `config.query`...) and what would be right.
     """
     return _ADDRESSES[type](url, config)
-
-
-def check_address(spec: SourceSpec) -> SourceSpec:
-    """`spec` with its address normalised. Raises InvalidError as `normalise` does."""
-    return replace(spec, url=normalise(spec.type, spec.url, spec.config))

@@ -82,12 +82,6 @@ def names_a_page(canonical: str) -> bool:
     return start > 0 and len(canonical) > start + 1
 
 
-def story_key(url: str) -> str:
-    """The key by which two items tell the same story; `''` where the address is none or a site's front page."""
-    key = canonical_url(url)
-    return key if names_a_page(key) else ""
-
-
 @lru_cache(maxsize=4096)
 def _host(netloc: str) -> str:
     """Host and unusual port, `''` for an impossible one. Few hosts make up nearly all addresses, hence the cache."""

@@ -59,16 +59,8 @@ class Preference:
         """0 to 1: how much to believe it, growing with the number of decisions."""
         return self.labels / (self.labels + _HALF_TRUST)
 
-    def probability(self, text: str, source_id: str) -> float:
-        """0 to 1: how likely the user approves an item with this title and summary."""
-        return self.judge(text, source_id).probability
-
-    def why(self, text: str, source_id: str) -> tuple[Pull, ...]:
-        """The words that pull most, in the direction of the answer; none where nothing was learnt of them."""
-        return self.judge(text, source_id).pulls
-
     def judge(self, text: str, source_id: str) -> "Opinion":
-        """Probability and reason at once."""
+        """What was learnt says about an item with this title and summary."""
         if not self.labels:
             return Opinion(0.5, ())
         found = _features(text, source_id)
@@ -83,7 +75,9 @@ class Opinion(NamedTuple):
     """What was learnt says about an item."""
 
     probability: float
+    """0 to 1: how likely the user approves it."""
     pulls: tuple[Pull, ...]
+    """The words that pull most, in the direction of the answer; none where nothing was learnt of them."""
 
 
 def train(decisions: Iterable[Decision]) -> Preference:

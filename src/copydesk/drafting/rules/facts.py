@@ -19,7 +19,6 @@ _NAME = re.compile(r"\b[A-Z][a-z]\w*(?:[ \u00a0](?:[A-Z]\w+|(?:of|the|de|van|von
 _ELLIPSIS = re.compile(r"\[?(?:…|\.\.\.)\]?")
 # Languages that capitalise nouns: a capital says nothing there.
 _NOUNS_CAPITALISED = ("de", "lb")
-_CASED = re.compile(r"[a-z]")
 
 
 def _foreign_link(reading: Reading, subject: Subject) -> Iterator[Found]:
