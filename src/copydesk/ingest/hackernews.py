@@ -132,7 +132,6 @@ async def _search(visit: Visit, tags: str) -> Reading:
         unchanged=unchanged,
         body_hash=digest,
         cursor={"newest": str(latest)} if latest else {},
-        requests=page,
     )
 
 
@@ -192,7 +191,7 @@ async def _stories(visit: Visit, listed: HackerNewsList) -> Reading:
         if not items or not isinstance(error, FetchError):
             raise error
     # Without the hash the list counts as changed next time, and the missing stories are asked for again.
-    reading = body.reading(_entries(items), cursor=kept, requests=1 + len(ids))
+    reading = body.reading(_entries(items), cursor=kept)
     return msgspec.structs.replace(reading, etag=None, last_modified=None, body_hash=None) if errors else reading
 
 

@@ -77,7 +77,6 @@ class _Thing(msgspec.Struct, frozen=True):
 async def read_listing(visit: Visit, path: str) -> Reading:
     """The posts of a listing, `path` being what follows the host. Raises FetchError."""
     had_token = _known_token(visit) is not None
-    requests = 1 if had_token else 2
     try:
         body = await _listing(visit, path)
     except NeedsLoginError as error:
@@ -85,11 +84,11 @@ async def read_listing(visit: Visit, path: str) -> Reading:
         if not had_token:
             raise NeedsLoginError(error.message, hint=_HINT) from error
         # Reddit may take a token back before its time.
-        body, requests = await _listing(visit, path), 3
+        body = await _listing(visit, path)
     if body.unchanged:
-        return body.reading(requests=requests)
+        return body.reading()
     children = decode(body.answer.body, _Listing, REDDIT).data.children
-    return body.reading(_entries(rows(children, _Thing, REDDIT)), requests=requests)
+    return body.reading(_entries(rows(children, _Thing, REDDIT)))
 
 
 async def _listing(visit: Visit, path: str) -> Body:

@@ -55,12 +55,12 @@ async def _find(visit: Visit, page: Body) -> Reading | None:
     """
     named = discover_feeds(page.answer.body, page.answer.url, page.answer.charset)[:MOST_NAMED]
     usual = [urljoin(page.answer.url, path) for path in WELL_KNOWN_PATHS]
-    for number, url in enumerate(dict.fromkeys([*named, *usual]), 2):
+    for url in dict.fromkeys([*named, *usual]):
         try:
             reading = await _parsed(await get_body(visit, url, accept=FEEDS))
         except ThrottledError:
             raise
         except FetchError:
             continue
-        return replace(reading, found_at=url, requests=number)
+        return replace(reading, found_at=url)
     return None

@@ -74,13 +74,12 @@ async def read(visit: Visit) -> Reading:
             raise
         # What the look-up cost and brought must not be lost with the error.
         kept = past._replace(user_id=user_id).cursor(api)
-        return Reading(cursor=kept, requests=api.requests, failure=error)
+        return Reading(cursor=kept, failure=error)
     return Reading(
         entries=tuple(entry(post, name) for post in posts),
         unchanged=not posts and past.newest_id is not None,
         cursor=known.cursor(api),
         feed_title=f"@{name}",
-        requests=api.requests,
     )
 
 
@@ -146,7 +145,6 @@ class _Api:
         cursor = visit.state.cursor
         spent = cursor.get("reads", "") if cursor.get("reads_day") == self.today else ""
         self.reads = int(spent) if spent.isdecimal() else 0
-        self.requests = 0
 
     @property
     def left(self) -> int:
@@ -191,7 +189,6 @@ class _Api:
         return rows(answer.data or (), Post, X), token
 
     async def _get(self, path: str) -> bytes:
-        self.requests += 1
         url = f"{self.visit.endpoints.twitter}/{path}"
         try:
             return (await self.visit.http.get(url, accept=JSON, headers=self.headers)).body

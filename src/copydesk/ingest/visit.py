@@ -117,7 +117,6 @@ class Reading(Struct, frozen=True):
     cursor: dict[str, str] = {}
     """What the source type wants to find again at the next look; replaces the one before."""
     feed_title: str | None = None
-    requests: int = 1
     failure: FetchError | None = None
     """What ended the look early. Entries and cursor hold nevertheless and are to be kept."""
 
@@ -144,7 +143,6 @@ class Body(Struct, frozen=True):
         *,
         ttl: float | None = None,
         title: str | None = None,
-        requests: int = 1,
         cursor: Mapping[str, str] | None = None,
     ) -> Reading:
         """The reading that this body gives; `cursor` is what the source type adds to it."""
@@ -160,7 +158,6 @@ class Body(Struct, frozen=True):
             moved_to=self.moved_to,
             cursor={**(cursor or {}), ASKED: self.asked},
             feed_title=title or None,
-            requests=requests,
         )
 
 
