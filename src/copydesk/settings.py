@@ -61,7 +61,7 @@ class Pipeline(_Section, frozen=True, kw_only=True):
     """Of a source's first fetch only entries of so many hours can become drafts; older ones are its history."""
     max_age_hours: Positive = 72
     """Items older than this are no longer drafted."""
-    language: str = ""
+    language: Annotated[str, msgspec.Meta(pattern=r"\A([a-z]{2,3})?\Z")] = ""
     """A language code such as `en`: items in another known language are left out. Empty takes all."""
     include: tuple[str, ...] = ()
     """Words or /regular expressions/ of which one must be in title or text."""

@@ -31,7 +31,7 @@ def finding(severity: Severity, start: int, end: int) -> Finding:
 
 def test_a_draft_says_what_it_is() -> None:
     head = text(draft_page(draft(0), NOW)).split("\n")[0]
-    assert head == "SHORT · new · 93% likely to be approved · offline, 7m ago"
+    assert head == "SHORT · new · 93% by its checks · offline, 7m ago"
 
 
 def test_a_draft_shows_every_part_of_its_score() -> None:

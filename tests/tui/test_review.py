@@ -116,6 +116,15 @@ async def test_another_draft_is_shown_from_its_beginning() -> None:
         assert seen.app.screen.draft_pane.scroll_offset.y == 0
 
 
+async def test_q_leaves_a_text_that_takes_the_whole_screen_before_it_leaves_the_console() -> None:
+    async with on_screen(FakeDesk(5), size=(80, 24)) as seen:
+        await seen.press("enter", "q")
+        assert seen.app.screen.focused.id == "queue"
+        assert seen.app.is_running
+        await seen.press("q")
+        assert seen.app.return_code == 0
+
+
 async def test_a_narrow_terminal_shows_one_pane_at_a_time() -> None:
     async with on_screen(FakeDesk(5), size=(80, 24)) as seen:
         assert "Queue · 5" in seen.text

@@ -88,7 +88,7 @@ def show(context: Context, *, id: str, as_json: bool) -> None:
 
 def print_draft(found: ListedDraft) -> None:
     """A draft with its checks and the parts of its score."""
-    click.echo(f"{found.format} · {found.status} · {found.confidence:.0%} likely to be approved · {found.id}\n")
+    click.echo(f"{found.format} · {found.status} · {found.confidence:.0%} by its checks · {found.id}\n")
     click.echo(reveal(found.text))
     _print_checks(found.checks)
     if found.score:

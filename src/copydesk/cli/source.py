@@ -59,7 +59,14 @@ def list_(context: Context, *, as_json: bool) -> None:
         print_json(found)
         return
     rows = [
-        (each.id, each.health, each.type, f"{each.item_count:>5} items", ago(each.last_fetch), each.name)
+        (
+            each.id,
+            each.health if each.enabled else "off",
+            each.type,
+            f"{each.item_count:>5} items",
+            ago(each.last_fetch),
+            each.name,
+        )
         for each in found
     ]
     table(rows, empty="No sources yet. Add one: copydesk source add rss https://example.com/feed")

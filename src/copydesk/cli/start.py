@@ -23,7 +23,7 @@ def run_pipeline(context: Context, *, source_ids: tuple[str, ...], max_drafts: i
     if as_json:
         print_json(run)
     else:
-        _print_run(run)
+        _print_run(run, sample=context.sample)
     sys.exit(0 if run.status is RunStatus.SUCCEEDED else 1)
 
 
@@ -34,7 +34,7 @@ def sample_headless(context: Context) -> None:
         return await _run(desk, RunRequest(), as_json=False), await desk.drafts.queue()
 
     run, drafts = context.run(work)
-    _print_run(run)
+    _print_run(run, sample=context.sample)
     for draft in drafts:
         click.echo("\n" + "─" * 72)
         print_draft(draft)
@@ -46,7 +46,8 @@ async def _run(desk: "Desk", request: RunRequest, *, as_json: bool) -> Run:
         return await desk.pipeline.run(request, bars.show)
 
 
-def _print_run(run: Run) -> None:
+def _print_run(run: Run, *, sample: bool) -> None:
+    command = "copydesk --sample" if sample else "copydesk"
     stats = run.stats
     if run.status is RunStatus.SUCCEEDED:
         funnel = f"{stats.items_ingested} items, {stats.items_filtered} stories, {stats.items_ranked} ranked"
@@ -55,4 +56,4 @@ def _print_run(run: Run) -> None:
         click.echo(f"The run {run.status}: {clean(run.error or '')}", err=True)
     if stats.sources_failed:
         failed = f"{stats.sources_failed} of {stats.sources_failed + stats.sources_fetched} sources"
-        click.echo(f"{failed} could not be read; `copydesk source list` shows which.", err=True)
+        click.echo(f"{failed} could not be read; `{command} source list` shows which.", err=True)

@@ -94,5 +94,7 @@ class Console(DeskApp, inherit_bindings=False):
         self.push_screen(HelpScreen())
 
     def action_leave(self) -> None:
-        """End the console."""
-        self.exit(0)
+        """Go back where there is something to go back to; else end the console."""
+        back = getattr(self.screen, "go_back", None)
+        if back is None or not back():
+            self.exit(0)

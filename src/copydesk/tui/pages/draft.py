@@ -38,7 +38,7 @@ def _headline(draft: ListedDraft, now: datetime) -> Block:
     parts = [
         Content.styled(draft.format.value, "strong"),
         Content.styled(sign.words, sign.role),
-        Content.styled(f"{draft.confidence:.0%} likely to be approved"),
+        Content.styled(f"{draft.confidence:.0%} by its checks"),
         Content.styled(written, "dim"),
     ]
     return Paragraph(Content.styled(" · ", "dim").join(parts))

@@ -241,6 +241,13 @@ class ReviewScreen(Screen[None], inherit_bindings=False):
         """Cancel the run."""
         self.app.cancel_run()
 
+    def go_back(self) -> bool:
+        """Back from a text that takes the whole screen to the queue; False where the queue can be seen."""
+        if self.queue.region or self.query_one(TooSmall).display:
+            return False
+        self._go_to("queue")
+        return True
+
     def action_back(self) -> None:
         """Leave the run to itself; then back to the queue."""
         if self._run_panel is not None and self._run_panel.display:
