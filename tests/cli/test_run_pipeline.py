@@ -334,3 +334,12 @@ def test_what_is_logged_is_for_those_who_debug(home):
         assert ("Traceback" in ran.stderr) is ("--debug" in flags)
     (source, _) = rows(home, "SELECT last_error FROM source")
     assert "an error that Copydesk did not expect" in str(source)
+
+
+def test_a_timer_asks_only_what_is_due(home):
+    assert call(home, "--sample", "--run-pipeline", "--json").code == 0
+
+    said = call(home, "--sample", "--run-pipeline", "--due", "--json")
+
+    assert said.code == 0
+    assert json.loads(said.out)["stats"]["sourcesFetched"] == 0

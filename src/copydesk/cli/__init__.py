@@ -64,6 +64,7 @@ class LazyGroup(click.Group):
 @click.option(
     "--max-drafts", type=click.IntRange(min=0), metavar="N", help="With --run-pipeline: at most N new drafts."
 )
+@click.option("--due", is_flag=True, help="With --run-pipeline: only the sources whose time has come, for a timer.")
 @click.option("--json", "as_json", is_flag=True, help="With --run-pipeline: print the finished run and nothing else.")
 @click.option("--debug", is_flag=True, help="Show the traceback of an error.")
 @click.version_option(__version__, prog_name="copydesk")
@@ -76,6 +77,7 @@ def copydesk(
     run_pipeline: bool,
     source_ids: tuple[str, ...],
     max_drafts: int | None,
+    due: bool,
     as_json: bool,
     debug: bool,
 ) -> None:
@@ -87,13 +89,13 @@ def copydesk(
     from copydesk.cli.context import Context  # noqa: PLC0415
 
     ctx.obj = Context(home=home, sample=sample, debug=debug)
-    narrowed = bool(source_ids or max_drafts is not None or as_json)
+    narrowed = bool(source_ids or max_drafts is not None or due or as_json)
     if ctx.invoked_subcommand is not None:
         if run_pipeline or narrowed:
             raise click.UsageError(f"--run-pipeline and its options do not go with `{ctx.invoked_subcommand}`.")
         return
     if narrowed and not run_pipeline:
-        raise click.UsageError("--source, --max-drafts and --json go with --run-pipeline.")
+        raise click.UsageError("--source, --max-drafts, --due and --json go with --run-pipeline.")
     on_terminal = sys.stdout.isatty() and sys.stdin.isatty()
     if on_terminal and not run_pipeline:
         from copydesk.cli.console import console  # noqa: PLC0415
@@ -102,7 +104,7 @@ def copydesk(
     from copydesk.cli import start  # noqa: PLC0415
 
     if run_pipeline:
-        start.run_pipeline(ctx.obj, source_ids=source_ids, max_drafts=max_drafts, as_json=as_json)
+        start.run_pipeline(ctx.obj, as_json=as_json, source_ids=source_ids or None, max_drafts=max_drafts, due=due)
     elif sample:
         start.sample_headless(ctx.obj)
     else:

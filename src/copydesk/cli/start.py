@@ -16,9 +16,11 @@ if TYPE_CHECKING:
     from copydesk.desk import Desk
 
 
-def run_pipeline(context: Context, *, source_ids: tuple[str, ...], max_drafts: int | None, as_json: bool) -> None:
+def run_pipeline(
+    context: Context, *, as_json: bool, source_ids: tuple[str, ...] | None, max_drafts: int | None, due: bool
+) -> None:
     """Carry out one run; exit code 0 when it succeeded, 1 when not."""
-    request = RunRequest(source_ids=source_ids or None, max_drafts=max_drafts)
+    request = RunRequest(source_ids=source_ids, max_drafts=max_drafts, due=due)
     run = context.run(lambda desk: _run(desk, request, as_json=as_json))
     if as_json:
         print_json(run)
