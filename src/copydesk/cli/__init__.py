@@ -69,7 +69,7 @@ class LazyGroup(click.Group):
 @click.option("--debug", is_flag=True, help="Show the traceback of an error.")
 @click.version_option(__version__, prog_name="copydesk")
 @click.pass_context
-def copydesk(
+def copydesk(  # noqa: PLR0913 - one argument an option
     ctx: click.Context,
     *,
     home: Path | None,
