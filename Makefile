@@ -29,6 +29,10 @@ help: ## what can be made
 	$(call install,test)
 	@touch $@
 
+.venv/screenshots: .venv/test
+	$(call install,screenshots)
+	@touch $@
+
 .venv/bench: .venv/test
 	$(call install,bench)
 	@touch $@
@@ -53,7 +57,7 @@ test: check ## every check and every test
 bench: .venv/bench ## every figure that Copydesk claims, as a ratio measured in one run
 	PYTHONPATH=tests $(BIN)/python tests/benchmarks/run.py
 
-screenshots: .venv/test ## the pictures in screenshots/, from the sample desk
+screenshots: .venv/screenshots ## the pictures in screenshots/, from the sample desk
 	$(BIN)/python tests/screenshots.py
 
 readme: .venv/test ## the parts of the README that are made from the code

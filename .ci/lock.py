@@ -1,7 +1,7 @@
 """Write constraints.txt: the newest versions of everything, as three parts that build on each other.
 
-`run` is what Copydesk needs, `test` what its checks need on top, `bench` what it is measured against. Each part is
-complete, so that `pip install --no-deps --require-hashes` can install it alone.
+`run` is what Copydesk needs; on top of it `test` is for its checks, `screenshots` for its pictures, and `bench` is what
+it is measured against. Each part is complete, so that `pip install --no-deps --require-hashes` can install it alone.
 """
 
 import re
@@ -9,7 +9,12 @@ import subprocess
 import sys
 from pathlib import Path
 
-PARTS = {"run": ("build",), "test": ("build", "test"), "bench": ("build", "test", "bench")}
+PARTS = {
+    "run": ("build",),
+    "test": ("build", "test"),
+    "screenshots": ("build", "test", "screenshots"),
+    "bench": ("build", "test", "bench"),
+}
 
 
 def resolve(groups: tuple[str, ...]) -> list[str]:
