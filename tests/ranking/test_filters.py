@@ -7,6 +7,7 @@ import pytest
 
 from copydesk.errors import InvalidError
 from copydesk.ranking.filters import MAX_TEXT, compile_rules, judge, language_of
+from copydesk.ranking.phrases import Phrases
 from ranking_items import NOW, entry, item
 
 GERMAN = "Die Regierung hat am Dienstag angekündigt, dass das Gesetz nicht vor Ende des Jahres geändert wird."
@@ -130,3 +131,14 @@ def test_text_of_any_length_is_judged_at_once() -> None:
     started = time.process_time()
     judge(item("a " * 500_000, text="b" * 10_000_000), rules, NOW)
     assert time.process_time() - started < 5
+
+
+@pytest.mark.parametrize(
+    ("wanted", "text"), [("databases", "a database"), ("database", "two databases"), ("bus", "buses")]
+)
+def test_singular_and_plural_are_one_word(wanted: str, text: str) -> None:
+    assert Phrases([wanted]).found(text) == [wanted]
+
+
+def test_a_word_that_ends_in_s_is_not_cut_short() -> None:
+    assert Phrases(["css", "boss"]).found("cs and bos") == []

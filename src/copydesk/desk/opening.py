@@ -1,7 +1,8 @@
 """The desk: every operation, one module per resource. The only place where store and crafts meet."""
 
+import asyncio
 import logging
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Coroutine
 from contextlib import asynccontextmanager, suppress
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -25,7 +26,8 @@ if TYPE_CHECKING:
 __all__ = ["Desk", "open_desk"]
 
 # Whoever wants to see what is logged says so; without this Python would print it on the terminal.
-logging.getLogger("copydesk").addHandler(logging.NullHandler())
+for quiet in ("copydesk", "sqlalchemy"):
+    logging.getLogger(quiet).addHandler(logging.NullHandler())
 
 
 class Desk:
@@ -74,4 +76,14 @@ async def open_desk(
             with suppress(StoreError):  # the next start finds what is left open
                 await desk.pipeline.catch_up()
     finally:
-        await engines.close()
+        await _to_the_end(engines.close())
+
+
+async def _to_the_end(closing: Coroutine[object, object, None]) -> None:
+    """Close whatever happens: a connection that is left half closed complains on the terminal."""
+    task = asyncio.ensure_future(closing)
+    try:
+        await asyncio.shield(task)
+    except asyncio.CancelledError:
+        await asyncio.wait([task])
+        raise
