@@ -165,6 +165,7 @@ def load(environ: Mapping[str, str] = os.environ, home: Path | None = None) -> S
         settings = msgspec.convert(sections, Settings, strict=True, dec_hook=_secret)
     except msgspec.ValidationError as error:
         raise source.explain(str(error), environ) from None
+    source.check_expressions(settings.pipeline)
     return msgspec.structs.replace(settings, config_home=config, data_home=data)
 
 
@@ -275,6 +276,22 @@ class _Source:
                 f"{section}.{name} is a secret and does not belong in a file.",
                 f"Set {variable} instead.",
             )
+
+    def check_expressions(self, pipeline: Pipeline) -> None:
+        """Refuse a /regular expression/ that is none, rather than let every run fail of it."""
+        for name in ("include", "exclude"):
+            for word in getattr(pipeline, name):
+                if len(word) > 2 and word.startswith("/") and word.endswith("/"):
+                    self._check_expression(name, word)
+
+    def _check_expression(self, name: str, word: str) -> None:
+        import regex  # noqa: PLC0415 - only where there are expressions
+
+        try:
+            regex.compile(word[1:-1])
+        except regex.error as error:
+            says = f"pipeline.{name}: {word} is no regular expression: {error}."
+            raise self._error("pipeline", name, says, "Words stand there without slashes.") from None
 
     def explain(self, problem: str, environ: Mapping[str, str]) -> SettingsError:
         """The error for what msgspec found, `... - at `$.network.timeout``."""

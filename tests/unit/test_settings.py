@@ -75,6 +75,18 @@ def test_a_wrong_value_names_its_line_and_what_would_be_right(tmp_path):
     assert "New drafts of one run" in said
 
 
+def test_an_expression_that_is_none_is_refused_at_the_start(tmp_path):
+    said = problem(tmp_path, "[pipeline]\nexclude = ['fine', '/(/']\n")
+    assert "line 2" in said
+    assert "/(/" in said
+    assert load({}, write(tmp_path, "[pipeline]\nexclude = ['/\\\\p{L}+/']\n")).pipeline.exclude
+
+
+@pytest.mark.parametrize("wrong", ["english", "EN", "en-US"])
+def test_a_language_that_is_no_code_is_refused_at_the_start(tmp_path, wrong):
+    assert "line 2" in problem(tmp_path, f"[pipeline]\nlanguage = '{wrong}'\n")
+
+
 def test_a_dotted_key_is_found_too(tmp_path):
     assert "line 2" in problem(tmp_path, "\nnetwork.timeout = 'soon'\n")
 
