@@ -78,8 +78,8 @@ async def _tag(conn: AsyncConnection, user_id: str, made: Draft) -> None:
         return
     rows = [{"id": new_id(made.created_at), "user_id": user_id, "name": name} for name in made.tags]
     await conn.execute(upsert(tag).on_conflict_do_nothing(), rows)
-    ids = select(tag.c.id, literal(made.id)).where(tag.c.user_id == user_id, tag.c.name.in_(made.tags))
-    await conn.execute(insert(draft_tag).from_select(["tag_id", "draft_id"], ids))
+    ids = select(tag.c.id, literal(made.id), tag.c.user_id).where(tag.c.user_id == user_id, tag.c.name.in_(made.tags))
+    await conn.execute(insert(draft_tag).from_select(["tag_id", "draft_id", "user_id"], ids))
 
 
 async def _note(conn: AsyncConnection, user_id: str, made: Draft, origin: Origin) -> None:
@@ -95,19 +95,19 @@ async def page(
     query = _listed(user_id).where(*_matching(filters)).order_by(draft.c.id.desc()).limit(limit)
     if before is not None:
         query = query.where(draft.c.id < before)
-    return await _read(conn, query)
+    return await _read(conn, user_id, query)
 
 
 async def best(conn: AsyncConnection, user_id: str, statuses: Sequence[Status], limit: int) -> tuple[ListedDraft, ...]:
     """Drafts in these states that are not archived, the highest score first: the review queue."""
     query = _listed(user_id).where(draft.c.status.in_(statuses), draft.c.archived_at.is_(None))
     order = (draft.c.total_score.desc().nulls_last(), draft.c.id.desc())
-    return await _read(conn, query.order_by(*order).limit(limit))
+    return await _read(conn, user_id, query.order_by(*order).limit(limit))
 
 
 async def one(conn: AsyncConnection, user_id: str, draft_id: str) -> ListedDraft | None:
     """One of the user's drafts."""
-    found = await _read(conn, _listed(user_id).where(draft.c.id == draft_id))
+    found = await _read(conn, user_id, _listed(user_id).where(draft.c.id == draft_id))
     return found[0] if found else None
 
 
@@ -180,12 +180,12 @@ def _matching(filters: Filters) -> list[ColumnElement[bool]]:
     return conditions
 
 
-async def _read(conn: AsyncConnection, query: Select[*tuple[object, ...]]) -> tuple[ListedDraft, ...]:
+async def _read(conn: AsyncConnection, user_id: str, query: Select[*tuple[object, ...]]) -> tuple[ListedDraft, ...]:
     rows = (await conn.execute(query)).all()
     ids = [row.id for row in rows]
     if not ids:
         return ()
-    images, tags = await _images(conn, ids), await _tags(conn, ids)
+    images, tags = await _images(conn, user_id, ids), await _tags(conn, user_id, ids)
     return tuple(_draft(row, images.get(row.id, ()), tags.get(row.id, ())) for row in rows)
 
 
@@ -195,9 +195,11 @@ def _draft(row: Row[*tuple[object, ...]], images: tuple[DraftImage, ...], tags: 
     return ListedDraft(item=about, images=images, tags=tags, **values)
 
 
-async def _images(conn: AsyncConnection, ids: Sequence[str]) -> Mapping[str, tuple[DraftImage, ...]]:
+async def _images(conn: AsyncConnection, user_id: str, ids: Sequence[str]) -> Mapping[str, tuple[DraftImage, ...]]:
     columns = [draft_image.c[name] for name in DraftImage.__struct_fields__]
-    query = select(draft_image.c.draft_id, *columns).where(draft_image.c.draft_id.in_(ids))
+    query = select(draft_image.c.draft_id, *columns).where(
+        draft_image.c.draft_id.in_(ids), draft_image.c.user_id == user_id
+    )
     found: dict[str, tuple[DraftImage, ...]] = {}
     for row in await conn.execute(query.order_by(draft_image.c.position)):
         values = dict(row._mapping)
@@ -206,9 +208,11 @@ async def _images(conn: AsyncConnection, ids: Sequence[str]) -> Mapping[str, tup
     return found
 
 
-async def _tags(conn: AsyncConnection, ids: Sequence[str]) -> Mapping[str, tuple[str, ...]]:
+async def _tags(conn: AsyncConnection, user_id: str, ids: Sequence[str]) -> Mapping[str, tuple[str, ...]]:
     query = select(draft_tag.c.draft_id, tag.c.name).join(tag, tag.c.id == draft_tag.c.tag_id)
     found: dict[str, tuple[str, ...]] = {}
-    for draft_id, name in await conn.execute(query.where(draft_tag.c.draft_id.in_(ids)).order_by(tag.c.name)):
+    for draft_id, name in await conn.execute(
+        query.where(draft_tag.c.draft_id.in_(ids), draft_tag.c.user_id == user_id).order_by(tag.c.name)
+    ):
         found[draft_id] = (*found.get(draft_id, ()), name)
     return found

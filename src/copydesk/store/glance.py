@@ -23,9 +23,9 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _PLAIN = tuple(name for name in Draft.__struct_fields__ if name not in {"tags", "images"})
 _IMAGES = """(SELECT json_group_array(
         json_object('id', id, 'url', url, 'alt', alt, 'position', position, 'source', source))
-    FROM (SELECT * FROM draft_image WHERE draft_id = draft.id ORDER BY position))"""
+    FROM (SELECT * FROM draft_image WHERE draft_id = draft.id AND user_id = draft.user_id ORDER BY position))"""
 _TAGS = """(SELECT json_group_array(name) FROM (SELECT tag.name FROM draft_tag JOIN tag ON tag.id = draft_tag.tag_id
-    WHERE draft_tag.draft_id = draft.id ORDER BY tag.name))"""
+    WHERE draft_tag.draft_id = draft.id AND draft_tag.user_id = draft.user_id ORDER BY tag.name))"""
 
 
 def glance(path: Path, statuses: Sequence[Status], limit: int) -> tuple[ListedDraft, ...]:

@@ -247,6 +247,7 @@ draft_tag = Table(
     metadata,
     required("tag_id", ID, ForeignKey("tag.id", ondelete="CASCADE"), primary_key=True),
     of_draft(primary_key=True, index=True),
+    owner(index=True),
     sqlite_with_rowid=False,
 )
 

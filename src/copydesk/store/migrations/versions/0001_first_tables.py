@@ -357,12 +357,15 @@ def _draft_tag() -> None:
         "draft_tag",
         sa.Column("tag_id", ID, nullable=False),
         sa.Column("draft_id", ID, nullable=False),
+        sa.Column("user_id", ID, nullable=False),
         sa.PrimaryKeyConstraint("tag_id", "draft_id", name=op.f("pk_draft_tag")),
         sa.ForeignKeyConstraint(["tag_id"], ["tag.id"], name=op.f("fk_draft_tag_tag_id"), ondelete="CASCADE"),
         sa.ForeignKeyConstraint(["draft_id"], ["draft.id"], name=op.f("fk_draft_tag_draft_id"), ondelete="CASCADE"),
+        sa.ForeignKeyConstraint(["user_id"], ["user.id"], name=op.f("fk_draft_tag_user_id"), ondelete="CASCADE"),
         sqlite_with_rowid=False,
     )
     op.create_index(op.f("ix_draft_tag_draft_id"), "draft_tag", ["draft_id"], unique=False)
+    op.create_index(op.f("ix_draft_tag_user_id"), "draft_tag", ["user_id"], unique=False)
 
 
 def _engagement() -> None:
