@@ -34,48 +34,6 @@ async def main():
 asyncio.run(main())
 """
 SHOWS_REAL_ROWS = """
-import asyncio, sys
-from pathlib import Path
-from copydesk.tui.app import Console
-from tui_fixtures import settled
-
-def opening():
-    from copydesk.desk import open_desk
-    from copydesk.settings import load
-    return open_desk(load())
-
-async def main():
-    app = Console(opening)
-    async with app.run_test(size=(120, 32)) as pilot:
-        await settled(pilot)
-        assert app.desk is not None
-asyncio.run(main())
-"""
-HELP = (
-    "textual",
-    "rich",
-    "sqlalchemy",
-    "msgspec",
-    "httpx",
-    "regex",
-    "asyncio",
-    "copydesk.desk",
-    "copydesk.tui",
-)
-
-SHOWS_ROWS = """
-import asyncio, sys
-from copydesk.tui.app import Console
-from tui_fixtures import FakeDesk, settled
-
-async def main():
-    app = Console(FakeDesk(5).open)
-    async with app.run_test(size=(120, 32)) as pilot:
-        await settled(pilot)
-        assert app.screen.queue.rows
-asyncio.run(main())
-"""
-SHOWS_REAL_ROWS = """
 import asyncio, sys, tempfile
 from pathlib import Path
 from copydesk.tui.app import Console

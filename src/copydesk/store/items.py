@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime
 
 import msgspec
-from sqlalchemy import Row, ScalarSelect, bindparam, insert, select, update
+from sqlalchemy import Row, ScalarSelect, Select, bindparam, insert, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from copydesk.model.item import Entry, Item, ItemState
@@ -115,25 +115,16 @@ async def waiting(conn: AsyncConnection, user_id: str, source_ids: Collection[st
 
     Those of a source that is switched off wait until it is on again, or is asked for by its id.
     """
-    query = (
-        select(*_COLUMNS, source.c.name.label("source_name"), source.c.type.label("source_type"))
-        .join(source, source.c.id == item.c.source_id)
-        .where(item.c.user_id == user_id, item.c.state == ItemState.NEW)
-        # Not by id alone: which source was stored first is the network's luck.
-        .order_by(item.c.published, item.c.source_id, item.c.id)
-    )
+    query = _of_user(user_id).where(item.c.state == ItemState.NEW)
+    # Not by id alone: which source was stored first is the network's luck.
+    query = query.order_by(item.c.published, item.c.source_id, item.c.id)
     query = query.where(source.c.enabled if source_ids is None else item.c.source_id.in_(source_ids))
     return tuple(_item(row) for row in await conn.execute(query))
 
 
 async def one(conn: AsyncConnection, user_id: str, item_id: str) -> Item | None:
     """One of the user's items."""
-    query = (
-        select(*_COLUMNS, source.c.name.label("source_name"), source.c.type.label("source_type"))
-        .join(source, source.c.id == item.c.source_id)
-        .where(item.c.user_id == user_id, item.c.id == item_id)
-    )
-    row = (await conn.execute(query)).first()
+    row = (await conn.execute(_of_user(user_id).where(item.c.id == item_id))).first()
     return _item(row) if row else None
 
 
@@ -179,6 +170,12 @@ async def settle(conn: AsyncConnection, user_id: str, outcomes: Iterable[tuple[s
 def _own_source(user_id: str, source_id: str) -> ScalarSelect[str]:
     """The source's id if it is the user's. Asked of an item itself, the user leads the database to a worse index."""
     return select(source.c.id).where(source.c.id == source_id, source.c.user_id == user_id).scalar_subquery()
+
+
+def _of_user(user_id: str) -> Select[*tuple[object, ...]]:
+    """The user's items, each with the name and type of its source."""
+    about = (source.c.name.label("source_name"), source.c.type.label("source_type"))
+    return select(*_COLUMNS, *about).join(source, source.c.id == item.c.source_id).where(item.c.user_id == user_id)
 
 
 def _values(entry: Entry) -> dict[str, object]:
