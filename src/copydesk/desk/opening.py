@@ -1,4 +1,4 @@
-"""The desk: every operation, one module per resource. The only place where store and crafts meet."""
+"""Opens the desk: its database, its user, and every operation on them."""
 
 import asyncio
 import logging

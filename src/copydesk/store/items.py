@@ -55,7 +55,6 @@ class StoryMember(Struct, frozen=True):
     title: str
     canonical: str
     published: datetime
-    drafted: bool
 
 
 def content_hash(entry: Entry) -> bytes:
@@ -132,7 +131,7 @@ async def story_members(conn: AsyncConnection, user_id: str, since: datetime) ->
     """The placed items published since, oldest first."""
     columns = (item.c.id, item.c.source_id, item.c.story_id, item.c.title, item.c.canonical, item.c.published)
     query = (
-        select(*columns, (item.c.state == ItemState.DRAFTED).label("drafted"))
+        select(*columns)
         .where(item.c.user_id == user_id, item.c.published >= since, item.c.story_id != "")
         .order_by(item.c.published, item.c.id)
     )
