@@ -3,8 +3,10 @@
 import logging
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
+from typing import NamedTuple
 
 import msgspec
+from sqlalchemy import Connection
 
 from copydesk.desk.ground import Ground
 from copydesk.desk.report import Report
@@ -42,8 +44,7 @@ async def choose(ground: Ground, request: RunRequest, report: Report, draftable:
 async def _filter(ground: Ground, request: RunRequest, report: Report, draftable: int) -> tuple[Candidate, ...]:
     """The stories that the items that pass tell; what was decided of the others is kept."""
     now = ground.clock()
-    async with ground.engines.reading() as conn:
-        waiting = await items.waiting(conn, ground.user_id, request.source_ids)
+    waiting = await ground.read(items.waiting, request.source_ids)
     report.add(items_ingested=len(waiting) - draftable, items_waiting=len(waiting) - draftable)
     report.expect(len(waiting))
     if not waiting:
@@ -51,16 +52,25 @@ async def _filter(ground: Ground, request: RunRequest, report: Report, draftable
     passed, outcomes = _judge_all(waiting, await _rules(ground), now, report)
     placed = await _place(ground, passed, now)
     passed = [msgspec.structs.replace(item, story_id=placed.get(item.id, item.story_id)) for item in passed]
-    async with ground.engines.writing() as conn:
-        await items.place(conn, ground.user_id, placed.items())
-        told = await drafts.drafted_among(conn, ground.user_id, sorted({item.story_id for item in passed}))
-        late = [
-            (item.id, ItemState.DUPLICATE, "its story was drafted before") for item in passed if item.story_id in told
-        ]
-        await items.settle(conn, ground.user_id, [*outcomes, *late])
+    told = await ground.write(_settle, passed, placed, outcomes)
     stories = gather(item for item in passed if item.story_id not in told)
     report.count(items_filtered=len(stories))
     return stories
+
+
+def _settle(
+    conn: Connection,
+    user_id: str,
+    passed: Sequence[Item],
+    placed: Mapping[str, str],
+    outcomes: Sequence[tuple[str, ItemState, str | None]],
+) -> frozenset[str]:
+    """Keep where items were placed and what was decided of them; of which stories there are drafts already."""
+    items.place(conn, user_id, placed.items())
+    told = drafts.drafted_among(conn, user_id, sorted({item.story_id for item in passed}))
+    late = [(item.id, ItemState.DUPLICATE, "its story was drafted before") for item in passed if item.story_id in told]
+    items.settle(conn, user_id, [*outcomes, *late])
+    return told
 
 
 async def _rank(ground: Ground, stories: Sequence[Candidate], report: Report) -> tuple[Ranked, ...]:
@@ -75,28 +85,41 @@ async def _rank(ground: Ground, stories: Sequence[Candidate], report: Report) ->
         for item in dropped.story.items
     ]
     if outcomes:
-        async with ground.engines.writing() as conn:
-            await items.settle(conn, ground.user_id, outcomes)
+        await ground.write(items.settle, outcomes)
     report.count(items_ranked=len(ranking.ranked))
     report.all_done()
     return ranking.ranked
 
 
+class _Known(NamedTuple):
+    """What was stored by now that tells how good a story is."""
+
+    sources: tuple[Source, ...]
+    told: tuple[str, ...]
+    counts: Mapping[str, tuple[int, int]]
+    decisions: tuple[Decided, ...]
+
+
+def _known(conn: Connection, user_id: str, since: datetime) -> _Known:
+    return _Known(
+        sources=sources.every(conn, user_id),
+        told=drafts.titles_since(conn, user_id, since),
+        counts=drafts.decision_counts(conn, user_id),
+        decisions=drafts.decisions(conn, user_id, MOST_DECISIONS),
+    )
+
+
 async def _context(ground: Ground) -> Context:
     """What the ranking should know: the settings, the sources' standing, the user's decisions, what was told."""
     asked, now = ground.settings.ranking, ground.clock()
-    async with ground.engines.reading() as conn:
-        every = await sources.every(conn, ground.user_id)
-        told = await drafts.titles_since(conn, ground.user_id, now - TOLD)
-        counts = await drafts.decision_counts(conn, ground.user_id)
-        decisions = await drafts.decisions(conn, ground.user_id, MOST_DECISIONS)
+    known = await ground.read(_known, now - TOLD)
     return Context(
         interests=asked.interests,
         weights=Weights(**{name: getattr(asked, name) for name in Weights.__struct_fields__}),
         half_life_hours=asked.half_life_hours,
-        standings={source.id: _standing(source, *counts.get(source.id, (0, 0))) for source in every},
-        told=told,
-        preference=train(_labels(decisions)),
+        standings={source.id: _standing(source, *known.counts.get(source.id, (0, 0))) for source in known.sources},
+        told=known.told,
+        preference=train(_labels(known.decisions)),
         min_score=ground.settings.pipeline.min_score,
     )
 
@@ -116,8 +139,7 @@ async def _rules(ground: Ground) -> tuple[Rules, Mapping[str, Rules | None]]:
     asked = ground.settings.pipeline
     max_age = timedelta(hours=asked.max_age_hours)
     everywhere = compile_rules(asked.include, asked.exclude, asked.language or None, max_age, field="pipeline")
-    async with ground.engines.reading() as conn:
-        every = await sources.every(conn, ground.user_id)
+    every = await ground.read(sources.every)
     own = {each.id: _own_rules(each.config) for each in every if each.config is not None}
     return everywhere, own
 
@@ -157,8 +179,7 @@ async def _place(ground: Ground, passed: Sequence[Item], now: datetime) -> dict[
     if not unplaced:
         return {}
     index = StoryIndex(WINDOW)
-    async with ground.engines.reading() as conn:
-        members = await items.story_members(conn, ground.user_id, now - WINDOW)
+    members = await ground.read(items.story_members, now - WINDOW)
     for known in members:
         index.add(known.story_id, known.source_id, known.title, known.canonical, known.published)
     return {

@@ -36,34 +36,29 @@ class Drafts:
             raise InvalidError(FieldError("limit", "takes 1 to 100"))
         filters = Filters(status=status, format=format, source_id=source_id, source_type=source_type, archived=archived)
         before = cursors.read(cursor, "drafts", filters) if cursor else None
-        async with self._ground.engines.reading() as conn:
-            found = await drafts.page(conn, self._ground.user_id, filters, limit=limit + 1, before=before)
+        found = await self._ground.read(drafts.page, filters, limit=limit + 1, before=before)
         shown = found[:limit]
         more = cursors.write(shown[-1].id, "drafts", filters) if len(found) > limit else None
         return Page(items=shown, next_cursor=more)
 
     async def queue(self, limit: int = 100) -> tuple[ListedDraft, ...]:
         """What waits for review, the best first."""
-        async with self._ground.engines.reading() as conn:
-            return await drafts.best(conn, self._ground.user_id, TO_REVIEW, limit)
+        return await self._ground.read(drafts.best, TO_REVIEW, limit)
 
     async def count_to_review(self) -> int:
         """How many wait for review."""
-        async with self._ground.engines.reading() as conn:
-            return await drafts.count(conn, self._ground.user_id, TO_REVIEW)
+        return await self._ground.read(drafts.count, TO_REVIEW)
 
     async def get(self, draft_id: str) -> ListedDraft:
         """One draft; NotFoundError where there is none of the user's with this id."""
-        async with self._ground.engines.reading() as conn:
-            found = await drafts.one(conn, self._ground.user_id, draft_id)
+        found = await self._ground.read(drafts.one, draft_id)
         if found is None:
             raise NotFoundError(f"There is no draft {draft_id!r}.", hint="`copydesk draft list` shows them all.")
         return found
 
     async def item(self, item_id: str) -> Item:
         """The source item of a draft; NotFoundError where there is none of the user's with this id."""
-        async with self._ground.engines.reading() as conn:
-            found = await items.one(conn, self._ground.user_id, item_id)
+        found = await self._ground.read(items.one, item_id)
         if found is None:
             raise NotFoundError(f"There is no item {item_id!r}.")
         return found

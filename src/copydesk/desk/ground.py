@@ -4,7 +4,9 @@ import random
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
+
+from sqlalchemy import Connection
 
 from copydesk import __version__
 from copydesk.settings import Settings
@@ -18,6 +20,8 @@ if TYPE_CHECKING:
     from copydesk.ingest.fetch import Fetcher
     from copydesk.ingest.visit import Credentials
 
+P = ParamSpec("P")
+T = TypeVar("T")
 Clock = Callable[[], datetime]
 
 
@@ -51,6 +55,14 @@ class Ground:
         """Whose rows are read and written."""
         return self.user.id
 
+    async def read(self, work: Callable[Concatenate[Connection, str, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """What `work` reads of this user's rows: it is given a connection, the user's id and the rest."""
+        return await self.engines.read(work, self.user_id, *args, **kwargs)
+
+    async def write(self, work: Callable[Concatenate[Connection, str, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """As `read`, for what changes this user's rows: one transaction, see `Engines.write`."""
+        return await self.engines.write(work, self.user_id, *args, **kwargs)
+
     def jitter(self) -> float:
         """-1 to 1: keeps many desks from asking one publisher at the same moment."""
         return self._random.uniform(-1, 1)
@@ -82,12 +94,10 @@ class Ground:
             user_agent=f"Copydesk/{__version__}{contact}",
         )
         async with Fetcher(limits, transport=self.transport, clock=self.clock) as fetcher:
-            async with self.engines.reading() as conn:
-                fetcher.cooldowns.update(await kept_sources.cooldowns(conn, self.user_id, self.clock()))
+            fetcher.cooldowns.update(await self.read(kept_sources.cooldowns, self.clock()))
             before = dict(fetcher.cooldowns)
             try:
                 yield fetcher
             finally:
                 if fetcher.cooldowns != before:
-                    async with self.engines.writing() as conn:
-                        await kept_sources.save_cooldowns(conn, self.user_id, fetcher.cooldowns, self.clock())
+                    await self.write(kept_sources.save_cooldowns, fetcher.cooldowns, self.clock())

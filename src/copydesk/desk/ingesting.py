@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 import msgspec
-from sqlalchemy.ext.asyncio import AsyncConnection
+from sqlalchemy import Connection
 
 from copydesk.desk.ground import Ground
 from copydesk.desk.report import Report
@@ -48,8 +48,7 @@ async def ingest(ground: Ground, request: RunRequest, report: Report) -> int:
     Returns how many of the new items can become drafts; the others are history. Raises a FetchError where every
     single source failed.
     """
-    async with ground.engines.reading() as conn:
-        stored = await sources.to_fetch(conn, ground.user_id, request.source_ids)
+    stored = await ground.read(sources.to_fetch, request.source_ids)
     now = ground.clock()
     wanted = [each for each in stored if decide.may_fetch(each.state, now, by_hand=not request.due)]
     report.expect(len(wanted))
@@ -109,19 +108,7 @@ class _Stage:
 
     async def _store(self, stored: StoredSource, reading: "Reading") -> None:
         """Store what a source brought, in one transaction."""
-        ground, now = self._ground, self._ground.clock()
-        async with ground.engines.writing() as conn:
-            # Not asked of the state: that of a source with a new address is empty, and its items are still there.
-            new_here = stored.source.item_count == 0
-            known = () if new_here else await items.known(conn, ground.user_id, stored.source.id, reading.entries)
-            new, changed = sort_entries(reading.entries, known)
-            fresh = _new_items(ground, stored, new, now)
-            outcome = await _after_reading(conn, ground, stored, reading, [item.published for item in fresh], now)
-            if not await sources.save_outcomes(conn, ground.user_id, [outcome]):
-                return  # the source was deleted or changed in the meantime: this is no longer what it brings
-            await items.add(conn, ground.user_id, stored.source.id, fresh, now)
-            renewed = [(item_id, entry, canonical_url(entry.url or "")) for item_id, entry in changed]
-            await items.refresh(conn, ground.user_id, renewed)
+        fresh = await self._ground.write(_keep_reading, self._ground, stored, reading, self._ground.clock())
         self._report.add(items_ingested=len(fresh), items_new=len(fresh))
         self.draftable += sum(item.state is ItemState.NEW for item in fresh)
 
@@ -129,9 +116,12 @@ class _Stage:
         """Note at once that a source failed, and which hosts asked to be left alone: a kill shall not forget it."""
         ground, now = self._ground, self._ground.clock()
         state = self._after_failure(stored, error, now)
-        async with ground.engines.writing() as conn:
-            await sources.save_outcomes(conn, ground.user_id, [await _outcome(conn, ground, stored, state, now)])
-            await sources.save_cooldowns(conn, ground.user_id, self._http.cooldowns, now)
+
+        def keep(conn: Connection, user_id: str) -> None:
+            sources.save_outcomes(conn, user_id, [_outcome(conn, user_id, stored, state, now)])
+            sources.save_cooldowns(conn, user_id, self._http.cooldowns, now)
+
+        await ground.write(keep)
         self._failed.append((stored, error))
         self._report.add(sources_failed=1)
 
@@ -147,9 +137,12 @@ class _Stage:
         if not quiet:
             return
         now = self._ground.clock()
-        async with self._ground.engines.writing() as conn:
-            outcomes = [await _after_reading(conn, self._ground, *each, [], now) for each in quiet]
-            await sources.save_outcomes(conn, self._ground.user_id, outcomes)
+
+        def keep(conn: Connection, user_id: str) -> None:
+            outcomes = [_after_reading(conn, user_id, *each, [], now, self._ground.jitter()) for each in quiet]
+            sources.save_outcomes(conn, user_id, outcomes)
+
+        await self._ground.write(keep)
 
     async def conclude(self) -> None:
         """Take back the failures that were this machine's own, and say so where every source failed."""
@@ -161,13 +154,16 @@ class _Stage:
 
     async def _forgive(self) -> None:
         ground, now = self._ground, self._ground.clock()
-        async with ground.engines.writing() as conn:
-            unreached = [each for each in self._failed if isinstance(each[1], UnreachableError)]
-            states = [
-                (stored, decide.after_offline(stored.state, error, now, ground.jitter())) for stored, error in unreached
-            ]
-            outcomes = [await _outcome(conn, ground, stored, state, now) for stored, state in states]
-            await sources.save_outcomes(conn, ground.user_id, outcomes)
+        unreached = [each for each in self._failed if isinstance(each[1], UnreachableError)]
+        states = [
+            (stored, decide.after_offline(stored.state, error, now, ground.jitter())) for stored, error in unreached
+        ]
+
+        def keep(conn: Connection, user_id: str) -> None:
+            outcomes = [_outcome(conn, user_id, stored, state, now) for stored, state in states]
+            sources.save_outcomes(conn, user_id, outcomes)
+
+        await ground.write(keep)
 
     def _after_failure(self, stored: StoredSource, error: FetchError, now: datetime) -> FetchState:
         interval = (stored.source.config or SourceConfig()).interval
@@ -227,6 +223,24 @@ def sort_entries(entries: Sequence[Entry], known: Sequence[KnownItem]) -> tuple[
     return new, changed
 
 
+def _keep_reading(
+    conn: Connection, user_id: str, ground: Ground, stored: StoredSource, reading: "Reading", now: datetime
+) -> list[NewItem]:
+    """Store what a source brought, in one transaction; the items that are new."""
+    # Not asked of the state: that of a source with a new address is empty, and its items are still there.
+    new_here = stored.source.item_count == 0
+    known = () if new_here else items.known(conn, user_id, stored.source.id, reading.entries)
+    new, changed = sort_entries(reading.entries, known)
+    fresh = _new_items(ground, stored, new, now)
+    published = [item.published for item in fresh]
+    outcome = _after_reading(conn, user_id, stored, reading, published, now, ground.jitter())
+    if not sources.save_outcomes(conn, user_id, [outcome]):
+        return []  # the source was deleted or changed in the meantime: this is no longer what it brings
+    items.add(conn, user_id, stored.source.id, fresh, now)
+    items.refresh(conn, user_id, [(item_id, entry, canonical_url(entry.url or "")) for item_id, entry in changed])
+    return fresh
+
+
 def _new_items(ground: Ground, stored: StoredSource, entries: Sequence[Entry], now: datetime) -> list[NewItem]:
     """The entries as items. Only what is new enough of a first fetch, and within the source's cap, can be drafted."""
     made = []
@@ -248,20 +262,21 @@ def _capped(made: list[NewItem], most: int | None) -> list[NewItem]:
     return [item if item.id in newest else msgspec.structs.replace(item, state=ItemState.HISTORY) for item in made]
 
 
-async def _after_reading(
-    conn: AsyncConnection,
-    ground: Ground,
+def _after_reading(
+    conn: Connection,
+    user_id: str,
     stored: StoredSource,
     reading: "Reading",
     published: list[datetime],
     now: datetime,
+    jitter: float,
 ) -> FetchOutcome:
     """What a reading leaves behind of its source; `published` are the times of what it brought."""
     config = stored.source.config or SourceConfig()
     if reading.failure is not None:
         begun = _with_cursor(stored, reading).state
-        state = decide.after_failure(begun, reading.failure, now, ground.jitter(), config.interval)
-        return await _outcome(conn, ground, stored, state, now)
+        state = decide.after_failure(begun, reading.failure, now, jitter, config.interval)
+        return _outcome(conn, user_id, stored, state, now)
     fetched = decide.Fetched(
         published=tuple(published),
         etag=reading.etag,
@@ -273,18 +288,16 @@ async def _after_reading(
         moved_to=reading.moved_to,
         cursor=reading.cursor,
     )
-    state = decide.after_fetch(stored.state, fetched, config.interval, now, ground.jitter())
-    outcome = await _outcome(conn, ground, stored, state, now)
+    state = decide.after_fetch(stored.state, fetched, config.interval, now, jitter)
+    outcome = _outcome(conn, user_id, stored, state, now)
     url = reading.found_at or decide.new_address(state)
     return msgspec.structs.replace(outcome, url=url) if url else outcome
 
 
-async def _outcome(
-    conn: AsyncConnection, ground: Ground, stored: StoredSource, state: FetchState, now: datetime
-) -> FetchOutcome:
+def _outcome(conn: Connection, user_id: str, stored: StoredSource, state: FetchState, now: datetime) -> FetchOutcome:
     gap = None
     if state.last_new is not None and now - state.last_new > QUIET:
-        times = await items.recent_times(conn, ground.user_id, stored.source.id)
+        times = items.recent_times(conn, user_id, stored.source.id)
         gap = median((later - sooner).total_seconds() for later, sooner in pairwise(times)) if len(times) > 1 else None
     health = decide.health(state, gap, now)
     return FetchOutcome(source_id=stored.source.id, asked=stored.source.url, state=state, health=health)

@@ -63,11 +63,9 @@ async def open_desk(
     engines = open_engines(settings.database_file, busy_timeout=settings.database.busy_timeout)
     try:
         await prepare(settings.database_file, engines, clock())
-        async with engines.reading() as conn:
-            user = await users.owner(conn)
+        user = await engines.read(users.owner)
         if user is None:
-            async with engines.writing() as conn:
-                user = await users.add_owner(conn, clock(), local_zone())
+            user = await engines.write(users.add_owner, clock(), local_zone())
         desk = Desk(Ground(settings, engines, user, clock=clock, transport=transport))
         await desk.pipeline.recover()
         try:

@@ -3,7 +3,9 @@
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator
-from datetime import timedelta
+from datetime import datetime, timedelta
+
+from sqlalchemy import Connection
 
 from copydesk.desk import cursor as cursors
 from copydesk.desk.ground import Ground
@@ -87,9 +89,7 @@ class Pipeline:
     async def cancel(self, run_id: str) -> Run:
         """Cancel a run, wherever it is worked on. ConflictError where it has ended."""
         run = await self.get(run_id)
-        async with self._ground.engines.writing() as conn:
-            asked = await runs.ask_to_cancel(conn, self._ground.user_id, run_id)
-        if not asked:
+        if not await self._ground.write(runs.ask_to_cancel, run_id):
             raise ConflictError("The run has ended.", current_status=run.status)
         if run_id in self._working:
             self._working[run_id].cancel()
@@ -99,8 +99,7 @@ class Pipeline:
 
     async def get(self, run_id: str) -> Run:
         """One run; NotFoundError where there is none of the user's with this id."""
-        async with self._ground.engines.reading() as conn:
-            found = await runs.one(conn, self._ground.user_id, run_id)
+        found = await self._ground.read(runs.one, run_id)
         if found is None:
             raise NotFoundError(f"There is no run {run_id!r}.", hint="`copydesk run list` shows them all.")
         return found
@@ -110,17 +109,14 @@ class Pipeline:
         if not 1 <= limit <= 100:
             raise InvalidError(FieldError("limit", "takes 1 to 100"))
         before = cursors.read(cursor, "runs") if cursor else None
-        async with self._ground.engines.reading() as conn:
-            found = await runs.newest(conn, self._ground.user_id, limit + 1, before)
+        found = await self._ground.read(runs.newest, limit + 1, before)
         more = cursors.write(found[limit - 1].id, "runs") if len(found) > limit else None
         return Page(items=found[:limit], next_cursor=more)
 
     async def recover(self) -> tuple[Run, ...]:
         """Find the runs whose process died, and say so of them."""
         await self.catch_up()
-        async with self._ground.engines.reading() as conn:
-            claimed = await runs.under_way(conn, self._ground.user_id)
-            waiting = await runs.queued(conn, self._ground.user_id)
+        claimed, waiting = await self._ground.read(_unfinished)
         dead = [run for run in waiting if run.owner and is_alive(run.owner) is False]
         if claimed and self._is_over(claimed):
             dead.append(claimed)
@@ -132,8 +128,7 @@ class Pipeline:
     async def catch_up(self) -> None:
         """End the runs whose end could not be kept: as long as they stand there as running, no other one begins."""
         for run_id, values in list(self._unended.items()):
-            async with self._ground.engines.writing() as conn:
-                await runs.finish(conn, self._ground.user_id, run_id, values)
+            await self._ground.write(runs.finish, run_id, values)
             self._unended.pop(run_id, None)
 
     def _is_over(self, claimed: Claimed) -> bool:
@@ -147,10 +142,7 @@ class Pipeline:
             raise InvalidError(FieldError("formats", f"takes {', '.join(Format)}"))
         if request.source_ids is None:
             return
-        async with self._ground.engines.reading() as conn:
-            there = {
-                stored.source.id for stored in await sources.to_fetch(conn, self._ground.user_id, request.source_ids)
-            }
+        there = {stored.source.id for stored in await self._ground.read(sources.to_fetch, request.source_ids)}
         for source_id in request.source_ids:
             if source_id not in there:
                 raise NotFoundError(f"There is no source {source_id!r}.", hint="`copydesk source list` shows them all.")
@@ -158,10 +150,8 @@ class Pipeline:
     async def _put_in_queue(self, run_id: str, request: RunRequest) -> None:
         await self.catch_up()
         now = self._ground.clock()
-        async with self._ground.engines.writing() as conn:
-            await runs.add(
-                conn, self._ground.user_id, Claimed(id=run_id, owner=me(), lease_until=now + LEASE), request, now
-            )
+        claimed = Claimed(id=run_id, owner=me(), lease_until=now + LEASE)
+        await self._ground.write(runs.add, claimed, request, now)
 
     async def _carry_out(self, report: Report) -> None:
         """Take the run's turn, do its work and keep how it ended; an error that is no CopydeskError goes on."""
@@ -184,13 +174,7 @@ class Pipeline:
     async def _take_turn(self, run_id: str) -> RunRequest:
         """Wait until no other run is under way, then start this one."""
         while True:
-            async with self._ground.engines.writing() as conn:
-                now = self._ground.clock()
-                mine = await runs.claim(
-                    conn, self._ground.user_id, run_id, owner=me(), now=now, lease_until=now + LEASE
-                )
-                request = await runs.request_of(conn, self._ground.user_id, run_id)
-                asked = await runs.cancel_requested(conn, self._ground.user_id, run_id)
+            mine, request, asked = await self._ground.write(_try_turn, run_id, self._ground.clock())
             if request is None:
                 raise NotFoundError(f"There is no run {run_id!r}.")
             if asked:
@@ -227,10 +211,13 @@ class Pipeline:
     async def _note(self, report: Report) -> bool:
         """Keep how far the run is; False where it should stop."""
         lease = self._ground.clock() + LEASE
-        async with self._ground.engines.writing() as conn:
-            values = {"stage": report.stage, "stats": report.stats, "lease_until": lease}
-            still = await runs.note(conn, self._ground.user_id, report.run_id, values)
-            return still and not await runs.cancel_requested(conn, self._ground.user_id, report.run_id)
+        values = {"stage": report.stage, "stats": report.stats, "lease_until": lease}
+
+        def keep(conn: Connection, user_id: str) -> bool:
+            still = runs.note(conn, user_id, report.run_id, values)
+            return still and not runs.cancel_requested(conn, user_id, report.run_id)
+
+        return await self._ground.write(keep)
 
     async def _end(
         self, report: Report | None, status: RunStatus, error: CopydeskError | None, *, run_id: str | None = None
@@ -244,3 +231,14 @@ class Pipeline:
         assert run_id is not None
         self._unended.setdefault(run_id, values)
         await self.catch_up()
+
+
+def _unfinished(conn: Connection, user_id: str) -> tuple[Claimed | None, tuple[Claimed, ...]]:
+    """The run that is under way, and those that wait."""
+    return runs.under_way(conn, user_id), runs.queued(conn, user_id)
+
+
+def _try_turn(conn: Connection, user_id: str, run_id: str, now: datetime) -> tuple[bool, RunRequest | None, bool]:
+    """Whether the run's turn has come, what it is asked for, and whether it is to be cancelled."""
+    mine = runs.claim(conn, user_id, run_id, owner=me(), now=now, lease_until=now + LEASE)
+    return mine, runs.request_of(conn, user_id, run_id), runs.cancel_requested(conn, user_id, run_id)

@@ -83,8 +83,7 @@ class Sources:
             updated_at=now,
             item_count=0,
         )
-        async with self._ground.engines.writing() as conn:
-            await sources.add(conn, self._ground.user_id, source)
+        await self._ground.write(sources.add, source)
         return source
 
     async def _refuse_known(self, spec: SourceSpec, url: str) -> None:
@@ -96,13 +95,11 @@ class Sources:
 
     async def list(self) -> tuple[Source, ...]:
         """All the user's sources, oldest first."""
-        async with self._ground.engines.reading() as conn:
-            return await sources.every(conn, self._ground.user_id)
+        return await self._ground.read(sources.every)
 
     async def get(self, source_id: str) -> Source:
         """One source; NotFoundError where there is none of the user's with this id."""
-        async with self._ground.engines.reading() as conn:
-            found = await sources.one(conn, self._ground.user_id, source_id)
+        found = await self._ground.read(sources.one, source_id)
         if found is None:
             raise _no_source(source_id)
         return found
@@ -123,8 +120,7 @@ class Sources:
             values["enabled"] = convert("enabled", changes["enabled"], bool)
         if changes.keys() & {"type", "url", "config"}:
             values |= self._moved(before, changes)
-        async with self._ground.engines.writing() as conn:
-            await sources.change(conn, self._ground.user_id, source_id, values)
+        await self._ground.write(sources.change, source_id, values)
         return await self.get(source_id)
 
     def _moved(self, before: Source, changes: Mapping[str, object]) -> dict[str, object]:
@@ -142,9 +138,8 @@ class Sources:
 
     async def delete(self, source_id: str) -> None:
         """Delete a source with its items and drafts; NotFoundError where there is none."""
-        async with self._ground.engines.writing() as conn:
-            if not await sources.remove(conn, self._ground.user_id, source_id):
-                raise _no_source(source_id)
+        if not await self._ground.write(sources.remove, source_id):
+            raise _no_source(source_id)
 
     async def test(self, source_id: str) -> FetchTest:
         """Fetch a source without storing anything; a failure is an answer, not an error."""

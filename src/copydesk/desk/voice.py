@@ -15,8 +15,7 @@ class Voices:
 
     async def read(self) -> VoiceProfile:
         """The user's voice profile; an empty one, not stored, where there is none yet."""
-        async with self._ground.engines.reading() as conn:
-            found = await voices.read(conn, self._ground.user_id)
+        found = await self._ground.read(voices.read)
         now = self._ground.clock()
         return found or VoiceProfile(id=new_id(now), created_at=now, updated_at=now)
 
@@ -39,6 +38,5 @@ class Voices:
             created_at=before.created_at,
             updated_at=self._ground.clock(),
         )
-        async with self._ground.engines.writing() as conn:
-            await voices.put(conn, self._ground.user_id, profile)
+        await self._ground.write(voices.put, profile)
         return profile

@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Self
 
 import msgspec
+from sqlalchemy import Connection
 
 from copydesk.desk.ground import Ground
 from copydesk.desk.report import Report
@@ -13,7 +14,8 @@ from copydesk.errors import WriterError
 from copydesk.model.draft import Checks, Draft, DraftImage, Format, ImageSource, Status
 from copydesk.model.item import Item, ItemState
 from copydesk.model.run import RunRequest
-from copydesk.model.voice import Voice
+from copydesk.model.source import Source
+from copydesk.model.voice import Voice, VoiceProfile
 from copydesk.ranking.rank import Ranked
 from copydesk.store import drafts, items, sources, voices
 from copydesk.store.drafts import NewDraft
@@ -72,10 +74,7 @@ class _Writing:
         from copydesk.drafting.checks import Recent  # noqa: PLC0415 - only a run that drafts needs it
 
         now = ground.clock()
-        async with ground.engines.reading() as conn:
-            voice = await voices.read(conn, ground.user_id)
-            texts = await drafts.texts_since(conn, ground.user_id, now - RECENT, MOST_RECENT)
-            every = await sources.every(conn, ground.user_id)
+        voice, texts, every = await ground.read(_needed, now - RECENT)
         tags = {source.id: source.config.tags for source in every if source.config}
         return cls(ground, report, voice or Voice(), Recent(texts), tags)
 
@@ -156,16 +155,19 @@ class _Writing:
 
         False, and nothing kept, where the story's item is gone, or was drafted by another run first.
         """
-        ground, lead = self._ground, story.lead
+        lead = story.lead
         told = f"told by {lead.source_name}"
         others = [(item.id, ItemState.DUPLICATE, told) for item in story.items if item.id != lead.id]
-        async with ground.engines.writing() as conn:
-            if not await items.settle(conn, ground.user_id, [(lead.id, ItemState.DRAFTED, None)]):
+
+        def keep(conn: Connection, user_id: str) -> bool:
+            if not items.settle(conn, user_id, [(lead.id, ItemState.DRAFTED, None)]):
                 return False
-            await items.settle(conn, ground.user_id, others)
+            items.settle(conn, user_id, others)
             for draft in written:
-                await drafts.add(conn, ground.user_id, self._new(story, draft))
-        return True
+                drafts.add(conn, user_id, self._new(story, draft))
+            return True
+
+        return await self._ground.write(keep)
 
     def _new(self, story: Ranked, draft: Draft) -> NewDraft:
         return NewDraft(
@@ -181,8 +183,14 @@ class _Writing:
         """A story that cannot be written today cannot be written tomorrow: it does not wait any longer."""
         reason = f"could not be drafted: {error}"
         outcomes = [(item.id, ItemState.FILTERED, reason) for item in story.items]
-        async with self._ground.engines.writing() as conn:
-            await items.settle(conn, self._ground.user_id, outcomes)
+        await self._ground.write(items.settle, outcomes)
+
+
+def _needed(
+    conn: Connection, user_id: str, since: datetime
+) -> tuple[VoiceProfile | None, tuple[str, ...], tuple[Source, ...]]:
+    texts = drafts.texts_since(conn, user_id, since, MOST_RECENT)
+    return voices.read(conn, user_id), texts, sources.every(conn, user_id)
 
 
 def _images(lead: Item, now: datetime) -> tuple[DraftImage, ...]:

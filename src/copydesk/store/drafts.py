@@ -3,9 +3,8 @@
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 
-from sqlalchemy import ColumnElement, Row, Select, func, insert, literal, select
+from sqlalchemy import ColumnElement, Connection, Row, Select, func, insert, literal, select
 from sqlalchemy.dialects.sqlite import insert as upsert
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from copydesk.model.draft import Draft, DraftImage, DraftItem, Format, ListedDraft, Status
 from copydesk.model.source import SourceType
@@ -48,7 +47,7 @@ class Decided(Struct, frozen=True):
     approved: bool
 
 
-async def add(conn: AsyncConnection, user_id: str, new: NewDraft) -> bool:
+def add(conn: Connection, user_id: str, new: NewDraft) -> bool:
     """Keep a new draft with its pictures, tags and first event.
 
     False, and nothing kept, where a run has drafted this story in this format before.
@@ -58,13 +57,13 @@ async def add(conn: AsyncConnection, user_id: str, new: NewDraft) -> bool:
     beside = {name: getattr(new, name) for name in ("source_id", "source_type", "story_id", "origin", "run_id")}
     total = made.score.total if made.score else None
     put = upsert(draft).values(user_id=user_id, total_score=total, **values, **beside).on_conflict_do_nothing()
-    if (await conn.execute(put)).rowcount == 0:
+    if conn.execute(put).rowcount == 0:
         return False
     if made.images:
         rows = [_image_row(user_id, made.id, image) for image in made.images]
-        await conn.execute(insert(draft_image), rows)
-    await _tag(conn, user_id, made)
-    await _note(conn, user_id, made, new.origin)
+        conn.execute(insert(draft_image), rows)
+    _tag(conn, user_id, made)
+    _note(conn, user_id, made, new.origin)
     return True
 
 
@@ -73,74 +72,74 @@ def _image_row(user_id: str, draft_id: str, image: DraftImage) -> dict[str, obje
     return {"user_id": user_id, "draft_id": draft_id, **values}
 
 
-async def _tag(conn: AsyncConnection, user_id: str, made: Draft) -> None:
+def _tag(conn: Connection, user_id: str, made: Draft) -> None:
     if not made.tags:
         return
     rows = [{"id": new_id(made.created_at), "user_id": user_id, "name": name} for name in made.tags]
-    await conn.execute(upsert(tag).on_conflict_do_nothing(), rows)
+    conn.execute(upsert(tag).on_conflict_do_nothing(), rows)
     ids = select(tag.c.id, literal(made.id), tag.c.user_id).where(tag.c.user_id == user_id, tag.c.name.in_(made.tags))
-    await conn.execute(insert(draft_tag).from_select(["tag_id", "draft_id", "user_id"], ids))
+    conn.execute(insert(draft_tag).from_select(["tag_id", "draft_id", "user_id"], ids))
 
 
-async def _note(conn: AsyncConnection, user_id: str, made: Draft, origin: Origin) -> None:
+def _note(conn: Connection, user_id: str, made: Draft, origin: Origin) -> None:
     who = "pipeline" if origin is Origin.PIPELINE else "user"
     event = {"id": new_id(made.created_at), "user_id": user_id, "draft_id": made.id, "at": made.created_at}
-    await conn.execute(insert(draft_event).values(who=who, action="create", after={"status": made.status}, **event))
+    conn.execute(insert(draft_event).values(who=who, action="create", after={"status": made.status}, **event))
 
 
-async def page(
-    conn: AsyncConnection, user_id: str, filters: Filters, *, limit: int, before: str | None
+def page(
+    conn: Connection, user_id: str, filters: Filters, *, limit: int, before: str | None
 ) -> tuple[ListedDraft, ...]:
     """Drafts, newest first, those older than the draft `before`."""
     query = _listed(user_id).where(*_matching(filters)).order_by(draft.c.id.desc()).limit(limit)
     if before is not None:
         query = query.where(draft.c.id < before)
-    return await _read(conn, user_id, query)
+    return _read(conn, user_id, query)
 
 
-async def best(conn: AsyncConnection, user_id: str, statuses: Sequence[Status], limit: int) -> tuple[ListedDraft, ...]:
+def best(conn: Connection, user_id: str, statuses: Sequence[Status], limit: int) -> tuple[ListedDraft, ...]:
     """Drafts in these states that are not archived, the highest score first: the review queue."""
     query = _listed(user_id).where(draft.c.status.in_(statuses), draft.c.archived_at.is_(None))
     order = (draft.c.total_score.desc().nulls_last(), draft.c.id.desc())
-    return await _read(conn, user_id, query.order_by(*order).limit(limit))
+    return _read(conn, user_id, query.order_by(*order).limit(limit))
 
 
-async def one(conn: AsyncConnection, user_id: str, draft_id: str) -> ListedDraft | None:
+def one(conn: Connection, user_id: str, draft_id: str) -> ListedDraft | None:
     """One of the user's drafts."""
-    found = await _read(conn, user_id, _listed(user_id).where(draft.c.id == draft_id))
+    found = _read(conn, user_id, _listed(user_id).where(draft.c.id == draft_id))
     return found[0] if found else None
 
 
-async def count(conn: AsyncConnection, user_id: str, statuses: Sequence[Status]) -> int:
+def count(conn: Connection, user_id: str, statuses: Sequence[Status]) -> int:
     """How many drafts in these states are not archived."""
     query = select(func.count()).select_from(draft)
     mine = (draft.c.user_id == user_id, draft.c.status.in_(statuses), draft.c.archived_at.is_(None))
-    return int((await conn.execute(query.where(*mine))).scalar_one())
+    return int(conn.execute(query.where(*mine)).scalar_one())
 
 
-async def titles_since(conn: AsyncConnection, user_id: str, since: datetime) -> tuple[str, ...]:
+def titles_since(conn: Connection, user_id: str, since: datetime) -> tuple[str, ...]:
     """The titles of the items that drafts were made of since, newest first."""
     query = select(item.c.title).join(draft, draft.c.item_id == item.c.id)
     query = query.where(draft.c.user_id == user_id, draft.c.created_at >= since).order_by(draft.c.id.desc())
-    return tuple((await conn.execute(query)).scalars())
+    return tuple(conn.execute(query).scalars())
 
 
-async def texts_since(conn: AsyncConnection, user_id: str, since: datetime, limit: int) -> tuple[str, ...]:
+def texts_since(conn: Connection, user_id: str, since: datetime, limit: int) -> tuple[str, ...]:
     """The newest drafts' texts: a new draft must not repeat them."""
     query = select(draft.c.text).where(draft.c.user_id == user_id, draft.c.created_at >= since)
-    return tuple((await conn.execute(query.order_by(draft.c.id.desc()).limit(limit))).scalars())
+    return tuple(conn.execute(query.order_by(draft.c.id.desc()).limit(limit)).scalars())
 
 
-async def drafted_among(conn: AsyncConnection, user_id: str, story_ids: Sequence[str]) -> frozenset[str]:
+def drafted_among(conn: Connection, user_id: str, story_ids: Sequence[str]) -> frozenset[str]:
     """Which of these stories runs have drafted."""
     found: set[str] = set()
     for some in in_parts(story_ids):
         mine = (draft.c.user_id == user_id, draft.c.story_id.in_(some), draft.c.origin == Origin.PIPELINE)
-        found.update((await conn.execute(select(draft.c.story_id).where(*mine))).scalars())
+        found.update(conn.execute(select(draft.c.story_id).where(*mine)).scalars())
     return frozenset(found)
 
 
-async def decisions(conn: AsyncConnection, user_id: str, limit: int) -> tuple[Decided, ...]:
+def decisions(conn: Connection, user_id: str, limit: int) -> tuple[Decided, ...]:
     """What the user decided, newest first."""
     approved = draft.c.status.in_(_APPROVED)
     query = (
@@ -152,18 +151,18 @@ async def decisions(conn: AsyncConnection, user_id: str, limit: int) -> tuple[De
     )
     return tuple(
         Decided(source_id=source_id, title=title, summary=summary, approved=bool(yes))
-        for source_id, title, summary, yes in await conn.execute(query)
+        for source_id, title, summary, yes in conn.execute(query)
     )
 
 
-async def decision_counts(conn: AsyncConnection, user_id: str) -> dict[str, tuple[int, int]]:
+def decision_counts(conn: Connection, user_id: str) -> dict[str, tuple[int, int]]:
     """How many drafts of each source the user approved, and how many rejected."""
     approved = func.count().filter(draft.c.status.in_(_APPROVED))
     rejected = func.count().filter(draft.c.status == Status.REJECTED)
     query = select(draft.c.source_id, approved, rejected).where(
         draft.c.user_id == user_id, draft.c.status.in_([*_APPROVED, Status.REJECTED])
     )
-    rows = await conn.execute(query.group_by(draft.c.source_id))
+    rows = conn.execute(query.group_by(draft.c.source_id))
     return {source_id: (yes, no) for source_id, yes, no in rows if source_id is not None}
 
 
@@ -180,12 +179,12 @@ def _matching(filters: Filters) -> list[ColumnElement[bool]]:
     return conditions
 
 
-async def _read(conn: AsyncConnection, user_id: str, query: Select[*tuple[object, ...]]) -> tuple[ListedDraft, ...]:
-    rows = (await conn.execute(query)).all()
+def _read(conn: Connection, user_id: str, query: Select[*tuple[object, ...]]) -> tuple[ListedDraft, ...]:
+    rows = conn.execute(query).all()
     ids = [row.id for row in rows]
     if not ids:
         return ()
-    images, tags = await _images(conn, user_id, ids), await _tags(conn, user_id, ids)
+    images, tags = _images(conn, user_id, ids), _tags(conn, user_id, ids)
     return tuple(_draft(row, images.get(row.id, ()), tags.get(row.id, ())) for row in rows)
 
 
@@ -195,23 +194,23 @@ def _draft(row: Row[*tuple[object, ...]], images: tuple[DraftImage, ...], tags: 
     return ListedDraft(item=about, images=images, tags=tags, **values)
 
 
-async def _images(conn: AsyncConnection, user_id: str, ids: Sequence[str]) -> Mapping[str, tuple[DraftImage, ...]]:
+def _images(conn: Connection, user_id: str, ids: Sequence[str]) -> Mapping[str, tuple[DraftImage, ...]]:
     columns = [draft_image.c[name] for name in DraftImage.__struct_fields__]
     query = select(draft_image.c.draft_id, *columns).where(
         draft_image.c.draft_id.in_(ids), draft_image.c.user_id == user_id
     )
     found: dict[str, tuple[DraftImage, ...]] = {}
-    for row in await conn.execute(query.order_by(draft_image.c.position)):
+    for row in conn.execute(query.order_by(draft_image.c.position)):
         values = dict(row._mapping)
         draft_id = values.pop("draft_id")
         found[draft_id] = (*found.get(draft_id, ()), DraftImage(**values))
     return found
 
 
-async def _tags(conn: AsyncConnection, user_id: str, ids: Sequence[str]) -> Mapping[str, tuple[str, ...]]:
+def _tags(conn: Connection, user_id: str, ids: Sequence[str]) -> Mapping[str, tuple[str, ...]]:
     query = select(draft_tag.c.draft_id, tag.c.name).join(tag, tag.c.id == draft_tag.c.tag_id)
     found: dict[str, tuple[str, ...]] = {}
-    for draft_id, name in await conn.execute(
+    for draft_id, name in conn.execute(
         query.where(draft_tag.c.draft_id.in_(ids), draft_tag.c.user_id == user_id).order_by(tag.c.name)
     ):
         found[draft_id] = (*found.get(draft_id, ()), name)

@@ -1,20 +1,29 @@
-"""The two ways into the database: one connection that writes, four that read."""
+"""The two ways into the database: one connection that writes, four that read.
 
+A unit of work is a plain function that is given a connection. It runs in that connection's own thread from its first
+statement to its last: crossing to the thread for every statement costs more than the statements do.
+"""
+
+import asyncio
 import os
 import sqlite3
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, Concatenate, ParamSpec, TypeVar, cast
 
-from sqlalchemy import URL, Connection, event
-from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
+import aiosqlite
+from sqlalchemy import URL, Connection, Engine, NullPool, create_engine, event
 
 from copydesk.errors import StoreError
 from copydesk.store.faults import translated
 
+P = ParamSpec("P")
+T = TypeVar("T")
+
 BUSY_TIMEOUT = 5.0
 """Seconds to wait for another process's transaction."""
+READERS = 4
 
 _PRAGMAS = """
 PRAGMA journal_mode = WAL;
@@ -30,81 +39,156 @@ _NETWORK = {"nfs", "nfs4", "cifs", "smb3", "smbfs", "9p", "ncpfs", "afs", "fuse.
 
 
 class Engines:
-    """An open database. Units of work go through `writing` and `reading`; `close` ends it."""
+    """An open database. Units of work go through `write` and `read`; `close` ends it."""
 
     def __init__(self, path: Path, busy_timeout: float) -> None:
         self.path = path
         self._busy_timeout = busy_timeout
-        self._write = _write_engine(path, busy_timeout, foreign_keys=True)
-        self._read = _read_engine(path, busy_timeout)
+        self._writer = _Lanes(_write_engine(path, busy_timeout, foreign_keys=True), 1)
+        self._readers = _Lanes(_read_engine(path, busy_timeout), READERS)
         self._written = False
 
-    @asynccontextmanager
-    async def writing(self) -> AsyncIterator[AsyncConnection]:
-        """One transaction that holds the write lock from its start: committed at the end, rolled back on an error.
+    async def write(self, work: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """What `work` returns; it is one transaction, which holds the write lock from its start.
 
-        Never wait for the network inside it, and never open another one inside it: there is one write connection,
-        handed out in the order of asking. Raises StoreBusyError, StoreFullError, StoreDamagedError, StoreError.
+        Committed at the end, rolled back on an error. Units are carried out in the order of asking. One whose caller
+        is cancelled before its turn is not begun; one that is begun is carried out to its end. `work` does nothing
+        that waits, and returns nothing that still needs the connection. Raises StoreBusyError, StoreFullError,
+        StoreDamagedError, StoreError.
         """
         with translated(self.path):
-            async with self._write.begin() as connection:
-                self._written = True
-                yield connection
+            self._written = True
+            return await self._writer.run(_in_transaction, lambda connection: work(connection, *args, **kwargs))
 
-    @asynccontextmanager
-    async def reading(self) -> AsyncIterator[AsyncConnection]:
-        """A connection that cannot write and holds no snapshot: each statement sees what is committed by then.
+    async def read(self, work: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """What `work` returns; it cannot write and holds no snapshot: each statement sees what is committed by then.
 
-        Keep it short; there are four. Raises as `writing` does.
+        Keep it short; there are four readers. Raises as `write` does.
         """
         with translated(self.path):
-            async with self._read.connect() as connection:
-                yield connection
+            return await self._readers.run(_without_transaction, lambda connection: work(connection, *args, **kwargs))
 
-    @asynccontextmanager
-    async def upgrading(self) -> AsyncIterator[AsyncConnection]:
-        """As `writing`, on a connection of its own with foreign keys off.
+    async def upgrade(self, work: Callable[[Connection], T]) -> T:
+        """As `write`, on a connection of its own with foreign keys off.
 
         An upgrade builds tables anew; with them on, dropping the old table deletes every row that points at it.
         They cannot be switched inside a transaction.
         """
-        engine = _write_engine(self.path, self._busy_timeout, foreign_keys=False)
+        lanes = _Lanes(_write_engine(self.path, self._busy_timeout, foreign_keys=False), 1)
         try:
             with translated(self.path):
-                async with engine.begin() as connection:
-                    yield connection
+                return await lanes.run(_in_transaction, work)
         finally:
-            await engine.dispose()
+            await lanes.close()
 
     async def close(self) -> None:
         """Lets SQLite refresh its statistics, then ends every connection and its thread."""
         try:
             if self._written:
                 # It does not wait for another process, and is worth no error.
-                with suppress(StoreError):
-                    await self._optimize()
+                with suppress(StoreError), translated(self.path):
+                    await self._writer.run(_optimize, None)
         finally:
-            await self._read.dispose()
-            await self._write.dispose()
-
-    async def _optimize(self) -> None:
-        with translated(self.path):
-            async with self._write.connect() as connection:
-                await connection.run_sync(lambda sync: _run_script(sync.connection.dbapi_connection, _ON_CLOSE))
+            await self._readers.close()
+            await self._writer.close()
 
 
-class _Connection(sqlite3.Connection):
-    """Gives its lock back when it is closed.
+def _in_transaction(connection: Connection, work: Callable[[Connection], T]) -> T:
+    with connection.begin():
+        return work(connection)
 
-    SQLite keeps a closed connection alive, with its transaction, for as long as a cursor of it is: after a
-    cancellation that is until Python collects the garbage, and until then nobody could write.
-    """
 
-    def close(self) -> None:
-        """Roll back what is open, and close."""
-        with suppress(sqlite3.Error):
-            self.rollback()
-        super().close()
+def _without_transaction(connection: Connection, work: Callable[[Connection], T]) -> T:
+    try:
+        return work(connection)
+    finally:
+        # There is nothing to roll back; SQLAlchemy is told that this unit is over.
+        connection.rollback()
+
+
+def _optimize(connection: Connection, _: None) -> None:
+    _driver(connection).executescript(_ON_CLOSE)
+
+
+class _Lane(aiosqlite.Connection):
+    """A connection and the thread that it lives in, with SQLAlchemy inside the thread."""
+
+    def __init__(self, engine: Engine) -> None:
+        super().__init__(self._open, iter_chunk_size=64)
+        # A thread that hangs in a statement must not keep the program from ending.
+        self._thread.daemon = True
+        self._engine = engine
+
+    def _open(self) -> sqlite3.Connection:
+        self.connection = self._engine.connect()
+        return _driver(self.connection)
+
+    async def run(self, work: Callable[[], T]) -> T:
+        """What `work` returns, carried out in the thread; not begun where the caller is cancelled before that."""
+        wanted = True
+
+        def begin() -> T | None:
+            return work() if wanted else None
+
+        try:
+            return cast("T", await self._execute(begin))  # type: ignore[no-untyped-call]
+        except asyncio.CancelledError:
+            wanted = False
+            raise
+
+
+class _Lanes:
+    """At most so many connections, each opened when it is first needed."""
+
+    def __init__(self, engine: Engine, most: int) -> None:
+        self._engine = engine
+        self._free = asyncio.Semaphore(most)
+        self._idle: list[_Lane] = []
+        self._open: list[_Lane] = []
+
+    async def run(self, how: Callable[[Connection, Any], T], work: Any) -> T:
+        """What `how` makes of `work` on the next connection that is free; first come, first served."""
+        async with self._free:
+            lane = self._idle.pop() if self._idle else await self._another()
+            try:
+                return await lane.run(lambda: how(lane.connection, work))
+            finally:
+                self._idle.append(lane)
+
+    async def _another(self) -> _Lane:
+        lane = _Lane(self._engine)
+        opening = asyncio.ensure_future(_opened(lane))
+        try:
+            await asyncio.shield(opening)
+        except asyncio.CancelledError:
+            # Half open it would be lost to `close`.
+            await asyncio.wait([opening])
+            if not opening.exception():
+                self._open.append(lane)
+                self._idle.append(lane)
+            raise
+        self._open.append(lane)
+        return lane
+
+    async def close(self) -> None:
+        """Ends every connection after what it is still at."""
+        self._idle.clear()
+        while self._open:
+            lane = self._open.pop()
+            try:
+                await lane.run(lane.connection.close)
+            finally:
+                await lane.close()
+
+
+async def _opened(lane: _Lane) -> None:
+    await lane
+
+
+def _driver(connection: Connection) -> sqlite3.Connection:
+    driver: sqlite3.Connection | None = connection.connection.driver_connection
+    assert driver is not None
+    return driver
 
 
 def open_engines(path: Path, *, busy_timeout: float = BUSY_TIMEOUT) -> Engines:
@@ -119,58 +203,34 @@ def open_engines(path: Path, *, busy_timeout: float = BUSY_TIMEOUT) -> Engines:
     return Engines(path, busy_timeout)
 
 
-def _write_engine(path: Path, busy_timeout: float, *, foreign_keys: bool) -> AsyncEngine:
-    engine = _engine(path, busy_timeout, pool_size=1)
-    event.listen(engine.sync_engine, "begin", _begin_immediate)
+def _write_engine(path: Path, busy_timeout: float, *, foreign_keys: bool) -> Engine:
     switch = f"PRAGMA foreign_keys = {'ON' if foreign_keys else 'OFF'};"
-    _on_connect(engine, _PRAGMAS + switch)
+    engine = _engine(path, busy_timeout, _PRAGMAS + switch)
+    event.listen(engine, "begin", _begin_immediate)
     return engine
 
 
-def _read_engine(path: Path, busy_timeout: float) -> AsyncEngine:
-    engine = _engine(
-        path,
-        busy_timeout,
-        pool_size=4,
-        isolation_level="AUTOCOMMIT",
-        # There is nothing to roll back, and each rollback is a crossing to the connection's thread.
-        pool_reset_on_return=None,
-        skip_autocommit_rollback=True,
-    )
-    _on_connect(engine, _PRAGMAS + "PRAGMA query_only = ON;")
-    return engine
+def _read_engine(path: Path, busy_timeout: float) -> Engine:
+    return _engine(path, busy_timeout, _PRAGMAS + "PRAGMA query_only = ON;", isolation_level="AUTOCOMMIT")
 
 
-def _engine(path: Path, busy_timeout: float, **options: Any) -> AsyncEngine:
+def _engine(path: Path, busy_timeout: float, script: str, **options: Any) -> Engine:
     # isolation_level None keeps the driver from beginning transactions by itself, which leave a released savepoint
     # and every CREATE TABLE behind after a rollback: each BEGIN is ours.
-    return create_async_engine(
-        URL.create("sqlite+aiosqlite", database=str(path)),
-        connect_args={"timeout": busy_timeout, "isolation_level": None, "factory": _Connection},
-        max_overflow=0,
+    engine = create_engine(
+        URL.create("sqlite", database=str(path)),
+        connect_args={"timeout": busy_timeout, "isolation_level": None},
+        poolclass=NullPool,
         **options,
     )
+    event.listen(engine, "connect", lambda driver, _record: driver.executescript(script))
+    return engine
 
 
 def _begin_immediate(connection: Connection) -> None:
     # A deferred transaction that reads and then writes fails at once, without waiting, when another one
     # committed in between.
-    # The driver's own execute is one crossing to the connection's thread; through a cursor it would be three.
-    driver: Any = connection.connection.dbapi_connection
-    driver.run_async(lambda own: own.execute("BEGIN IMMEDIATE"))
-
-
-def _on_connect(engine: AsyncEngine, script: str) -> None:
-    event.listen(engine.sync_engine, "connect", lambda connection, _record: _run_script(connection, script))
-
-
-def _run_script(connection: Any, script: str) -> None:
-    """Runs `script` in one crossing to the connection's thread."""
-
-    async def run(driver: Any) -> None:
-        await (await driver.executescript(script)).close()
-
-    connection.run_async(run)
+    _driver(connection).execute("BEGIN IMMEDIATE")
 
 
 def _make_private(path: Path) -> None:

@@ -5,8 +5,7 @@ from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime
 
 import msgspec
-from sqlalchemy import Row, ScalarSelect, Select, bindparam, insert, select, update
-from sqlalchemy.ext.asyncio import AsyncConnection
+from sqlalchemy import Connection, Row, ScalarSelect, Select, bindparam, insert, select, update
 
 from copydesk.model.item import Entry, Item, ItemState
 from copydesk.model.wire import Struct
@@ -62,7 +61,7 @@ def content_hash(entry: Entry) -> bytes:
     return hashlib.blake2b(msgspec.msgpack.encode(entry), digest_size=16).digest()
 
 
-async def known(conn: AsyncConnection, user_id: str, source_id: str, entries: Sequence[Entry]) -> tuple[KnownItem, ...]:
+def known(conn: Connection, user_id: str, source_id: str, entries: Sequence[Entry]) -> tuple[KnownItem, ...]:
     """The stored items of the user's source that have the id, or the second key, of one of `entries`."""
     columns = select(item.c.id, item.c.ident, item.c.alias, item.c.content_hash)
     query = columns.where(item.c.source_id == _own_source(user_id, source_id))
@@ -70,12 +69,12 @@ async def known(conn: AsyncConnection, user_id: str, source_id: str, entries: Se
     for some in in_parts(entries):
         # Two queries, for each has its index: with an "or" all items of the source would be read.
         for key in ("ident", "alias"):
-            for row in await conn.execute(query.where(item.c[key].in_([getattr(entry, key) for entry in some]))):
+            for row in conn.execute(query.where(item.c[key].in_([getattr(entry, key) for entry in some]))):
                 found[row.id] = KnownItem(id=row.id, ident=row.ident, alias=row.alias, content_hash=row.content_hash)
     return tuple(found.values())
 
 
-async def add(conn: AsyncConnection, user_id: str, source_id: str, items: Sequence[NewItem], seen: datetime) -> None:
+def add(conn: Connection, user_id: str, source_id: str, items: Sequence[NewItem], seen: datetime) -> None:
     """Store new items; their story is found later."""
     rows = [
         _values(new.entry)
@@ -93,10 +92,10 @@ async def add(conn: AsyncConnection, user_id: str, source_id: str, items: Sequen
         for new in items
     ]
     if rows:
-        await conn.execute(insert(item), rows)
+        conn.execute(insert(item), rows)
 
 
-async def refresh(conn: AsyncConnection, user_id: str, changed: Sequence[tuple[str, Entry, str]]) -> None:
+def refresh(conn: Connection, user_id: str, changed: Sequence[tuple[str, Entry, str]]) -> None:
     """Take over what a source changed in entries that are stored: (item id, entry, canonical). Their time stays."""
     rows = [
         {"b_id": item_id, "b_user": user_id, "content_hash": content_hash(entry), "canonical": canonical}
@@ -106,10 +105,10 @@ async def refresh(conn: AsyncConnection, user_id: str, changed: Sequence[tuple[s
     if rows:
         values: dict[str, object] = {name: bindparam(name) for name in rows[0] if not name.startswith("b_")}
         mine = (item.c.id == bindparam("b_id"), item.c.user_id == bindparam("b_user"))
-        await conn.execute(update(item).where(*mine).values(**values), rows)
+        conn.execute(update(item).where(*mine).values(**values), rows)
 
 
-async def waiting(conn: AsyncConnection, user_id: str, source_ids: Collection[str] | None) -> tuple[Item, ...]:
+def waiting(conn: Connection, user_id: str, source_ids: Collection[str] | None) -> tuple[Item, ...]:
     """The items that no draft was made of yet and no filter left out, oldest first; of equals, by their source.
 
     Those of a source that is switched off wait until it is on again, or is asked for by its id.
@@ -118,16 +117,16 @@ async def waiting(conn: AsyncConnection, user_id: str, source_ids: Collection[st
     # Not by id alone: which source was stored first is the network's luck.
     query = query.order_by(item.c.published, item.c.source_id, item.c.id)
     query = query.where(source.c.enabled if source_ids is None else item.c.source_id.in_(source_ids))
-    return tuple(_item(row) for row in await conn.execute(query))
+    return tuple(_item(row) for row in conn.execute(query))
 
 
-async def one(conn: AsyncConnection, user_id: str, item_id: str) -> Item | None:
+def one(conn: Connection, user_id: str, item_id: str) -> Item | None:
     """One of the user's items."""
-    row = (await conn.execute(_of_user(user_id).where(item.c.id == item_id))).first()
+    row = conn.execute(_of_user(user_id).where(item.c.id == item_id)).first()
     return _item(row) if row else None
 
 
-async def story_members(conn: AsyncConnection, user_id: str, since: datetime) -> tuple[StoryMember, ...]:
+def story_members(conn: Connection, user_id: str, since: datetime) -> tuple[StoryMember, ...]:
     """The placed items published since, oldest first."""
     columns = (item.c.id, item.c.source_id, item.c.story_id, item.c.title, item.c.canonical, item.c.published)
     query = (
@@ -135,25 +134,25 @@ async def story_members(conn: AsyncConnection, user_id: str, since: datetime) ->
         .where(item.c.user_id == user_id, item.c.published >= since, item.c.story_id != "")
         .order_by(item.c.published, item.c.id)
     )
-    return tuple(StoryMember(**row._mapping) for row in await conn.execute(query))
+    return tuple(StoryMember(**row._mapping) for row in conn.execute(query))
 
 
-async def recent_times(conn: AsyncConnection, user_id: str, source_id: str, count: int = 50) -> tuple[datetime, ...]:
+def recent_times(conn: Connection, user_id: str, source_id: str, count: int = 50) -> tuple[datetime, ...]:
     """When the newest items of the user's source were published, newest first."""
     own = item.c.source_id == _own_source(user_id, source_id)
     query = select(item.c.published).where(own).order_by(item.c.published.desc())
-    return tuple((await conn.execute(query.limit(count))).scalars())
+    return tuple(conn.execute(query.limit(count)).scalars())
 
 
-async def place(conn: AsyncConnection, user_id: str, stories: Iterable[tuple[str, str]]) -> None:
+def place(conn: Connection, user_id: str, stories: Iterable[tuple[str, str]]) -> None:
     """Put items in their stories: (item id, story id)."""
     rows = [{"b_id": item_id, "b_user": user_id, "b_story": story_id} for item_id, story_id in stories]
     if rows:
         mine = (item.c.id == bindparam("b_id"), item.c.user_id == bindparam("b_user"))
-        await conn.execute(update(item).where(*mine).values(story_id=bindparam("b_story")), rows)
+        conn.execute(update(item).where(*mine).values(story_id=bindparam("b_story")), rows)
 
 
-async def settle(conn: AsyncConnection, user_id: str, outcomes: Iterable[tuple[str, ItemState, str | None]]) -> int:
+def settle(conn: Connection, user_id: str, outcomes: Iterable[tuple[str, ItemState, str | None]]) -> int:
     """Say what became of items that waited: (item id, state, reason); of how many that still did."""
     rows = [
         {"b_id": item_id, "b_user": user_id, "b_state": state, "b_reason": reason}
@@ -163,7 +162,7 @@ async def settle(conn: AsyncConnection, user_id: str, outcomes: Iterable[tuple[s
         return 0
     mine = (item.c.id == bindparam("b_id"), item.c.user_id == bindparam("b_user"), item.c.state == ItemState.NEW)
     values: dict[str, object] = {"state": bindparam("b_state"), "reason": bindparam("b_reason")}
-    return (await conn.execute(update(item).where(*mine).values(**values), rows)).rowcount
+    return conn.execute(update(item).where(*mine).values(**values), rows).rowcount
 
 
 def _own_source(user_id: str, source_id: str) -> ScalarSelect[str]:

@@ -50,7 +50,7 @@ async def prepare(path: Path, engines: Engines, now: datetime) -> Prepared:
     """
     found = await _revision(path)
     if found is None:
-        if await _create(engines):
+        if await engines.write(_create_tables):
             return Prepared(created=True)
         # Another process was first, and may be an older version.
         found = await _revision(path)
@@ -84,13 +84,8 @@ def revision_of(path: Path) -> str | None:
     return str(row[0])
 
 
-async def _create(engines: Engines) -> bool:
-    """Whether it was us who made the tables."""
-    async with engines.writing() as connection:
-        return await connection.run_sync(_create_tables)
-
-
 def _create_tables(connection: Connection) -> bool:
+    """Whether it was us who made them."""
     tables = "SELECT count(*) FROM sqlite_master WHERE type = 'table'"
     if connection.exec_driver_sql(tables).scalar_one():
         return False
@@ -102,18 +97,19 @@ def _create_tables(connection: Connection) -> bool:
 
 
 async def _upgrade(path: Path, engines: Engines, now: datetime) -> Prepared:
-    async with engines.upgrading() as connection:
+    def work(connection: Connection) -> Prepared:
         # The write lock is ours now: another process may have upgraded while we waited for it.
-        found = await _revision(path)
+        found = revision_of(path)
         if found is None or found == HEAD:
             return Prepared()
-        with translated(path):
-            backup = await asyncio.to_thread(back_up, path, found, now)
+        backup = back_up(path, found, now)
         try:
-            await connection.run_sync(_run_migrations)
+            _run_migrations(connection)
         except Exception as error:
             raise _failed(path, found, backup, error) from error
-    return Prepared(migrated_from=found, backup=backup)
+        return Prepared(migrated_from=found, backup=backup)
+
+    return await engines.upgrade(work)
 
 
 def _run_migrations(connection: Connection) -> None:

@@ -3,8 +3,7 @@
 from collections.abc import Mapping
 from datetime import datetime
 
-from sqlalchemy import ColumnElement, Row, exists, insert, select, update
-from sqlalchemy.ext.asyncio import AsyncConnection
+from sqlalchemy import ColumnElement, Connection, Row, exists, insert, select, update
 
 from copydesk.model.run import Run, RunRequest, RunStats, RunStatus
 from copydesk.model.wire import Struct
@@ -28,38 +27,36 @@ def _run(row: Row[*tuple[object, ...]]) -> Run:
     return Run(duration=duration, **values)
 
 
-async def add(conn: AsyncConnection, user_id: str, claimed: Claimed, request: RunRequest, now: datetime) -> None:
+def add(conn: Connection, user_id: str, claimed: Claimed, request: RunRequest, now: datetime) -> None:
     """Queue a run for the process that will work on it; it holds up later ones for as long as the lease."""
     values = {"requested": request, "stats": RunStats(), "status": RunStatus.QUEUED, "cancel_requested": False}
     owned = {"id": claimed.id, "owner": claimed.owner, "lease_until": claimed.lease_until}
-    await conn.execute(insert(run).values(user_id=user_id, started_at=now, **owned, **values))
+    conn.execute(insert(run).values(user_id=user_id, started_at=now, **owned, **values))
 
 
-async def one(conn: AsyncConnection, user_id: str, run_id: str) -> Run | None:
+def one(conn: Connection, user_id: str, run_id: str) -> Run | None:
     """One of the user's runs."""
-    row = (await conn.execute(select(*_SHOWN).where(*_is(user_id, run_id)))).first()
+    row = conn.execute(select(*_SHOWN).where(*_is(user_id, run_id))).first()
     return _run(row) if row else None
 
 
-async def request_of(conn: AsyncConnection, user_id: str, run_id: str) -> RunRequest | None:
+def request_of(conn: Connection, user_id: str, run_id: str) -> RunRequest | None:
     """What a run was asked to do."""
-    return (await conn.execute(select(run.c.requested).where(*_is(user_id, run_id)))).scalar()
+    return conn.execute(select(run.c.requested).where(*_is(user_id, run_id))).scalar()
 
 
-async def newest(conn: AsyncConnection, user_id: str, limit: int, before: str | None) -> tuple[Run, ...]:
+def newest(conn: Connection, user_id: str, limit: int, before: str | None) -> tuple[Run, ...]:
     """Runs, most recent first, those older than the run `before`."""
     query = select(*_SHOWN).where(run.c.user_id == user_id).order_by(run.c.id.desc()).limit(limit)
     if before is not None:
         query = query.where(run.c.id < before)
-    return tuple(_run(row) for row in await conn.execute(query))
+    return tuple(_run(row) for row in conn.execute(query))
 
 
-async def claim(
-    conn: AsyncConnection, user_id: str, run_id: str, *, owner: str, now: datetime, lease_until: datetime
-) -> bool:
+def claim(conn: Connection, user_id: str, run_id: str, *, owner: str, now: datetime, lease_until: datetime) -> bool:
     """Start a queued run, if it is the oldest whose process waits for its turn, and none is under way."""
     waits = update(run).where(*_is(user_id, run_id), run.c.status == RunStatus.QUEUED)
-    await conn.execute(waits.values(owner=owner, lease_until=lease_until))
+    conn.execute(waits.values(owner=owner, lease_until=lease_until))
     other = run.alias()
     busy = exists().where(other.c.user_id == user_id, other.c.status == RunStatus.RUNNING)
     earlier = exists().where(
@@ -67,47 +64,47 @@ async def claim(
     )
     start = update(run).where(*_is(user_id, run_id), run.c.status == RunStatus.QUEUED, ~busy, ~earlier)
     values = {"status": RunStatus.RUNNING, "started_at": now, "owner": owner, "lease_until": lease_until}
-    return (await conn.execute(start.values(**values))).rowcount == 1
+    return conn.execute(start.values(**values)).rowcount == 1
 
 
-async def under_way(conn: AsyncConnection, user_id: str) -> Claimed | None:
+def under_way(conn: Connection, user_id: str) -> Claimed | None:
     """The run that somebody works on, or did when it died."""
     query = select(run.c.id, run.c.owner, run.c.lease_until)
-    row = (await conn.execute(query.where(run.c.user_id == user_id, run.c.status == RunStatus.RUNNING))).first()
+    row = conn.execute(query.where(run.c.user_id == user_id, run.c.status == RunStatus.RUNNING)).first()
     return Claimed(id=row.id, owner=row.owner, lease_until=row.lease_until) if row else None
 
 
-async def queued(conn: AsyncConnection, user_id: str) -> tuple[Claimed, ...]:
+def queued(conn: Connection, user_id: str) -> tuple[Claimed, ...]:
     """The runs that wait, with the process that queued them, oldest first."""
     query = select(run.c.id, run.c.owner, run.c.lease_until).order_by(run.c.id)
-    rows = await conn.execute(query.where(run.c.user_id == user_id, run.c.status == RunStatus.QUEUED))
+    rows = conn.execute(query.where(run.c.user_id == user_id, run.c.status == RunStatus.QUEUED))
     return tuple(Claimed(id=row.id, owner=row.owner or "", lease_until=row.lease_until) for row in rows)
 
 
-async def note(conn: AsyncConnection, user_id: str, run_id: str, values: Mapping[str, object]) -> bool:
+def note(conn: Connection, user_id: str, run_id: str, values: Mapping[str, object]) -> bool:
     """Keep how a running run gets on; False where it is no longer running."""
     change = update(run).where(*_is(user_id, run_id), run.c.status == RunStatus.RUNNING)
-    return (await conn.execute(change.values(**values))).rowcount == 1
+    return conn.execute(change.values(**values)).rowcount == 1
 
 
-async def finish(conn: AsyncConnection, user_id: str, run_id: str, values: Mapping[str, object]) -> bool:
+def finish(conn: Connection, user_id: str, run_id: str, values: Mapping[str, object]) -> bool:
     """End a run that has not ended; False where it has."""
     open_ones = run.c.status.in_([RunStatus.QUEUED, RunStatus.RUNNING])
     ended = {"stage": None, "owner": None, "lease_until": None}
     change = update(run).where(*_is(user_id, run_id), open_ones).values(**ended, **values)
-    return (await conn.execute(change)).rowcount == 1
+    return conn.execute(change).rowcount == 1
 
 
-async def ask_to_cancel(conn: AsyncConnection, user_id: str, run_id: str) -> bool:
+def ask_to_cancel(conn: Connection, user_id: str, run_id: str) -> bool:
     """Leave a note for whoever works on the run; False where it has ended."""
     open_ones = run.c.status.in_([RunStatus.QUEUED, RunStatus.RUNNING])
     change = update(run).where(*_is(user_id, run_id), open_ones).values(cancel_requested=True)
-    return (await conn.execute(change)).rowcount == 1
+    return conn.execute(change).rowcount == 1
 
 
-async def cancel_requested(conn: AsyncConnection, user_id: str, run_id: str) -> bool:
+def cancel_requested(conn: Connection, user_id: str, run_id: str) -> bool:
     """Whether somebody asked for the run to be cancelled."""
-    return bool((await conn.execute(select(run.c.cancel_requested).where(*_is(user_id, run_id)))).scalar())
+    return bool(conn.execute(select(run.c.cancel_requested).where(*_is(user_id, run_id))).scalar())
 
 
 def _is(user_id: str, run_id: str) -> tuple[ColumnElement[bool], ...]:

@@ -3,9 +3,8 @@
 from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 
-from sqlalchemy import ColumnElement, Row, bindparam, delete, func, insert, select, update
+from sqlalchemy import ColumnElement, Connection, Row, bindparam, delete, func, insert, select, update
 from sqlalchemy.dialects.sqlite import insert as upsert
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from copydesk.model.source import FetchState, Health, Source, SourceConfig, SourceSpec
 from copydesk.model.wire import Struct
@@ -63,44 +62,44 @@ def _source(row: Row[*tuple[object, ...]]) -> Source:
     return Source(**row._mapping)
 
 
-async def add(conn: AsyncConnection, user_id: str, new: Source) -> None:
+def add(conn: Connection, user_id: str, new: Source) -> None:
     """Keep a new source."""
     values = {column.name: getattr(new, column.name) for column in _SHOWN}
-    await conn.execute(insert(source).values(user_id=user_id, fetch=FetchState(), **values))
+    conn.execute(insert(source).values(user_id=user_id, fetch=FetchState(), **values))
 
 
-async def every(conn: AsyncConnection, user_id: str) -> tuple[Source, ...]:
+def every(conn: Connection, user_id: str) -> tuple[Source, ...]:
     """All the user's sources, oldest first."""
-    rows = await conn.execute(select(*_SHOWN).where(source.c.user_id == user_id).order_by(source.c.id))
+    rows = conn.execute(select(*_SHOWN).where(source.c.user_id == user_id).order_by(source.c.id))
     return tuple(_source(row) for row in rows)
 
 
-async def one(conn: AsyncConnection, user_id: str, source_id: str) -> Source | None:
+def one(conn: Connection, user_id: str, source_id: str) -> Source | None:
     """One of the user's sources."""
-    row = (await conn.execute(select(*_SHOWN).where(*_is(user_id, source_id)))).first()
+    row = conn.execute(select(*_SHOWN).where(*_is(user_id, source_id))).first()
     return _source(row) if row else None
 
 
-async def to_fetch(conn: AsyncConnection, user_id: str, ids: Collection[str] | None) -> tuple[StoredSource, ...]:
+def to_fetch(conn: Connection, user_id: str, ids: Collection[str] | None) -> tuple[StoredSource, ...]:
     """The enabled sources, or those of `ids`, with their state; oldest first."""
     wanted = source.c.enabled if ids is None else source.c.id.in_(ids)
     query = select(*_SHOWN, source.c.fetch).where(source.c.user_id == user_id, wanted).order_by(source.c.id)
     found = []
-    for *shown, state in await conn.execute(query):
+    for *shown, state in conn.execute(query):
         values = {column.name: value for column, value in zip(_SHOWN, shown, strict=True)}
         found.append(StoredSource(source=Source(**values), state=state))
     return tuple(found)
 
 
-async def change(conn: AsyncConnection, user_id: str, source_id: str, values: Mapping[str, object]) -> bool:
+def change(conn: Connection, user_id: str, source_id: str, values: Mapping[str, object]) -> bool:
     """Change what the user may change; False where there is no such source."""
-    done = await conn.execute(update(source).where(*_is(user_id, source_id)).values(**values))
+    done = conn.execute(update(source).where(*_is(user_id, source_id)).values(**values))
     return done.rowcount > 0
 
 
-async def remove(conn: AsyncConnection, user_id: str, source_id: str) -> bool:
+def remove(conn: Connection, user_id: str, source_id: str) -> bool:
     """Delete the source with its items and drafts; False where there is no such source."""
-    return (await conn.execute(delete(source).where(*_is(user_id, source_id)))).rowcount > 0
+    return conn.execute(delete(source).where(*_is(user_id, source_id))).rowcount > 0
 
 
 class FetchOutcome(Struct, frozen=True):
@@ -115,7 +114,7 @@ class FetchOutcome(Struct, frozen=True):
     """The new address of a source that moved."""
 
 
-async def save_outcomes(conn: AsyncConnection, user_id: str, outcomes: Sequence[FetchOutcome]) -> int:
+def save_outcomes(conn: Connection, user_id: str, outcomes: Sequence[FetchOutcome]) -> int:
     """Keep what fetches left behind; of how many sources that are still there, at the address that was read."""
     rows = [
         {
@@ -135,23 +134,23 @@ async def save_outcomes(conn: AsyncConnection, user_id: str, outcomes: Sequence[
     ]
     if not rows:
         return 0
-    return (await conn.execute(_SAVE, rows)).rowcount
+    return conn.execute(_SAVE, rows).rowcount
 
 
-async def cooldowns(conn: AsyncConnection, user_id: str, now: datetime) -> dict[str, datetime]:
+def cooldowns(conn: Connection, user_id: str, now: datetime) -> dict[str, datetime]:
     """The hosts that asked to be left alone, and until when."""
     query = select(host_cooldown.c.host, host_cooldown.c.until)
-    rows = await conn.execute(query.where(host_cooldown.c.user_id == user_id, host_cooldown.c.until > now))
+    rows = conn.execute(query.where(host_cooldown.c.user_id == user_id, host_cooldown.c.until > now))
     return {host: until for host, until in rows}  # noqa: C416 - a row is no pair to the type checker
 
 
-async def save_cooldowns(conn: AsyncConnection, user_id: str, hosts: Mapping[str, datetime], now: datetime) -> None:
+def save_cooldowns(conn: Connection, user_id: str, hosts: Mapping[str, datetime], now: datetime) -> None:
     """Keep the hosts that asked to be left alone, forget those whose time is over."""
-    await conn.execute(delete(host_cooldown).where(host_cooldown.c.user_id == user_id, host_cooldown.c.until <= now))
+    conn.execute(delete(host_cooldown).where(host_cooldown.c.user_id == user_id, host_cooldown.c.until <= now))
     rows = [{"user_id": user_id, "host": host, "until": until} for host, until in hosts.items() if until > now]
     if rows:
         put = upsert(host_cooldown)
-        await conn.execute(put.on_conflict_do_update(["user_id", "host"], set_={"until": put.excluded.until}), rows)
+        conn.execute(put.on_conflict_do_update(["user_id", "host"], set_={"until": put.excluded.until}), rows)
 
 
 def _is(user_id: str, source_id: str) -> tuple[ColumnElement[bool], ...]:

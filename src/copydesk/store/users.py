@@ -2,8 +2,7 @@
 
 from datetime import datetime
 
-from sqlalchemy import insert, select
-from sqlalchemy.ext.asyncio import AsyncConnection
+from sqlalchemy import Connection, insert, select
 
 from copydesk.model.wire import Struct
 from copydesk.store.ids import new_id
@@ -21,17 +20,17 @@ class User(Struct, frozen=True):
     created_at: datetime
 
 
-async def owner(conn: AsyncConnection) -> User | None:
+def owner(conn: Connection) -> User | None:
     """The owner of the desk on this machine: the first user there is."""
     columns = (user.c.id, user.c.name, user.c.time_zone, user.c.created_at)
-    row = (await conn.execute(select(*columns).order_by(user.c.id).limit(1))).first()
+    row = conn.execute(select(*columns).order_by(user.c.id).limit(1)).first()
     return User(**row._mapping) if row else None
 
 
-async def add_owner(conn: AsyncConnection, now: datetime, time_zone: str) -> User:
+def add_owner(conn: Connection, now: datetime, time_zone: str) -> User:
     """Make the owner, unless another process just did."""
-    if (there := await owner(conn)) is not None:
+    if (there := owner(conn)) is not None:
         return there
     new = User(id=new_id(now), name=OWNER, time_zone=time_zone, created_at=now)
-    await conn.execute(insert(user).values(id=new.id, name=new.name, time_zone=time_zone, created_at=now))
+    conn.execute(insert(user).values(id=new.id, name=new.name, time_zone=time_zone, created_at=now))
     return new
