@@ -36,6 +36,31 @@ TO_REVIEW = (Status.PENDING_REVIEW, Status.AWAITING_REVIEW, Status.CHANGES_REQUE
 """What waits for the user."""
 
 
+class Action(StrEnum):
+    """What a person may ask of a draft; `transitions` says when."""
+
+    APPROVE = "approve"
+    REJECT = "reject"
+    REGENERATE = "regenerate"
+    SCHEDULE = "schedule"
+    ARCHIVE = "archive"
+    UNAPPROVE = "unapprove"
+    RESCHEDULE = "reschedule"
+    CANCEL_SCHEDULE = "cancel_schedule"
+    POST = "post"
+
+
+BULK_ACTIONS = (
+    Action.APPROVE,
+    Action.REJECT,
+    Action.ARCHIVE,
+    Action.SCHEDULE,
+    Action.RESCHEDULE,
+    Action.CANCEL_SCHEDULE,
+)
+"""What may be asked of many drafts at once."""
+
+
 class ImageSource(StrEnum):
     """Where a draft's picture comes from."""
 
