@@ -1,0 +1,1 @@
+"""When things happen: APScheduler wakes the work, the database says what is due."""
