@@ -1,0 +1,92 @@
+"""Zones by name, and what the rarest of clock changes do to a wall time."""
+
+from contextlib import suppress
+from datetime import UTC, datetime
+from zoneinfo import ZoneInfo
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from copydesk.errors import InvalidError
+from copydesk.scheduling.zones import instant_of_wall, is_repeated, is_skipped, zone_named
+
+
+def wall(text):
+    return datetime.fromisoformat(text)
+
+
+@pytest.mark.parametrize("name", ["Europe/Prague", "America/Argentina/Buenos_Aires", "UTC", "Etc/GMT+8"])
+def test_a_zone_is_found_by_its_name(name):
+    assert zone_named(name).key == name
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "", " ", ".", "..", "../etc/passwd", "/etc/localtime", "Europe/../Europe/Prague", "Europe", "europe/prague",
+        "localtime", "posixrules", "tzdata.zi", "zone.tab", "Europe/Prague\0", "Europe/Prague\n", "\ud800", "é" * 9000,
+    ],
+)  # fmt: skip
+def test_a_name_that_is_no_zone_is_refused(name):
+    with pytest.raises(InvalidError) as caught:
+        zone_named(name)
+    assert [error.field for error in caught.value.errors] == ["timeZone"]
+    assert len(str(caught.value)) < 250
+
+
+@given(st.text())
+def test_any_text_is_a_zone_or_refused(name):
+    with suppress(InvalidError):
+        assert zone_named(name).key == name
+
+
+@pytest.mark.parametrize(
+    ("wrong", "right"),
+    [
+        ("europe/prague", "Europe/Prague"),
+        ("Prague", "Europe/Prague"),
+        ("Europe/Pragu", "Europe/Prague"),
+        ("new york", "America/New_York"),
+        ("utc", "UTC"),
+    ],
+)
+def test_a_wrong_name_is_answered_with_the_likely_one(wrong, right):
+    with pytest.raises(InvalidError) as caught:
+        zone_named(wrong)
+    assert right in caught.value.hint
+
+
+def test_a_name_is_not_shown_with_what_it_may_do_to_the_terminal():
+    with pytest.raises(InvalidError) as caught:
+        zone_named("\x1b[2JEurope")
+    assert "\x1b" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("zone", "skipped", "instant"),
+    [
+        ("Europe/Prague", "2027-03-28T02:00", "2027-03-28T01:00"),
+        ("Europe/Prague", "2027-03-28T02:59:59.999999", "2027-03-28T01:00"),
+        ("Australia/Lord_Howe", "2026-10-04T02:15", "2026-10-03T15:30"),
+        ("Africa/Cairo", "2026-04-24T00:30", "2026-04-23T22:00"),
+        ("Antarctica/Troll", "2027-03-28T01:30", "2027-03-28T01:00"),
+        ("Pacific/Apia", "2011-12-30T12:00", "2011-12-30T10:00"),  # a whole day
+        ("Africa/Monrovia", "1972-01-07T00:10", "1972-01-07T00:45"),  # 44 minutes and 30 seconds
+    ],
+)
+def test_a_skipped_time_is_the_first_full_minute_after_the_gap(zone, skipped, instant):
+    assert is_skipped(wall(skipped), ZoneInfo(zone))
+    assert instant_of_wall(wall(skipped), ZoneInfo(zone)) == datetime.fromisoformat(instant).replace(tzinfo=UTC)
+
+
+def test_a_repeated_time_is_the_first_unless_the_second_is_asked_for():
+    prague, night = ZoneInfo("Europe/Prague"), wall("2027-10-31T02:30")
+    assert is_repeated(night, prague)
+    assert instant_of_wall(night, prague) == datetime(2027, 10, 31, 0, 30, tzinfo=UTC)
+    assert instant_of_wall(night, prague, second=True) == datetime(2027, 10, 31, 1, 30, tzinfo=UTC)
+
+
+def test_a_plain_time_is_the_same_whichever_is_asked_for():
+    prague, noon = ZoneInfo("Europe/Prague"), wall("2027-10-31T12:00")
+    assert instant_of_wall(noon, prague, second=True) == instant_of_wall(noon, prague)
