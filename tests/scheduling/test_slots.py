@@ -1,0 +1,170 @@
+"""Weekly slots: as people write them, as they come round, and which are free."""
+
+from datetime import UTC, datetime, timedelta
+from itertools import islice
+from zoneinfo import ZoneInfo
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from copydesk.errors import InvalidError
+from copydesk.model.schedule import Slot
+from copydesk.scheduling.daytime import clock_read, slot_read, slot_written
+from copydesk.scheduling.slots import MOST_SLOTS, checked_slots, free, next_free, occurrences
+
+PRAGUE = ZoneInfo("Europe/Prague")
+NOW = datetime(2026, 11, 21, 10, 0, tzinfo=UTC)  # a Saturday, 11:00 in Prague
+
+
+def slots(*texts):
+    return [slot_read(text) for text in texts]
+
+
+def utc(text):
+    return datetime.fromisoformat(text).replace(tzinfo=UTC)
+
+
+def first_times(count, of, after, zone=PRAGUE):
+    return [each.at for each in islice(occurrences(of, zone, after), count)]
+
+
+@pytest.mark.parametrize(
+    ("text", "day", "hour", "minute"),
+    [
+        ("mon 09:00", 1, 9, 0),
+        ("Wednesday 14:30", 3, 14, 30),
+        ("MON 9", 1, 9, 0),
+        ("sun 9:05", 0, 9, 5),
+        ("thurs at 2:30pm", 4, 14, 30),
+        ("  fri ,  9 am ", 5, 9, 0),
+        ("sat 12am", 6, 0, 0),
+        ("sat 12:15pm", 6, 12, 15),
+        ("tue 0:00", 2, 0, 0),
+    ],
+)
+def test_a_slot_is_read_as_people_write_it(text, day, hour, minute):
+    assert slot_read(text) == Slot(day_of_week=day, hour=hour, minute=minute)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "mon", "9:00", "mo 9", "xyz 9", "mon 24:00", "mon 9:60", "mon 13pm", "mon 0am", "mon 9:5", "mon -1", "mon 900",
+     "monday 9 10", "mon ٩", "mon 9:00\x1b[2J", "m" * 10_000 + " 9",
+     "mon 9" + " " * 200 + "x"],
+)  # fmt: skip
+def test_what_is_no_weekly_time_is_refused_with_how_to_write_one(text):
+    with pytest.raises(InvalidError, match="mon 09:00") as caught:
+        slot_read(text, field="slots[1]")
+    assert caught.value.errors[0].field == "slots[1]"
+    assert "\x1b" not in str(caught.value)
+
+
+@given(st.builds(Slot, day_of_week=st.integers(0, 6), hour=st.integers(0, 23), minute=st.integers(0, 59)))
+def test_a_written_slot_reads_back(slot):
+    assert slot_read(slot_written(slot)) == slot
+
+
+@pytest.mark.parametrize("text", ["", "nine", "9:", ":30", "9:00:00", "-9", "9 am pm"])
+def test_what_is_no_time_of_the_day_is_none(text):
+    assert clock_read(text) is None
+
+
+def test_slots_come_out_in_the_order_of_the_week():
+    assert checked_slots(slots("fri 9", "sun 10", "fri 8:30")) == tuple(slots("sun 10", "fri 8:30", "fri 9"))
+    assert checked_slots([]) == ()
+
+
+def test_a_slot_that_stands_twice_is_named():
+    with pytest.raises(InvalidError) as caught:
+        checked_slots(slots("mon 9", "tue 9", "mon 9:00"))
+    assert caught.value.errors == (("slots[2]", "mon 09:00 is already slots[0]"),)
+
+
+def test_every_value_out_of_bounds_is_named():
+    with pytest.raises(InvalidError) as caught:
+        checked_slots([Slot(day_of_week=7, hour=0, minute=0), Slot(day_of_week=0, hour=24, minute=-1)])
+    assert [error.field for error in caught.value.errors] == ["slots[0].dayOfWeek", "slots[1].hour", "slots[1].minute"]
+
+
+def test_too_many_slots_are_refused():
+    every_minute = [Slot(day_of_week=0, hour=count // 60, minute=count % 60) for count in range(MOST_SLOTS + 1)]
+    assert len(checked_slots(every_minute[:-1])) == MOST_SLOTS
+    with pytest.raises(InvalidError, match="500"):
+        checked_slots(every_minute)
+
+
+def test_slots_come_round_week_after_week_on_the_users_clock():
+    assert first_times(4, slots("mon 9", "sat 12:00"), NOW) == [
+        utc("2026-11-21T11:00"),
+        utc("2026-11-23T08:00"),
+        utc("2026-11-28T11:00"),
+        utc("2026-11-30T08:00"),
+    ]
+
+
+def test_a_slot_that_is_this_very_moment_comes_next_week():
+    assert first_times(1, slots("sat 11:00"), NOW) == [NOW + timedelta(days=7)]
+    assert first_times(1, slots("sat 11:00"), NOW - timedelta(microseconds=1)) == [NOW]
+
+
+def test_the_week_begins_on_sunday_by_the_users_clock_and_not_by_utc():
+    """Saturday 23:00 UTC is Sunday in Kathmandu."""
+    assert first_times(1, slots("sun 9"), utc("2026-11-21T23:00"), ZoneInfo("Asia/Kathmandu")) == [
+        utc("2026-11-22T03:15")
+    ]
+
+
+def test_no_slots_never_come_round():
+    assert first_times(1, [], NOW) == []
+
+
+def test_slots_in_a_gap_are_one_and_it_is_the_one_whose_time_exists():
+    of = slots("sun 02:15", "sun 02:45", "sun 03:00", "sun 03:01")
+    night = list(islice(occurrences(of, PRAGUE, utc("2027-03-27T12:00")), 2))
+    assert [each.at for each in night] == [utc("2027-03-28T01:00"), utc("2027-03-28T01:01")]
+    assert night[0].meant.wall == "2027-03-28T03:00"
+
+
+def test_a_slot_in_a_repeated_hour_comes_once():
+    assert first_times(2, slots("sun 02:30"), utc("2027-10-30T12:00")) == [
+        utc("2027-10-31T00:30"),
+        utc("2027-11-07T01:30"),
+    ]
+
+
+def test_between_the_two_halves_of_a_repeated_hour_its_slot_is_over():
+    assert first_times(1, slots("sun 02:30"), utc("2027-10-31T00:45")) == [utc("2027-11-07T01:30")]
+
+
+def test_the_next_free_slot_is_one_where_no_draft_stands():
+    taken = {utc("2026-11-23T08:00")}
+    found = next_free(slots("mon 9"), PRAGUE, taken, NOW)
+    assert found is not None
+    assert found.at == utc("2026-11-30T08:00")
+    assert found.meant.wall == "2026-11-30T09:00"
+
+
+def test_a_draft_some_seconds_into_the_minute_takes_the_slot_too():
+    assert next_free(slots("mon 9"), PRAGUE, [utc("2026-11-23T08:00:59")], NOW).at == utc("2026-11-30T08:00")
+    assert next_free(slots("mon 9"), PRAGUE, [utc("2026-11-23T08:01")], NOW).at == utc("2026-11-23T08:00")
+
+
+def test_where_every_slot_of_a_year_is_taken_there_is_none():
+    of = slots("mon 9", "thu 18:00")
+    taken = [each.at for each in free(of, PRAGUE, (), NOW)]
+    assert len(taken) == 105
+    assert next_free(of, PRAGUE, taken, NOW) is None
+    assert next_free(of, PRAGUE, taken[:-1], NOW).at == taken[-1]
+
+
+def test_not_before_is_itself_a_time_that_can_be_had():
+    monday = utc("2026-11-30T08:00")
+    assert next_free(slots("mon 9"), PRAGUE, (), NOW, not_before=monday).at == monday
+    assert next_free(slots("mon 9"), PRAGUE, (), NOW, not_before=monday + timedelta(seconds=1)).at > monday
+    assert next_free(slots("mon 9"), PRAGUE, (), NOW, not_before=NOW - timedelta(days=99)).at == utc("2026-11-23T08:00")
+
+
+def test_not_before_in_two_years_looks_a_year_from_there():
+    far = NOW + timedelta(days=2 * 366)
+    assert far <= next_free(slots("mon 9"), PRAGUE, (), NOW, not_before=far).at < far + timedelta(days=7)
