@@ -1,0 +1,55 @@
+"""Clocks that jump, and laptops that only slept."""
+
+from datetime import UTC, datetime, timedelta
+from itertools import pairwise
+
+import pytest
+
+from copydesk.scheduling.jumps import Reading, behind, jump
+
+START = datetime(2026, 11, 30, 14, 30, tzinfo=UTC)
+HOUR, ZERO = timedelta(hours=1), timedelta(0)
+
+
+def reading(wall, steady, *, counts_sleep=True):
+    return Reading(wall=START + timedelta(seconds=wall), steady=1000.0 + steady, counts_sleep=counts_sleep)
+
+
+@pytest.mark.parametrize("counts_sleep", [True, False])
+def test_two_clocks_that_agree_have_not_jumped(counts_sleep):
+    then, now = reading(0, 0, counts_sleep=counts_sleep), reading(3600, 3599.5, counts_sleep=counts_sleep)
+    assert jump(then, now) == ZERO
+
+
+def test_a_laptop_that_slept_has_not_jumped():
+    assert jump(reading(0, 0), reading(8 * 3600, 8 * 3600)) == ZERO
+    assert jump(reading(0, 0, counts_sleep=False), reading(8 * 3600, 30, counts_sleep=False)) == ZERO
+
+
+def test_a_clock_put_forward_has_jumped_where_it_can_be_told_from_sleep():
+    assert jump(reading(0, 0), reading(3630, 30)) == HOUR
+
+
+@pytest.mark.parametrize("counts_sleep", [True, False])
+def test_a_clock_put_back_has_jumped_by_either_clock(counts_sleep):
+    then, now = reading(0, 0, counts_sleep=counts_sleep), reading(-3570, 30, counts_sleep=counts_sleep)
+    assert jump(then, now) == -HOUR
+
+
+def test_a_minute_is_a_correction_and_more_is_a_jump():
+    assert jump(reading(0, 0), reading(90, 30)) == ZERO
+    assert jump(reading(0, 0), reading(-30, 30)) == ZERO
+    assert jump(reading(0, 0), reading(91, 30)) == timedelta(seconds=61)
+    assert jump(reading(0, 0), reading(-31, 30)) == timedelta(seconds=-61)
+
+
+def test_a_clock_pushed_a_little_each_time_is_noticed_against_the_first_reading():
+    readings = [reading(80 * count, 30 * count) for count in range(4)]
+    assert all(jump(then, now) == ZERO for then, now in pairwise(readings))
+    assert jump(readings[0], readings[-1]) == timedelta(seconds=150)
+
+
+def test_a_clock_before_the_last_event_is_behind():
+    assert behind(START - HOUR, START) == HOUR
+    assert behind(START - timedelta(seconds=60), START) == ZERO
+    assert behind(START + HOUR, START) == ZERO
