@@ -1,0 +1,198 @@
+"""Times as people write them, and as they are shown back."""
+
+from contextlib import suppress
+from datetime import UTC, datetime, timedelta, timezone
+from zoneinfo import ZoneInfo
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from copydesk.errors import InvalidError
+from copydesk.scheduling.given import FARTHEST, given_time
+from copydesk.scheduling.shown import shown
+from copydesk.scheduling.times import EXAMPLES, time_read
+
+PRAGUE = ZoneInfo("Europe/Prague")
+NOW = datetime(2026, 11, 21, 10, 38, 13, tzinfo=UTC)  # Saturday, 11:38:13 in Prague
+
+
+def read(text, now=NOW, zone=PRAGUE):
+    return time_read(text, zone, now)
+
+
+@pytest.mark.parametrize(
+    ("text", "wall"),
+    [
+        ("fri 14:30", "2026-11-27T14:30"),
+        ("Friday 9", "2026-11-27T09:00"),
+        ("friday at 9 pm", "2026-11-27T21:00"),
+        ("sat 14:30", "2026-11-21T14:30"),
+        ("sat 11:38", "2026-11-28T11:38"),
+        ("sat 9", "2026-11-28T09:00"),
+        ("tomorrow 9", "2026-11-22T09:00"),
+        ("9am tomorrow", "2026-11-22T09:00"),
+        ("14:30 on monday", "2026-11-23T14:30"),
+        ("today 18:00", "2026-11-21T18:00"),
+        ("14:30", "2026-11-21T14:30"),
+        ("at 11:38", "2026-11-22T11:38"),
+        ("9am", "2026-11-22T09:00"),
+        ("2:30 PM", "2026-11-21T14:30"),
+        ("12am", "2026-11-22T00:00"),
+        ("in 2 hours", "2026-11-21T13:39"),
+        ("in 30 min", "2026-11-21T12:09"),
+        ("in 2h 30min", "2026-11-21T14:09"),
+        ("in 1 hour and 1 minute", "2026-11-21T12:40"),
+        ("in 2 days", "2026-11-23T11:39"),
+        ("in 1 week", "2026-11-28T11:39"),
+        ("in 1 day 2 hours", "2026-11-22T13:39"),
+        ("nov 30 9:00", "2026-11-30T09:00"),
+        ("30 nov 9:00", "2026-11-30T09:00"),
+        ("November 30th, 9am", "2026-11-30T09:00"),
+        ("9:00 30 nov", "2026-11-30T09:00"),
+        ("1st of may 2028 at 9:05", "2028-05-01T09:05"),
+        ("nov 21 11:00", "2027-11-21T11:00"),
+        ("jan 2 9:00", "2027-01-02T09:00"),
+        ("29 feb 9:00", "2028-02-29T09:00"),
+        ("Fri 27 Nov 2026 14:30", "2026-11-27T14:30"),
+        ("2026-11-30 14:30", "2026-11-30T14:30"),
+        ("2026-11-30 9am", "2026-11-30T09:00"),
+        ("2026-11-30T14:30", "2026-11-30T14:30"),
+        ("2026-11-30T14:30:05", "2026-11-30T14:30:05"),
+        ("2026-11-30T14:30Z", "2026-11-30T15:30"),
+        ("2026-11-30t14:30:00.000z", "2026-11-30T15:30"),
+        ("2026-11-30T14:30+05:30", "2026-11-30T10:00"),
+        ("2026-11-30 14:30 -0800", "2026-11-30T23:30"),
+    ],
+)
+def test_a_time_is_read_as_people_write_it(text, wall):
+    moment = read(text)
+    assert moment.meant.wall == wall
+    assert moment.at == datetime.fromisoformat(wall).replace(tzinfo=PRAGUE)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", " ", "now", "soon", "9", "at 9", "friday", "30 nov", "2026-11-30", "30/11 9:00", "11/30 9:00", "30.11. 9:00",
+     "next fri 9", "9 nov 10", "2026-11-30 9", "nov 30 2026", "fri 24:00", "25:00", "9:60", "13pm", "0am", "fri 9 10",
+     "31 nov 9:00", "2026-02-30 9:00", "2026-02-30T09:00", "in 5 m", "in two hours", "in 2 hours 3 hours",
+     "in -2 hours", "in 2", "tomorrow tomorrow", "foo 27 nov 9:00", "1430", "٩:٣٠", "2026-11-30T14:30+25:00",
+     "\x1b[2J9:00", "\ud800", "fri 9:00" + " " * 200 + "x"],
+)  # fmt: skip
+def test_what_cannot_be_read_in_one_way_is_refused_with_examples(text):
+    with pytest.raises(InvalidError) as caught:
+        read(text)
+    ((field, message),) = caught.value.errors
+    assert field == "scheduledAt"
+    assert EXAMPLES in message
+    assert "\x1b" not in message
+
+
+def test_each_of_the_examples_can_be_read():
+    assert all(read(example) for example in EXAMPLES.replace(" or ", ", ").split(", "))
+
+
+def test_a_weekday_that_is_not_the_one_of_the_date_is_refused():
+    with pytest.raises(InvalidError, match="2026-11-27 is a Friday"):
+        read("mon 27 nov 14:30")
+
+
+@pytest.mark.parametrize(
+    "text", ["today 9", "2026-11-21 11:00", "2020-01-01T00:00Z", "1 jan 2020 9:00", "0001-01-02 0:00"]
+)
+def test_a_time_in_the_past_is_refused(text):
+    with pytest.raises(InvalidError, match="not in the future"):
+        read(text)
+
+
+@pytest.mark.parametrize("text", ["9999-12-30 23:59", "9999-12-31T23:59Z", "9999-12-31T23:59-12:00", "in 99999 weeks"])
+def test_a_time_too_far_ahead_is_refused(text):
+    with pytest.raises(InvalidError, match="five years ahead"):
+        read(text)
+
+
+def test_days_keep_the_time_of_the_day_across_a_clock_change_and_hours_count():
+    now = datetime(2027, 3, 27, 11, 0, tzinfo=UTC)  # the day before the clocks go forward
+    assert read("in 1 day", now).meant.wall == "2027-03-28T12:00"
+    assert read("in 24 hours", now).meant.wall == "2027-03-28T13:00"
+
+
+def test_a_time_that_is_skipped_is_the_first_minute_after_and_one_that_comes_twice_is_the_first():
+    assert read("2027-03-28 02:30").at == datetime(2027, 3, 28, 1, 0, tzinfo=UTC)
+    assert read("2027-10-31 02:30").at == datetime(2027, 10, 31, 0, 30, tzinfo=UTC)
+
+
+def test_the_second_of_two_equal_times_can_be_given_by_its_offset():
+    moment = read("2027-10-31 02:30 +01:00")
+    assert moment.at == datetime(2027, 10, 31, 1, 30, tzinfo=UTC)
+    assert moment.meant.wall == "2027-10-31T02:30#2"
+
+
+def test_today_is_the_users_day_and_not_that_of_utc():
+    late = datetime(2026, 11, 21, 23, 30, tzinfo=UTC)  # Sunday in Prague, Saturday in New York
+    assert read("tomorrow 9", late).meant.wall == "2026-11-23T09:00"
+    assert read("tomorrow 9", late, ZoneInfo("America/New_York")).meant.wall == "2026-11-22T09:00"
+
+
+@given(st.text(st.sampled_from("0123456789:+-tz apmfrisunovdehw"), max_size=30) | st.text())
+def test_any_text_is_a_time_to_come_or_refused(text):
+    with suppress(InvalidError):
+        assert NOW < read(text).at <= NOW + FARTHEST
+
+
+@given(
+    st.datetimes(datetime(2027, 1, 1), datetime(2030, 1, 1), timezones=st.just(UTC)),  # noqa: DTZ001
+    st.timezone_keys(allow_prefix=False),
+)
+def test_what_is_shown_says_which_instant_it_is(at, name):
+    at = at.replace(microsecond=0)
+    day, _, clock = shown(at, ZoneInfo(name), NOW).partition(" (")[0].partition(" UTC")
+    names = day.split()[:5]
+    here = datetime.strptime(" ".join(names).rstrip(","), "%a %d %b %Y %H:%M" + (":%S" if at.second else ""))  # noqa: DTZ007
+    assert here.replace(tzinfo=timezone.utc if not clock else datetime.strptime(clock, "%z").tzinfo) == at  # noqa: UP017
+
+
+@pytest.mark.parametrize(
+    ("at", "zone", "text"),
+    [
+        ("2026-11-27T13:30", "Europe/Prague", "Fri 27 Nov 2026 14:30 CET, UTC+01:00 (in 6 days)"),
+        ("2026-11-27T08:00", "Europe/Prague", "Fri 27 Nov 2026 09:00 CET, UTC+01:00 (in 6 days)"),
+        ("2026-11-27T13:30:05", "UTC", "Fri 27 Nov 2026 13:30:05 UTC (in 6 days)"),
+        ("2026-11-21T12:39", "Australia/Lord_Howe", "Sat 21 Nov 2026 23:39 UTC+11:00 (in 2 hours)"),
+        ("2026-11-21T10:40", "Asia/Kathmandu", "Sat 21 Nov 2026 16:25 UTC+05:45 (in 1 minute)"),
+        ("2026-11-21T10:38:30", "UTC", "Sat 21 Nov 2026 10:38:30 UTC (in less than a minute)"),
+        ("2026-11-19T10:38:13", "UTC", "Thu 19 Nov 2026 10:38:13 UTC (2 days ago)"),
+    ],
+)
+def test_a_time_is_shown_so_that_nothing_is_left_open(at, zone, text):
+    assert shown(datetime.fromisoformat(at).replace(tzinfo=UTC), ZoneInfo(zone), NOW) == text
+
+
+def test_the_two_equal_times_of_a_night_are_shown_apart():
+    first, second = datetime(2027, 10, 31, 0, 30, tzinfo=UTC), datetime(2027, 10, 31, 1, 30, tzinfo=UTC)
+    assert "02:30 CEST, UTC+02:00" in shown(first, PRAGUE, NOW)
+    assert "02:30 CET, UTC+01:00" in shown(second, PRAGUE, NOW)
+
+
+def test_a_given_time_comes_out_in_utc():
+    at = datetime(2026, 11, 30, 14, 30, tzinfo=timezone(timedelta(hours=1)))
+    assert given_time(at, NOW) == datetime(2026, 11, 30, 13, 30, tzinfo=UTC)
+    assert given_time(at, NOW).tzinfo is UTC
+    assert given_time(NOW + FARTHEST, NOW) == NOW + FARTHEST
+
+
+@pytest.mark.parametrize(
+    ("at", "message"),
+    [
+        (datetime(2026, 11, 30, 14, 30), "offset"),  # noqa: DTZ001
+        (NOW, "not in the future"),
+        (NOW - timedelta(days=1), "not in the future"),
+        (NOW + FARTHEST + timedelta(seconds=1), "five years"),
+        (datetime(9999, 12, 31, 23, 59, tzinfo=timezone(timedelta(hours=-12))), "five years"),
+        (datetime(1, 1, 1, tzinfo=timezone(timedelta(hours=12))), "not in the future"),
+    ],
+)
+def test_a_time_that_cannot_be_is_refused_by_name(at, message):
+    with pytest.raises(InvalidError, match=message) as caught:
+        given_time(at, NOW)
+    assert caught.value.errors[0].field == "scheduledAt"
