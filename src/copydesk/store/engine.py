@@ -8,7 +8,7 @@ import asyncio
 import os
 import sqlite3
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import AsyncExitStack, suppress
 from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, TypeVar, cast
 
@@ -94,8 +94,14 @@ class Engines:
 
 
 def _in_transaction(connection: Connection, work: Callable[[Connection], T]) -> T:
-    with connection.begin():
-        return work(connection)
+    try:
+        with connection.begin():
+            return work(connection)
+    except BaseException:
+        # After a COMMIT that failed SQLite can still be in the transaction, which SQLAlchemy takes for ended: the
+        # next unit could not begin, and closing would commit what is left.
+        _driver(connection).rollback()
+        raise
 
 
 def _without_transaction(connection: Connection, work: Callable[[Connection], T]) -> T:
@@ -142,6 +148,7 @@ class _Lanes:
 
     def __init__(self, engine: Engine, most: int) -> None:
         self._engine = engine
+        self._most = most
         self._free = asyncio.Semaphore(most)
         self._idle: list[_Lane] = []
         self._open: list[_Lane] = []
@@ -171,14 +178,18 @@ class _Lanes:
         return lane
 
     async def close(self) -> None:
-        """Ends every connection after what it is still at."""
-        self._idle.clear()
-        while self._open:
-            lane = self._open.pop()
-            try:
-                await lane.run(lane.connection.close)
-            finally:
-                await lane.close()
+        """Ends every connection after what it is still at, and after what was asked for before."""
+        async with AsyncExitStack() as every:
+            # A connection that is just being opened is in no list yet.
+            for _ in range(self._most):
+                await every.enter_async_context(self._free)
+            self._idle.clear()
+            while self._open:
+                lane = self._open.pop()
+                try:
+                    await lane.run(lane.connection.close)
+                finally:
+                    await lane.close()
 
 
 async def _opened(lane: _Lane) -> None:
