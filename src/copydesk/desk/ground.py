@@ -100,4 +100,4 @@ class Ground:
                 yield fetcher
             finally:
                 if fetcher.cooldowns != before:
-                    await self.write(kept_sources.save_cooldowns, fetcher.cooldowns, self.clock())
+                    await self.write(kept_sources.save_cooldowns, dict(fetcher.cooldowns), self.clock())

@@ -116,10 +116,11 @@ class _Stage:
         """Note at once that a source failed, and which hosts asked to be left alone: a kill shall not forget it."""
         ground, now = self._ground, self._ground.clock()
         state = self._after_failure(stored, error, now)
+        cooldowns = dict(self._http.cooldowns)  # other visits go on changing it while this one is kept
 
         def keep(conn: Connection, user_id: str) -> None:
             sources.save_outcomes(conn, user_id, [_outcome(conn, user_id, stored, state, now)])
-            sources.save_cooldowns(conn, user_id, self._http.cooldowns, now)
+            sources.save_cooldowns(conn, user_id, cooldowns, now)
 
         await ground.write(keep)
         self._failed.append((stored, error))

@@ -3,12 +3,12 @@
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator
-from datetime import datetime, timedelta
+from datetime import timedelta
 
 from sqlalchemy import Connection
 
 from copydesk.desk import cursor as cursors
-from copydesk.desk.ground import Ground
+from copydesk.desk.ground import Clock, Ground
 from copydesk.desk.process import is_alive, me
 from copydesk.desk.report import Listener, Report
 from copydesk.errors import (
@@ -174,7 +174,7 @@ class Pipeline:
     async def _take_turn(self, run_id: str) -> RunRequest:
         """Wait until no other run is under way, then start this one."""
         while True:
-            mine, request, asked = await self._ground.write(_try_turn, run_id, self._ground.clock())
+            mine, request, asked = await self._ground.write(_try_turn, run_id, self._ground.clock)
             if request is None:
                 raise NotFoundError(f"There is no run {run_id!r}.")
             if asked:
@@ -238,7 +238,8 @@ def _unfinished(conn: Connection, user_id: str) -> tuple[Claimed | None, tuple[C
     return runs.under_way(conn, user_id), runs.queued(conn, user_id)
 
 
-def _try_turn(conn: Connection, user_id: str, run_id: str, now: datetime) -> tuple[bool, RunRequest | None, bool]:
+def _try_turn(conn: Connection, user_id: str, run_id: str, clock: Clock) -> tuple[bool, RunRequest | None, bool]:
     """Whether the run's turn has come, what it is asked for, and whether it is to be cancelled."""
+    now = clock()  # not when it began to wait for the database
     mine = runs.claim(conn, user_id, run_id, owner=me(), now=now, lease_until=now + LEASE)
     return mine, runs.request_of(conn, user_id, run_id), runs.cancel_requested(conn, user_id, run_id)
