@@ -4,8 +4,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import insert
-from sqlalchemy.ext.asyncio import AsyncConnection
+from sqlalchemy import Connection, insert, select
 
 from copydesk.store import tables
 from copydesk.store.engine import Engines, open_engines
@@ -27,21 +26,26 @@ def files(folder: Path) -> list[str]:
     return sorted(file.name for file in folder.iterdir())
 
 
-async def add_user(connection: AsyncConnection, name: str = "Ada") -> str:
+def add_user(connection: Connection, name: str = "Ada") -> str:
     """A user's id."""
     user = new_id(NOW)
-    await connection.execute(insert(tables.user).values(id=user, name=name, time_zone="UTC", created_at=NOW))
+    connection.execute(insert(tables.user).values(id=user, name=name, time_zone="UTC", created_at=NOW))
     return user
 
 
-async def add_source(connection: AsyncConnection, user: str, **values: Any) -> str:
+def user_names(connection: Connection) -> list[str]:
+    """The names of the users, in the order of their coming."""
+    return list(connection.execute(select(tables.user.c.name).order_by(tables.user.c.id)).scalars())
+
+
+def add_source(connection: Connection, user: str, **values: Any) -> str:
     """A source's id."""
     row = {"id": new_id(NOW), "user_id": user, "type": "rss", "name": "Blog", "created_at": NOW, "updated_at": NOW}
-    await connection.execute(insert(tables.source).values(row | values))
+    connection.execute(insert(tables.source).values(row | values))
     return str(row["id"])
 
 
-async def add_item(connection: AsyncConnection, user: str, source: str | None, **values: Any) -> str:
+def add_item(connection: Connection, user: str, source: str | None, **values: Any) -> str:
     """An item's id."""
     item = new_id(NOW)
     row = {
@@ -56,11 +60,11 @@ async def add_item(connection: AsyncConnection, user: str, source: str | None, *
         "alias": item,
         "title": "A title",
     }
-    await connection.execute(insert(tables.item).values(row | values))
+    connection.execute(insert(tables.item).values(row | values))
     return item
 
 
-async def add_draft(connection: AsyncConnection, user: str, item: str, **values: Any) -> str:
+def add_draft(connection: Connection, user: str, item: str, **values: Any) -> str:
     """A draft's id."""
     row = {
         "id": new_id(NOW),
@@ -75,5 +79,5 @@ async def add_draft(connection: AsyncConnection, user: str, item: str, **values:
         "created_at": NOW,
         "updated_at": NOW,
     }
-    await connection.execute(insert(tables.draft).values(row | values))
+    connection.execute(insert(tables.draft).values(row | values))
     return str(row["id"])

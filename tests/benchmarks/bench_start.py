@@ -21,6 +21,7 @@ from tempfile import TemporaryDirectory
 
 import msgspec
 from benchmarks_table import Row
+from sqlalchemy import Connection
 
 from copydesk.desk import open_desk
 from copydesk.settings import load
@@ -111,17 +112,20 @@ def _end(pid: int, terminal: int) -> None:
 
 async def _seed(home: Path) -> None:
     """A desk with drafts to review."""
-    async with open_desk(load({}, home)) as desk, desk.ground.engines.writing() as conn:
-        user = desk.ground.user_id
-        source = await add_source(conn, user, name="The Lighthouse")
-        for number in range(DRAFTS):
-            made = draft(number)
-            item = await add_item(conn, user, source, title=made.item.title, url="https://lighthouse.example")
-            kept = msgspec.structs.replace(made, id=new_id(NOW), item_id=item)
-            new = NewDraft(
-                draft=kept, source_id=source, source_type=made.item.source_type, story_id=item, origin=Origin.PIPELINE
-            )
-            assert await drafts.add(conn, user, new)
+    async with open_desk(load({}, home)) as desk:
+        await desk.ground.write(_add_drafts)
+
+
+def _add_drafts(conn: Connection, user: str) -> None:
+    source = add_source(conn, user, name="The Lighthouse")
+    for number in range(DRAFTS):
+        made = draft(number)
+        item = add_item(conn, user, source, title=made.item.title, url="https://lighthouse.example")
+        kept = msgspec.structs.replace(made, id=new_id(NOW), item_id=item)
+        new = NewDraft(
+            draft=kept, source_id=source, source_type=made.item.source_type, story_id=item, origin=Origin.PIPELINE
+        )
+        assert drafts.add(conn, user, new)
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
 """A run can be cancelled at every moment, from here and from elsewhere; what was stored stays, and nothing is half."""
 
 import asyncio
+import threading
 from collections.abc import Callable
-from contextlib import asynccontextmanager
 
 import pytest
 
@@ -142,7 +142,7 @@ async def test_cancelled_as_a_stage_begins_it_is_cancelled_at_once(tmp_path, sta
 
 
 class Turns:
-    """Counts the turns at the database: as each begins, before it ends, after it ended."""
+    """Counts the turns at the database: as each is asked for, while it is at work, after it ended."""
 
     def __init__(self) -> None:
         self.count = 0
@@ -158,13 +158,20 @@ class Turns:
     def wrap(self, original):
         """`original`, counted."""
 
-        @asynccontextmanager
-        async def turn(engines):
+        async def turn(engines, work, *args, **kwargs):
+            loop = asyncio.get_running_loop()
+
+            def counted(connection, *args, **kwargs):
+                made = work(connection, *args, **kwargs)
+                ticked = threading.Event()
+                loop.call_soon_threadsafe(lambda: (self.tick(), ticked.set()))
+                assert ticked.wait(5)
+                return made
+
             self.tick()
-            async with original(engines) as connection:
-                yield connection
-                self.tick()
+            made = await original(engines, counted, *args, **kwargs)
             self.tick()
+            return made
 
         return turn
 
@@ -172,7 +179,7 @@ class Turns:
 async def test_cancelled_at_any_turn_at_the_database_the_next_run_works(tmp_path, monkeypatch):
     """Cancelled between queueing and working, a run stayed in the queue, and every later one waited for it."""
     turns, web, clock = Turns(), web_of_three(), Watch()
-    for way in ("reading", "writing"):
+    for way in ("read", "write"):
         monkeypatch.setattr(Engines, way, turns.wrap(getattr(Engines, way)))
 
     async with open_at(tmp_path, web, clock) as desk:
@@ -210,10 +217,10 @@ async def test_a_sign_of_life_that_cannot_be_kept_is_no_reason_to_fail(tmp_path,
     web = web_of_three()
     async with open_at(tmp_path, web) as desk:
         await add(desk)
-        held, refused = web.hold(ONE), asyncio.Event()
+        held, refused, loop = web.hold(ONE), asyncio.Event(), asyncio.get_running_loop()
 
-        async def busy(*_: object) -> bool:
-            refused.set()
+        def busy(*_: object) -> bool:
+            loop.call_soon_threadsafe(refused.set)
             raise StoreBusyError
 
         with monkeypatch.context() as patched:

@@ -1,11 +1,15 @@
 """What a source says of itself after each way in which a fetch can end."""
 
+import asyncio
+import threading
 from datetime import timedelta
 
 import pytest
 
+from copydesk.ingest import decide
 from copydesk.model.run import RunStatus
 from copydesk.model.source import Health, Source
+from copydesk.store import sources
 from desk_fixtures import NOW, ONE, THREE, TWO, Watch, Web, add, entry, feed, open_at, rows, states, title, titles
 
 
@@ -176,3 +180,36 @@ async def test_without_a_network_no_source_is_blamed(tmp_path):
     assert rows(tmp_path, "SELECT error_category FROM run") == [("unreachable",)]
     assert [source.fail_count for source in sources] == [0, 0, 0]
     assert all("no connection" in str(source.last_error) for source in sources)
+
+
+async def test_hosts_that_ask_for_rest_while_that_of_another_one_is_being_kept(tmp_path, monkeypatch):
+    """They are added to the same table by the event loop, and the thread that went through it failed the run."""
+    web, loop, both_failed = Web(), asyncio.get_running_loop(), threading.Event()
+    for url in (ONE, TWO):
+        web.fail(url, 429, retry_after="3600")
+    held, failed, kept = web.hold(TWO), [], sources.save_cooldowns
+
+    def fail(*told):
+        failed.append(told)
+        if len(failed) == 2:
+            both_failed.set()
+        return after_failure(*told)
+
+    def keep(conn, user_id, hosts, now):
+        going_through = iter(hosts)
+        next(going_through)
+        loop.call_soon_threadsafe(held.go.set)
+        assert both_failed.wait(5)
+        assert len(list(going_through)) <= 1
+        kept(conn, user_id, hosts, now)
+
+    after_failure = decide.after_failure
+    monkeypatch.setattr(decide, "after_failure", fail)
+    monkeypatch.setattr(sources, "save_cooldowns", keep)
+    async with open_at(tmp_path, web) as desk:
+        await add(desk)
+        await add(desk, TWO)
+        run = await desk.pipeline.run()
+
+    assert run.stats.sources_failed == 2
+    assert sorted(rows(tmp_path, "SELECT host FROM host_cooldown")) == [("one.example",), ("two.example",)]

@@ -5,6 +5,7 @@ import resource
 from datetime import UTC, datetime
 
 import pytest
+from sqlalchemy import Connection
 
 from command_line import call, call_here
 from copydesk.drafting.writer import Written
@@ -33,14 +34,19 @@ LONG = "Ferries of the new line carry many passengers each day. " * 4000
 
 async def fill(desk, *, spare: int = 0) -> None:
     """Leave the database room for `spare` more pages."""
-    async with desk.ground.engines.writing() as connection:
-        pages = (await connection.exec_driver_sql("PRAGMA page_count")).scalar_one()
-        await connection.exec_driver_sql(f"PRAGMA max_page_count = {pages + spare}")
+
+    def limit(connection: Connection) -> None:
+        pages = connection.exec_driver_sql("PRAGMA page_count").scalar_one()
+        connection.exec_driver_sql(f"PRAGMA max_page_count = {pages + spare}")
+
+    await desk.ground.engines.write(limit)
 
 
 async def make_room(desk) -> None:
-    async with desk.ground.engines.writing() as connection:
-        await connection.exec_driver_sql("PRAGMA max_page_count = 1000000")
+    def lift(connection: Connection) -> None:
+        connection.exec_driver_sql("PRAGMA max_page_count = 1000000")
+
+    await desk.ground.engines.write(lift)
 
 
 async def test_a_disk_that_is_full_while_items_are_stored_fails_the_run_and_keeps_what_was_there(tmp_path):
@@ -99,7 +105,7 @@ async def test_a_run_whose_end_could_not_be_written_ends_when_there_is_space_aga
     async with open_at(tmp_path, Web()) as desk:
         with monkeypatch.context() as full:
 
-            async def refuse(*_: object) -> bool:
+            def refuse(*_: object) -> bool:
                 raise StoreFullError
 
             full.setattr("copydesk.store.runs.finish", refuse)

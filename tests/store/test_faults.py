@@ -6,13 +6,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from sqlalchemy import select, text
+from sqlalchemy import Connection, text
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from copydesk.errors import StoreBusyError, StoreDamagedError, StoreError, StoreFullError
-from copydesk.store import tables
 from copydesk.store.engine import Engines
 from copydesk.store.faults import fault_of, translated
 from store_fixtures import add_item, add_source, add_user, open_store
@@ -20,32 +18,33 @@ from store_fixtures import add_item, add_source, add_user, open_store
 LONG = "x" * 400_000
 
 
-async def fill(connection: AsyncConnection) -> None:
+def fill(connection: Connection) -> None:
     """Rows for two megabytes, in several statements."""
-    user = await add_user(connection)
-    source = await add_source(connection, user)
+    user = add_user(connection)
+    source = add_source(connection, user)
     for _ in range(5):
-        await add_item(connection, user, source, text=LONG)
+        add_item(connection, user, source, text=LONG)
 
 
 async def rows(store: Engines) -> list[int]:
     """How many users, sources and items there are."""
     query = text("SELECT (SELECT count(*) FROM user), (SELECT count(*) FROM source), (SELECT count(*) FROM item)")
-    async with store.reading() as connection:
-        return list((await connection.execute(query)).one())
+    return list(await store.read(lambda connection: connection.execute(query).one()))
+
+
+async def limit(store: Engines, pages: int) -> None:
+    """No more than so many pages are to be had from now on."""
+    await store.write(lambda connection: connection.exec_driver_sql(f"PRAGMA max_page_count = {pages}").scalar_one())
 
 
 async def test_a_full_disk_is_told_as_one_and_nothing_is_half_written(store: Engines) -> None:
-    async with store.writing() as connection:
-        await connection.exec_driver_sql("PRAGMA max_page_count = 120")
+    await limit(store, 120)
     with pytest.raises(StoreFullError, match="The disk is full"):
-        async with store.writing() as connection:
-            await fill(connection)
+        await store.write(fill)
 
     assert await rows(store) == [0, 0, 0]
-    async with store.writing() as connection:
-        await connection.exec_driver_sql("PRAGMA max_page_count = 100000")
-        await fill(connection)
+    await limit(store, 100000)
+    await store.write(fill)
     assert await rows(store) == [1, 1, 5]
 
 
@@ -60,12 +59,48 @@ def small_disk() -> Iterator[None]:
 
 async def test_a_write_that_the_system_refuses_leaves_nothing_half_written(store: Engines, small_disk: None) -> None:
     with pytest.raises(StoreFullError, match=r"desk\.db could not be read or written"):
-        async with store.writing() as connection:
-            await fill(connection)
+        await store.write(fill)
 
     assert await rows(store) == [0, 0, 0]
-    async with store.writing() as connection:
-        await add_user(connection)
+    await store.write(add_user)
+    assert await rows(store) == [1, 0, 0]
+
+
+async def test_a_disk_that_is_full_only_at_the_commit_leaves_nothing_half_written(
+    store: Engines, small_disk: None
+) -> None:
+    """All the statements went well: what they wrote was in memory until then."""
+    done = []
+
+    def fill_in_memory(connection: Connection) -> None:
+        connection.exec_driver_sql("PRAGMA cache_size = -20000")
+        fill(connection)
+        done.append("every statement")
+
+    with pytest.raises(StoreFullError, match=r"desk\.db could not be read or written"):
+        await store.write(fill_in_memory)
+
+    assert done
+    assert await rows(store) == [0, 0, 0]
+    await store.write(add_user)
+    assert await rows(store) == [1, 0, 0]
+    await store.close()
+    assert await rows(store) == [1, 0, 0]
+    await store.close()
+
+
+async def test_a_transaction_that_cannot_be_committed_is_rolled_back(store: Engines) -> None:
+    """SQLite stayed in it, so that no other one could begin, and closing committed it or failed."""
+
+    def point_at_nothing(connection: Connection) -> None:
+        connection.exec_driver_sql("PRAGMA defer_foreign_keys = ON")
+        add_source(connection, "nobody")
+
+    with pytest.raises(IntegrityError, match="FOREIGN KEY"):
+        await store.write(point_at_nothing)
+
+    assert await rows(store) == [0, 0, 0]
+    await store.write(add_user)
     assert await rows(store) == [1, 0, 0]
 
 
@@ -77,8 +112,7 @@ def scribble(path: Path) -> None:
 
 async def test_a_damaged_page_is_told_as_a_damaged_database(tmp_path: Path) -> None:
     store = await open_store(tmp_path)
-    async with store.writing() as connection:
-        await fill(connection)
+    await store.write(fill)
     await store.close()
     scribble(store.path)
 
@@ -89,17 +123,15 @@ async def test_a_damaged_page_is_told_as_a_damaged_database(tmp_path: Path) -> N
 
 
 async def test_a_rule_of_the_tables_that_is_broken_is_no_fault_of_the_database(store: Engines) -> None:
-    async def add_twice() -> None:
-        async with store.writing() as connection:
-            user = await add_user(connection)
-            await add_source(connection, user, id="same")
-            await add_source(connection, user, id="same")
+    def add_twice(connection: Connection) -> None:
+        user = add_user(connection)
+        add_source(connection, user, id="same")
+        add_source(connection, user, id="same")
 
     with pytest.raises(IntegrityError):
-        await add_twice()
+        await store.write(add_twice)
 
-    async with store.reading() as connection:
-        assert (await connection.execute(select(tables.user))).all() == []
+    assert await rows(store) == [0, 0, 0]
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
-from sqlalchemy import insert
+from sqlalchemy import Connection, insert
 
 from copydesk.desk import Desk, open_desk
 from copydesk.desk.drafts import TO_REVIEW
@@ -66,23 +66,25 @@ def _picture(position: int) -> DraftImage:
 
 async def fill(desk: Desk, count: int) -> None:
     """Drafts to review, and some that are not: archived, approved, another user's."""
-    async with desk.ground.engines.writing() as conn:
-        user = desk.ground.user_id
-        source = await add_source(conn, user)
-        for number in range(count):
-            item = await add_item(conn, user, source, title=f"Title {number}")
-            odd = {7: {"status": Status.APPROVED}, 8: {"archived_at": WHEN}}.get(number % 10, {})
-            await _keep(desk, conn, user, written(number, item, **odd), source)
-        other = await add_user(conn, "Bea")
-        item = await add_item(conn, other, await add_source(conn, other))
-        await _keep(desk, conn, other, written(1, item), source)
+    await desk.ground.write(_add, count)
 
 
-async def _keep(desk: Desk, conn: object, user: str, made: Values, source: str) -> None:
+def _add(conn: Connection, user: str, count: int) -> None:
+    source = add_source(conn, user)
+    for number in range(count):
+        item = add_item(conn, user, source, title=f"Title {number}")
+        odd = {7: {"status": Status.APPROVED}, 8: {"archived_at": WHEN}}.get(number % 10, {})
+        _keep(conn, user, written(number, item, **odd), source)
+    other = add_user(conn, "Bea")
+    item = add_item(conn, other, add_source(conn, other))
+    _keep(conn, other, written(1, item), source)
+
+
+def _keep(conn: Connection, user: str, made: Values, source: str) -> None:
     new = NewDraft(
         draft=made, source_id=source, source_type=SourceType.RSS, story_id=made.item_id, origin=Origin.PIPELINE
     )
-    assert await drafts.add(conn, user, new)  # type: ignore[arg-type]
+    assert drafts.add(conn, user, new)
 
 
 @pytest.fixture
@@ -110,9 +112,12 @@ async def test_it_can_be_had_while_the_desk_is_closed(settings: Settings) -> Non
 async def test_it_can_be_had_while_somebody_writes(settings: Settings) -> None:
     async with open_desk(settings) as desk:
         await fill(desk, 3)
-        async with desk.ground.engines.writing() as conn:
-            await conn.execute(insert(tables.tag).values(id=new_id(WHEN), user_id=desk.ground.user_id, name="new"))
-            assert len(glance(settings.database_file, TO_REVIEW, 100)) == 3
+
+        def look(conn: Connection, user: str) -> int:
+            conn.execute(insert(tables.tag).values(id=new_id(WHEN), user_id=user, name="new"))
+            return len(glance(settings.database_file, TO_REVIEW, 100))
+
+        assert await desk.ground.write(look) == 3
 
 
 def test_without_a_database_it_holds_nothing_and_makes_none(tmp_path: Path) -> None:
@@ -135,9 +140,12 @@ def test_what_is_no_desk_holds_nothing(tmp_path: Path, content: bytes) -> None:
 async def test_a_desk_that_it_does_not_understand_holds_nothing(settings: Settings, damage: str) -> None:
     async with open_desk(settings) as desk:
         await fill(desk, 1)
-        async with desk.ground.engines.writing() as conn:
-            await conn.exec_driver_sql("pragma ignore_check_constraints = on")
-            await conn.exec_driver_sql(damage)
+
+        def spoil(conn: Connection) -> None:
+            conn.exec_driver_sql("pragma ignore_check_constraints = on")
+            conn.exec_driver_sql(damage)
+
+        await desk.ground.engines.write(spoil)
     assert glance(settings.database_file, TO_REVIEW, 10) == ()
 
 

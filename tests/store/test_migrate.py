@@ -13,20 +13,25 @@ import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
-from sqlalchemy import create_engine, select
+from sqlalchemy import Connection, create_engine
 
 from copydesk.errors import StoreDamagedError, StoreNewerError
 from copydesk.store import migrate, tables
 from copydesk.store.engine import Engines, open_engines
 from copydesk.store.migrate import HEAD, REVISIONS, Prepared, prepare
 from copydesk.store.triggers import TRIGGERS
-from store_fixtures import NOW, add_user, files, open_store
+from store_fixtures import NOW, add_user, files, open_store, user_names
 
 
 def execute(path: Path, statement: str) -> list[tuple[object, ...]]:
     """Runs one statement on the database as somebody with a shell would."""
     with closing(sqlite3.connect(path)) as connection, connection:
         return connection.execute(statement).fetchall()
+
+
+def make_newer(connection: Connection) -> None:
+    """A newer version was here."""
+    connection.exec_driver_sql("UPDATE alembic_version SET version_num = '9999'")
 
 
 def schema(path: Path) -> dict[str, str]:
@@ -37,8 +42,7 @@ def schema(path: Path) -> dict[str, str]:
 async def migrated(folder: Path) -> Engines:
     """A store that was made by the migrations, one after the other."""
     engines = open_engines(folder / "migrated.db")
-    async with engines.upgrading() as connection:
-        await connection.run_sync(migrate._run_migrations)
+    await engines.upgrade(migrate._run_migrations)
     return engines
 
 
@@ -100,8 +104,7 @@ async def test_processes_that_start_together_make_it_once(tmp_path: Path) -> Non
 
 async def test_a_start_that_was_killed_before_the_tables_were_there_is_started_anew(tmp_path: Path) -> None:
     engines = open_engines(tmp_path / "desk.db")
-    async with engines.writing():
-        pass
+    await engines.write(lambda connection: None)
 
     assert (await prepare(engines.path, engines, NOW)).created
     await engines.close()
@@ -124,8 +127,7 @@ async def test_a_database_of_a_newer_version_is_refused_and_not_touched(tmp_path
 
 async def test_a_newer_database_in_use_keeps_what_is_still_in_its_log(tmp_path: Path) -> None:
     newer = await open_store(tmp_path)
-    async with newer.writing() as connection:
-        await connection.exec_driver_sql("UPDATE alembic_version SET version_num = '9999'")
+    await newer.write(make_newer)
     log = newer.path.with_name("desk.db-wal")
     before = newer.path.read_bytes(), log.read_bytes()
 
@@ -141,8 +143,7 @@ async def test_a_newer_database_in_use_keeps_what_is_still_in_its_log(tmp_path: 
 async def test_a_newer_database_that_was_not_closed_keeps_its_log(tmp_path: Path) -> None:
     # Whoever opens such a file to write, even without writing, moves the log into it when closing.
     newer = await open_store(tmp_path / "running")
-    async with newer.writing() as connection:
-        await connection.exec_driver_sql("UPDATE alembic_version SET version_num = '9999'")
+    await newer.write(make_newer)
     shutil.copytree(tmp_path / "running", tmp_path / "killed", ignore=shutil.ignore_patterns("*-shm"))
     await newer.close()
     path = tmp_path / "killed" / "desk.db"
@@ -192,10 +193,8 @@ from store_fixtures import add_user, open_store
 async def main():
     for _ in range(2):
         store = await open_store(Path(sys.argv[1]))
-        async with store.writing() as connection:
-            await add_user(connection)
-        async with store.reading() as connection:
-            await connection.exec_driver_sql("SELECT 1")
+        await store.write(add_user)
+        await store.read(lambda connection: connection.exec_driver_sql("SELECT 1").scalar_one())
         if "close" in sys.argv:
             await store.close()
 
@@ -222,11 +221,9 @@ def test_a_start_imports_no_alembic_and_the_process_ends(tmp_path: Path, ending:
 
 async def test_what_was_written_is_there_at_the_next_start(tmp_path: Path) -> None:
     store = await open_store(tmp_path)
-    async with store.writing() as connection:
-        await add_user(connection, "Ada")
+    await store.write(add_user, "Ada")
     await store.close()
 
     store = await open_store(tmp_path)
-    async with store.reading() as connection:
-        assert (await connection.execute(select(tables.user.c.name))).scalars().all() == ["Ada"]
+    assert await store.read(user_names) == ["Ada"]
     await store.close()

@@ -7,10 +7,9 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from sqlalchemy import Table, UniqueConstraint, delete, event, func, select, text, update
+from sqlalchemy import Connection, Executable, Table, UniqueConstraint, delete, event, func, select, text, update
 from sqlalchemy.dialects.sqlite import insert
 from sqlalchemy.exc import IntegrityError
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from copydesk.store import tables
 from copydesk.store.engine import Engines
@@ -56,30 +55,37 @@ def test_every_constraint_has_a_name(table: Table) -> None:
 
 
 async def count(store: Engines, table: Table) -> int:
-    async with store.reading() as connection:
-        return int((await connection.execute(select(func.count()).select_from(table))).scalar_one())
+    return await store.read(lambda connection: int(connection.scalar(select(func.count()).select_from(table)) or 0))
 
 
-async def add_everything(connection: AsyncConnection) -> tuple[str, str, str]:
+def add_everything(connection: Connection) -> tuple[str, str, str]:
     """A user, source and draft with everything that can hang on them."""
-    user = await add_user(connection)
-    source = await add_source(connection, user)
-    draft = await add_draft(connection, user, await add_item(connection, user, source), source_id=source)
+    user = add_user(connection)
+    source = add_source(connection, user)
+    draft = add_draft(connection, user, add_item(connection, user, source), source_id=source)
     own, tag = {"id": new_id(NOW), "user_id": user, "draft_id": draft}, new_id(NOW)
-    await connection.execute(insert(tables.draft_image).values(own | {"url": "u", "position": 0, "source": "OG"}))
-    await connection.execute(insert(tables.draft_event).values(own | {"at": NOW, "who": "Ada", "action": "approve"}))
+    connection.execute(insert(tables.draft_image).values(own | {"url": "u", "position": 0, "source": "OG"}))
+    connection.execute(insert(tables.draft_event).values(own | {"at": NOW, "who": "Ada", "action": "approve"}))
     delivery = {"platform": "bluesky", "status": "pending", "created_at": NOW}
-    await connection.execute(insert(tables.engagement).values(own | delivery))
-    await connection.execute(insert(tables.tag).values(id=tag, user_id=user, name="news"))
-    await connection.execute(insert(tables.draft_tag).values(tag_id=tag, draft_id=draft, user_id=user))
+    connection.execute(insert(tables.engagement).values(own | delivery))
+    connection.execute(insert(tables.tag).values(id=tag, user_id=user, name="news"))
+    connection.execute(insert(tables.draft_tag).values(tag_id=tag, draft_id=draft, user_id=user))
     return user, source, draft
 
 
+async def change(store: Engines, *statements: Executable) -> None:
+    """One transaction with these statements."""
+
+    def work(connection: Connection) -> None:
+        for statement in statements:
+            connection.execute(statement)
+
+    await store.write(work)
+
+
 async def test_a_deleted_source_takes_its_items_and_drafts_with_it(store: Engines) -> None:
-    async with store.writing() as connection:
-        _, source, _ = await add_everything(connection)
-    async with store.writing() as connection:
-        await connection.execute(delete(tables.source).where(tables.source.c.id == source))
+    _, source, _ = await store.write(add_everything)
+    await change(store, delete(tables.source).where(tables.source.c.id == source))
 
     gone = [tables.item, tables.draft, tables.draft_image, tables.draft_event, tables.engagement, tables.draft_tag]
     assert [await count(store, table) for table in gone] == [0] * 6
@@ -87,123 +93,140 @@ async def test_a_deleted_source_takes_its_items_and_drafts_with_it(store: Engine
 
 
 async def test_a_deleted_user_takes_everything_with_it(store: Engines) -> None:
-    async with store.writing() as connection:
-        await add_everything(connection)
-    async with store.writing() as connection:
-        await connection.execute(delete(tables.user))
+    await store.write(add_everything)
+    await change(store, delete(tables.user))
 
     assert sum([await count(store, table) for table in ALL]) == 0
 
 
 async def test_a_deleted_run_or_older_version_leaves_the_draft(store: Engines) -> None:
-    async with store.writing() as connection:
-        user, source, old = await add_everything(connection)
-        run, item = new_id(NOW), await add_item(connection, user, source)
-        await connection.execute(insert(tables.run).values(id=run, user_id=user, status="succeeded", started_at=NOW))
-        new = await add_draft(connection, user, item, run_id=run, regenerated_from_id=old)
-    async with store.writing() as connection:
-        await connection.execute(delete(tables.run))
-        await connection.execute(delete(tables.draft).where(tables.draft.c.id == old))
+    def add(connection: Connection) -> tuple[str, str]:
+        user, source, old = add_everything(connection)
+        run, item = new_id(NOW), add_item(connection, user, source)
+        connection.execute(insert(tables.run).values(id=run, user_id=user, status="succeeded", started_at=NOW))
+        return old, add_draft(connection, user, item, run_id=run, regenerated_from_id=old)
 
-    async with store.reading() as connection:
-        draft = tables.draft.c
-        found = (await connection.execute(select(draft.id, draft.run_id, draft.regenerated_from_id))).all()
-    assert found == [(new, None, None)]
+    old, new = await store.write(add)
+    await change(store, delete(tables.run), delete(tables.draft).where(tables.draft.c.id == old))
+
+    draft = tables.draft.c
+    query = select(draft.id, draft.run_id, draft.regenerated_from_id)
+    assert await store.read(lambda connection: connection.execute(query).all()) == [(new, None, None)]
 
 
 async def test_a_source_knows_how_many_items_it_has(store: Engines) -> None:
     item, source = tables.item.c, tables.source.c
     chance = random.Random(7)
-    async with store.writing() as connection:
-        user = await add_user(connection)
-        sources = [await add_source(connection, user) for _ in range(3)]
+
+    def add(connection: Connection) -> None:
+        user = add_user(connection)
+        sources = [add_source(connection, user) for _ in range(3)]
         for number in range(60):
-            await add_item(connection, user, chance.choice([*sources, None]), ident=str(number), points=number)
-        await connection.execute(delete(tables.item).where(item.points % 3 == 0))
-        await connection.execute(update(tables.item).values(state="filtered"))
+            add_item(connection, user, chance.choice([*sources, None]), ident=str(number), points=number)
+        connection.execute(delete(tables.item).where(item.points % 3 == 0))
+        connection.execute(update(tables.item).values(state="filtered"))
+
+    await store.write(add)
 
     own = select(func.count()).where(item.source_id == source.id).scalar_subquery()
-    async with store.reading() as connection:
-        told = (await connection.execute(select(source.item_count, own))).all()
+    told = await store.read(lambda connection: connection.execute(select(source.item_count, own)).all())
     assert all(kept == counted for kept, counted in told)
     assert sum(kept for kept, _ in told) > 0
 
 
 async def test_an_item_that_comes_again_is_not_counted_again(store: Engines) -> None:
-    async with store.writing() as connection:
-        user = await add_user(connection)
-        source = await add_source(connection, user)
-        item = await add_item(connection, user, source, ident="x")
-        row = (await connection.execute(select(tables.item))).mappings().one()
+    def add_again(connection: Connection) -> str:
+        user = add_user(connection)
+        source = add_source(connection, user)
+        item = add_item(connection, user, source, ident="x")
+        row = connection.execute(select(tables.item)).mappings().one()
         again = insert(tables.item).values({**row, "rid": None, "id": new_id(NOW), "title": "New title"})
-        await connection.execute(
+        connection.execute(
             again.on_conflict_do_update(index_elements=["source_id", "ident"], set_={"title": again.excluded.title})
         )
+        return item
 
-    async with store.reading() as connection:
-        assert (await connection.execute(select(tables.source.c.item_count))).scalar_one() == 1
-        assert (await connection.execute(select(tables.item.c.id, tables.item.c.title))).all() == [(item, "New title")]
+    item = await store.write(add_again)
+
+    counted = select(tables.source.c.item_count)
+    kept = select(tables.item.c.id, tables.item.c.title)
+    assert await store.read(lambda connection: connection.execute(counted).scalar_one()) == 1
+    assert await store.read(lambda connection: connection.execute(kept).all()) == [(item, "New title")]
 
 
 async def test_an_entry_is_stored_once_for_each_source(store: Engines) -> None:
-    async with store.writing() as connection:
-        user = await add_user(connection)
-        first, second = await add_source(connection, user), await add_source(connection, user)
-        await add_item(connection, user, first, ident="x")
-        await add_item(connection, user, second, ident="x")
+    def add(connection: Connection) -> None:
+        user = add_user(connection)
+        first, second = add_source(connection, user), add_source(connection, user)
+        add_item(connection, user, first, ident="x")
+        add_item(connection, user, second, ident="x")
         with pytest.raises(IntegrityError):
-            await add_item(connection, user, first, ident="x")
+            add_item(connection, user, first, ident="x")
+
+    await store.write(add)
+    assert await count(store, tables.item) == 2
 
 
 async def test_what_the_user_gives_twice_is_two_items(store: Engines) -> None:
-    async with store.writing() as connection:
-        user = await add_user(connection)
-        await add_item(connection, user, None, ident="same")
-        await add_item(connection, user, None, ident="same")
+    def add(connection: Connection) -> None:
+        user = add_user(connection)
+        add_item(connection, user, None, ident="same")
+        add_item(connection, user, None, ident="same")
+
+    await store.write(add)
+    assert await count(store, tables.item) == 2
 
 
 async def test_runs_draft_a_story_once_for_each_format(store: Engines) -> None:
-    async with store.writing() as connection:
-        user = await add_user(connection)
-        source = await add_source(connection, user)
-        one, other = await add_item(connection, user, source), await add_item(connection, user, source)
-        await add_draft(connection, user, one, story_id="story")
-        await add_draft(connection, user, one, story_id="story", format="THREAD")
-        await add_draft(connection, user, one, story_id="story", origin="regenerate")
+    def add(connection: Connection) -> None:
+        user = add_user(connection)
+        source = add_source(connection, user)
+        one, other = add_item(connection, user, source), add_item(connection, user, source)
+        add_draft(connection, user, one, story_id="story")
+        add_draft(connection, user, one, story_id="story", format="THREAD")
+        add_draft(connection, user, one, story_id="story", origin="regenerate")
         with pytest.raises(IntegrityError):
-            await add_draft(connection, user, other, story_id="story")
+            add_draft(connection, user, other, story_id="story")
+
+    await store.write(add)
+    assert await count(store, tables.draft) == 3
 
 
 async def test_a_user_has_one_run_at_a_time_and_others_may_wait(store: Engines) -> None:
-    async with store.writing() as connection:
-        for user in (await add_user(connection), await add_user(connection)):
+    def add(connection: Connection) -> None:
+        for user in (add_user(connection), add_user(connection)):
             for status in ("queued", "queued", "succeeded", "running"):
                 row = {"id": new_id(NOW), "user_id": user, "status": status, "started_at": NOW}
-                await connection.execute(insert(tables.run).values(row))
+                connection.execute(insert(tables.run).values(row))
         with pytest.raises(IntegrityError):
-            await connection.execute(
+            connection.execute(
                 insert(tables.run).values(id=new_id(NOW), user_id=user, status="running", started_at=NOW)
             )
 
+    await store.write(add)
+    assert await count(store, tables.run) == 8
+
 
 async def test_a_word_that_the_interface_does_not_know_is_refused_by_the_database_too(store: Engines) -> None:
-    async with store.writing() as connection:
-        await add_everything(connection)
-        with pytest.raises(IntegrityError, match="ck_draft_status"):
-            await connection.execute(text("UPDATE draft SET status = 'lost'"))
+    await store.write(add_everything)
+
+    with pytest.raises(IntegrityError, match="ck_draft_status"):
+        await change(store, text("UPDATE draft SET status = 'lost'"))
 
 
 async def test_many_rows_are_one_statement(store: Engines) -> None:
     # With a key that the database makes, rows can go in one by one, which takes seven times as long.
     seen = []
-    event.listen(store._write.sync_engine, "before_cursor_execute", lambda *args: seen.append(args[-1]))
-    async with store.writing() as connection:
-        user = await add_user(connection)
-        await add_item(connection, user, None)
-        row = dict((await connection.execute(select(tables.item))).mappings().one())
+
+    def add(connection: Connection) -> None:
+        user = add_user(connection)
+        add_item(connection, user, None)
+        row = dict(connection.execute(select(tables.item)).mappings().one())
         del row["rid"]
-        seen.clear()
-        await connection.execute(insert(tables.item), [row | {"id": new_id(NOW)} for _ in range(500)])
+        event.listen(connection, "before_cursor_execute", lambda *args: seen.append(args[-1]))
+        connection.execute(insert(tables.item), [row | {"id": new_id(NOW)} for _ in range(500)])
+
+    await store.write(add)
 
     assert seen == [True]
     assert await count(store, tables.item) == 501
@@ -218,10 +241,12 @@ def rids(path: Path, statement: str) -> list[int]:
 
 async def test_packing_the_file_does_not_number_rows_anew(store: Engines) -> None:
     # Full text search points at these numbers.
-    async with store.writing() as connection:
-        user = await add_user(connection)
+    def add(connection: Connection) -> None:
+        user = add_user(connection)
         for number in range(4):
-            await add_item(connection, user, None, ident=str(number))
+            add_item(connection, user, None, ident=str(number))
+
+    await store.write(add)
 
     assert rids(store.path, "DELETE FROM item WHERE ident IN ('0', '2')") == [2, 4]
     assert rids(store.path, "VACUUM") == [2, 4]
@@ -255,8 +280,10 @@ HOT = {
 
 @pytest.mark.parametrize("query", HOT.values(), ids=HOT)
 async def test_a_page_is_found_by_an_index_and_needs_no_sorting(store: Engines, query: str) -> None:
-    async with store.reading() as connection:
-        plan = [row.detail for row in await connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {query}")]
+    def explain(connection: Connection) -> list[str]:
+        return [row.detail for row in connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {query}")]
+
+    plan = await store.read(explain)
 
     assert len(plan) == 1
     assert plan[0].startswith("SEARCH")

@@ -9,7 +9,7 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
-from sqlalchemy import select
+from sqlalchemy import Connection, select
 
 from copydesk.errors import StoreBusyError, StoreError, StoreFullError
 from copydesk.store import backup, migrate, tables
@@ -68,14 +68,17 @@ def next_version(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.M
     return write
 
 
+def add_one_of_each(connection: Connection) -> None:
+    user = add_user(connection)
+    source = add_source(connection, user)
+    add_draft(connection, user, add_item(connection, user, source), source_id=source)
+
+
 @pytest.fixture
 async def old(tmp_path: Path) -> Path:
     """A database of this version with a source, an item and a draft."""
     store = await open_store(tmp_path)
-    async with store.writing() as connection:
-        user = await add_user(connection)
-        source = await add_source(connection, user)
-        await add_draft(connection, user, await add_item(connection, user, source), source_id=source)
+    await store.write(add_one_of_each)
     await store.close()
     return store.path
 
@@ -130,11 +133,13 @@ async def test_foreign_keys_are_on_again_after_an_upgrade(old: Path, next_versio
     engines = open_engines(old)
     await prepare(old, engines, NOW)
 
-    async with engines.writing() as connection:
-        assert (await connection.exec_driver_sql("PRAGMA foreign_keys")).scalar_one() == 1
-        await connection.execute(tables.source.delete())
-    async with engines.reading() as connection:
-        assert (await connection.execute(select(tables.draft.c.id))).all() == []
+    def delete_sources(connection: Connection) -> object:
+        switch = connection.exec_driver_sql("PRAGMA foreign_keys").scalar_one()
+        connection.execute(tables.source.delete())
+        return switch
+
+    assert await engines.write(delete_sources) == 1
+    assert await engines.read(lambda connection: connection.execute(select(tables.draft.c.id)).all()) == []
     await engines.close()
 
 
@@ -153,8 +158,7 @@ async def test_a_copy_is_made_before(old: Path, next_version: Next) -> None:
 async def test_the_copy_holds_what_is_still_in_the_log(old: Path, next_version: Next) -> None:
     # A plain copy of the file would miss it.
     other = open_engines(old)
-    async with other.writing() as connection:
-        await add_user(connection, "Grace")
+    await other.write(add_user, "Grace")
     next_version(BUILD_ANEW)
 
     done = await upgrade(old)

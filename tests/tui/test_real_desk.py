@@ -48,8 +48,9 @@ async def test_quitting_in_the_middle_of_a_run_leaves_it_cancelled_and_the_desk_
 
 async def test_a_database_of_a_newer_version_is_refused_in_words(tmp_path: Path) -> None:
     settings, _ = sample(tmp_path)
-    async with open_sample(settings, clock=lambda: NOW) as desk, desk.ground.engines.writing() as conn:
-        await conn.exec_driver_sql("update alembic_version set version_num = '9999'")
+    async with open_sample(settings, clock=lambda: NOW) as desk:
+        newer = "update alembic_version set version_num = '9999'"
+        await desk.ground.engines.write(lambda conn: conn.exec_driver_sql(newer).rowcount)
     _, app = sample(tmp_path)
     async with app.run_test(size=(160, 40)) as pilot:
         await settled(pilot)
