@@ -65,7 +65,8 @@ def add_everything(connection: Connection) -> tuple[str, str, str]:
     draft = add_draft(connection, user, add_item(connection, user, source), source_id=source)
     own, tag = {"id": new_id(NOW), "user_id": user, "draft_id": draft}, new_id(NOW)
     connection.execute(insert(tables.draft_image).values(own | {"url": "u", "position": 0, "source": "OG"}))
-    connection.execute(insert(tables.draft_event).values(own | {"at": NOW, "who": "Ada", "action": "approve"}))
+    event = {"version": 2, "at": NOW, "who": "Ada", "kind": "change", "action": "approve"}
+    connection.execute(insert(tables.draft_event).values(event | {"user_id": user, "draft_id": draft}))
     delivery = {"platform": "bluesky", "status": "pending", "created_at": NOW}
     connection.execute(insert(tables.engagement).values(own | delivery))
     connection.execute(insert(tables.tag).values(id=tag, user_id=user, name="news"))
@@ -273,7 +274,11 @@ HOT = {
     "a renamed entry": "SELECT id FROM item WHERE source_id = 's' AND alias = 'x'",
     "runs": "SELECT id FROM run WHERE user_id = 'u' AND id < 'x' ORDER BY id DESC LIMIT 10",
     "due sources": "SELECT id FROM source WHERE user_id = 'u' AND next_at < 5",
-    "a draft's story": "SELECT id FROM draft_event WHERE draft_id = 'd' ORDER BY id",
+    "a draft's story": "SELECT rid FROM draft_event WHERE draft_id = 'd' ORDER BY version",
+    "a bulk": "SELECT rid FROM draft_event WHERE user_id = 'u' AND bulk_id = 'b' ORDER BY rid DESC",
+    "the last change": "SELECT rid FROM draft_event WHERE user_id = 'u' AND kind = 'change' ORDER BY rid DESC LIMIT 1",
+    "the next undo": "SELECT id FROM draft WHERE user_id = 'u' AND undo_rid IS NOT NULL ORDER BY undo_rid DESC LIMIT 1",
+    "the next redo": "SELECT id FROM draft WHERE user_id = 'u' AND redo_rid IS NOT NULL ORDER BY redo_rid DESC LIMIT 1",
     "drafts with a tag": "SELECT draft_id FROM draft_tag WHERE tag_id = 't' AND draft_id < 'x' ORDER BY draft_id DESC",
 }
 

@@ -196,6 +196,8 @@ class Draft(Struct, frozen=True, omit_defaults=False):
     """None for a draft that no run picked."""
     writer: str = ""
     """Who wrote it: `offline`, a model's name, or `user`."""
+    version: int = 1
+    """Grows by one with each change: who changes what they saw names it, and is refused where it is an older one."""
 
 
 class ListedDraft(Draft, frozen=True, kw_only=True):

@@ -7,6 +7,7 @@ from sqlalchemy import ColumnElement, Connection, Row, Select, func, insert, lit
 from sqlalchemy.dialects.sqlite import insert as upsert
 
 from copydesk.model.draft import Draft, DraftImage, DraftItem, Format, ListedDraft, Status
+from copydesk.model.history import CREATE, PIPELINE, USER, EventKind
 from copydesk.model.source import SourceType
 from copydesk.model.wire import Struct
 from copydesk.store.ids import new_id
@@ -82,9 +83,10 @@ def _tag(conn: Connection, user_id: str, made: Draft) -> None:
 
 
 def _note(conn: Connection, user_id: str, made: Draft, origin: Origin) -> None:
-    who = "pipeline" if origin is Origin.PIPELINE else "user"
-    event = {"id": new_id(made.created_at), "user_id": user_id, "draft_id": made.id, "at": made.created_at}
-    conn.execute(insert(draft_event).values(who=who, action="create", after={"status": made.status}, **event))
+    who = PIPELINE if origin is Origin.PIPELINE else USER
+    event = {"user_id": user_id, "draft_id": made.id, "version": made.version, "at": made.created_at, "who": who}
+    fixed = {"kind": EventKind.FIXED, "action": CREATE, "after": {"status": made.status}}
+    conn.execute(insert(draft_event).values(**event, **fixed))
 
 
 def page(

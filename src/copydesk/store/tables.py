@@ -25,6 +25,7 @@ from sqlalchemy import (
 from copydesk.model.draft import Checks, Format, ImageSource, Score, Status, Trace
 from copydesk.model.engagement import DeliveryStatus
 from copydesk.model.experiment import ExperimentStatus
+from copydesk.model.history import EventKind
 from copydesk.model.item import ItemState
 from copydesk.model.run import RunRequest, RunStats, RunStatus, Stage
 from copydesk.model.source import FetchState, Health, SourceConfig, SourceType
@@ -186,6 +187,9 @@ draft = Table(
     Column("scheduled_zone", Text),
     Column("posted_at", UTC),
     Column("archived_at", UTC),
+    # The events that the next undo and the next redo take back.
+    Column("undo_rid", Integer),
+    Column("redo_rid", Integer),
     Column("post_id", Text),
     Column("regenerated_from_id", ID, ForeignKey("draft.id", ondelete="SET NULL")),
     Column("run_id", ID, ForeignKey("run.id", ondelete="SET NULL")),
@@ -210,6 +214,8 @@ draft = Table(
     Index(None, "user_id", "status", "format", "id"),
     Index(None, "user_id", "scheduled_at", "id", **_SCHEDULED),
     Index(None, "user_id", "status", "scheduled_at", "id", **_SCHEDULED),
+    Index(None, "user_id", "undo_rid", **when("undo_rid IS NOT NULL")),
+    Index(None, "user_id", "redo_rid", **when("redo_rid IS NOT NULL")),
     # A story is drafted by runs once for each format, whatever two processes do at the same time.
     Index("uq_draft_user_id_story_id_format_pipeline", "user_id", "story_id", "format", unique=True, **_BY_PIPELINE),
     # These let a delete find the rows that point at it.
@@ -251,21 +257,32 @@ draft_tag = Table(
     sqlite_with_rowid=False,
 )
 
+# Written once and never changed. By `version` in the order of one draft, by `rid` in that of all of them.
 draft_event = Table(
     "draft_event",
     metadata,
-    id_(),
+    Column("rid", ROW_ID, primary_key=True),
     owner(),
     of_draft(),
-    Column("bulk_id", ID),
+    # The draft's version after it.
+    required("version", Integer),
     required("at", UTC),
     required("who", Text),
+    required("kind", Choice(EventKind)),
     required("action", Text),
+    Column("bulk_id", ID),
+    # What an undo or a redo takes back.
+    Column("of_rid", Integer),
+    # What can be undone and redone when this one is taken back: events of a draft are a chain, and so two stacks.
+    Column("undo_rid", Integer),
+    Column("redo_rid", Integer),
+    Column("feedback", Text),
+    # The columns that it changed, with exactly the values that the database keeps.
     required("before", Json(dict[str, Any]), server_default="{}"),
     required("after", Json(dict[str, Any]), server_default="{}"),
-    Column("feedback", Text),
-    Index(None, "draft_id", "id"),
+    UniqueConstraint("draft_id", "version"),
     Index(None, "user_id", "bulk_id"),
+    Index("ix_draft_event_user_id_change", "user_id", "rid", **when("kind = 'change'")),
 )
 
 voice = Table(

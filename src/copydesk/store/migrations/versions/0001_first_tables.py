@@ -243,6 +243,8 @@ def _draft() -> None:
         sa.Column("scheduled_zone", sa.Text(), nullable=True),
         sa.Column("posted_at", UTC(), nullable=True),
         sa.Column("archived_at", UTC(), nullable=True),
+        sa.Column("undo_rid", sa.Integer(), nullable=True),
+        sa.Column("redo_rid", sa.Integer(), nullable=True),
         sa.Column("post_id", sa.Text(), nullable=True),
         sa.Column("regenerated_from_id", ID, nullable=True),
         sa.Column("run_id", ID, nullable=True),
@@ -302,6 +304,20 @@ def _draft() -> None:
         sqlite_where=sa.text("scheduled_at IS NOT NULL"),
     )
     op.create_index(
+        op.f("ix_draft_user_id_undo_rid"),
+        "draft",
+        ["user_id", "undo_rid"],
+        unique=False,
+        sqlite_where=sa.text("undo_rid IS NOT NULL"),
+    )
+    op.create_index(
+        op.f("ix_draft_user_id_redo_rid"),
+        "draft",
+        ["user_id", "redo_rid"],
+        unique=False,
+        sqlite_where=sa.text("redo_rid IS NOT NULL"),
+    )
+    op.create_index(
         "uq_draft_user_id_story_id_format_pipeline",
         "draft",
         ["user_id", "story_id", "format"],
@@ -313,22 +329,34 @@ def _draft() -> None:
 def _draft_event() -> None:
     op.create_table(
         "draft_event",
-        sa.Column("id", ID, nullable=False),
+        sa.Column("rid", ROW_ID, nullable=False),
         sa.Column("user_id", ID, nullable=False),
         sa.Column("draft_id", ID, nullable=False),
-        sa.Column("bulk_id", ID, nullable=True),
+        sa.Column("version", sa.Integer(), nullable=False),
         sa.Column("at", UTC(), nullable=False),
         sa.Column("who", sa.Text(), nullable=False),
+        sa.Column("kind", sa.Text(), nullable=False),
         sa.Column("action", sa.Text(), nullable=False),
+        sa.Column("bulk_id", ID, nullable=True),
+        sa.Column("of_rid", sa.Integer(), nullable=True),
+        sa.Column("undo_rid", sa.Integer(), nullable=True),
+        sa.Column("redo_rid", sa.Integer(), nullable=True),
+        sa.Column("feedback", sa.Text(), nullable=True),
         sa.Column("before", sa.Text(), server_default="{}", nullable=False),
         sa.Column("after", sa.Text(), server_default="{}", nullable=False),
-        sa.Column("feedback", sa.Text(), nullable=True),
-        sa.PrimaryKeyConstraint("id", name=op.f("pk_draft_event")),
+        sa.PrimaryKeyConstraint("rid", name=op.f("pk_draft_event")),
+        sa.UniqueConstraint("draft_id", "version", name=op.f("uq_draft_event_draft_id_version")),
         sa.ForeignKeyConstraint(["user_id"], ["user.id"], name=op.f("fk_draft_event_user_id"), ondelete="CASCADE"),
         sa.ForeignKeyConstraint(["draft_id"], ["draft.id"], name=op.f("fk_draft_event_draft_id"), ondelete="CASCADE"),
     )
-    op.create_index(op.f("ix_draft_event_draft_id_id"), "draft_event", ["draft_id", "id"], unique=False)
     op.create_index(op.f("ix_draft_event_user_id_bulk_id"), "draft_event", ["user_id", "bulk_id"], unique=False)
+    op.create_index(
+        "ix_draft_event_user_id_change",
+        "draft_event",
+        ["user_id", "rid"],
+        unique=False,
+        sqlite_where=sa.text("kind = 'change'"),
+    )
 
 
 def _draft_image() -> None:
