@@ -1,0 +1,65 @@
+"""What became of each variant's drafts, as plain counts and raw rates."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+
+from copydesk.model.experiment import Arm, Results, Variant
+from copydesk.model.wire import Struct
+
+
+class Counts(Struct, frozen=True):
+    """What is counted of one variant."""
+
+    assigned: int = 0
+    drafted: int = 0
+    """Those of the assigned that got a text."""
+    accepted: int = 0
+    rejected: int = 0
+    mean_edit_ratio: float | None = None
+    published: int = 0
+    """Live on at least one platform."""
+    measured: int = 0
+    """Published, with figures."""
+    interactions: int = 0
+    """Of the measured."""
+    impressions: int | None = None
+    """Of those of the measured whose platform reports them."""
+    interactions_seen: int = 0
+    """Of those with impressions: only these make a rate."""
+
+
+def results_of(
+    parameter: str,
+    variants: Sequence[Variant],
+    counts: Mapping[str, Counts],
+    *,
+    now: datetime,
+    winner: str | None = None,
+) -> Results:
+    """The results as they stand, variants in their order; one without `counts` has none of anything."""
+    arms = [_arm(variant, counts.get(variant.id, Counts()), first=not place) for place, variant in enumerate(variants)]
+    return Results(parameter=parameter, data_as_of=now, arms=tuple(arms), winner=winner)
+
+
+def _arm(variant: Variant, counts: Counts, *, first: bool) -> Arm:
+    return Arm(
+        id=variant.id,
+        name=variant.label,
+        is_control=first,
+        assigned=counts.assigned,
+        drafted=counts.drafted,
+        accepted=counts.accepted,
+        rejected=counts.rejected,
+        acceptance_rate=_rate(counts.accepted, counts.accepted + counts.rejected),
+        mean_edit_ratio=counts.mean_edit_ratio,
+        published=counts.published,
+        measured=counts.measured,
+        impressions=counts.impressions,
+        interactions=counts.interactions,
+        rate_pooled=_rate(counts.interactions_seen, counts.impressions),
+        interactions_per_post=_rate(counts.interactions, counts.measured),
+    )
+
+
+def _rate(part: int, whole: int | None) -> float | None:
+    return part / whole if whole else None

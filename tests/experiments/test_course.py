@@ -1,0 +1,39 @@
+"""An experiment is active, then concluded, then archived."""
+
+import pytest
+
+from copydesk.errors import ConflictError, InvalidError
+from copydesk.experiments.course import after_change
+from copydesk.model.experiment import ChangeExperiment, ExperimentAction, ExperimentStatus, Variant
+
+VARIANTS = tuple(Variant(id=name, label=name, config={"hook": name}) for name in "ab")
+TABLE = {("active", "conclude"): "concluded", ("concluded", "archive"): "archived"}
+
+
+def changed(status: str, action: str, winner: str | None = None) -> str:
+    change = ChangeExperiment(action=ExperimentAction(action), winner=winner)
+    return after_change(change, ExperimentStatus(status), VARIANTS)
+
+
+@pytest.mark.parametrize("status", ExperimentStatus)
+@pytest.mark.parametrize("action", ExperimentAction)
+def test_each_action_leads_where_the_table_says_or_is_refused(status, action):
+    if (status, action) in TABLE:
+        assert changed(status, action) == TABLE[status, action]
+    else:
+        with pytest.raises(ConflictError) as refused:
+            changed(status, action)
+        assert refused.value.current_status == status
+        assert refused.value.allowed_actions == tuple(wanted for start, wanted in TABLE if start == status)
+
+
+def test_an_active_experiment_is_concluded_before_it_is_archived():
+    with pytest.raises(ConflictError) as refused:
+        changed("active", "archive")
+    assert str(refused.value) == "This experiment is active; archive is not possible. Conclude it first."
+
+
+def test_the_winner_is_one_of_the_variants_or_there_is_none():
+    assert changed("active", "conclude", "b") == changed("active", "conclude") == "concluded"
+    with pytest.raises(InvalidError, match="winner: takes one of a, b"):
+        changed("active", "conclude", "c")

@@ -1,0 +1,127 @@
+"""A new experiment keeps its limits, and every field that does not is named."""
+
+import pytest
+
+from copydesk.errors import InvalidError
+from copydesk.experiments.limits import checked_experiment, checked_experiment_change
+from copydesk.model.experiment import ChangeExperiment, ExperimentAction, NewExperiment
+
+
+def variants(*values: object, parameter: str = "hook") -> list[dict[str, object]]:
+    return [{"id": f"v{n}", "label": f"Variant {n}", "config": {parameter: value}} for n, value in enumerate(values)]
+
+
+def problems(**changes: object) -> set[str]:
+    body = {"name": "Hooks", "parameter": "hook", "variants": variants("question", "number")} | changes
+    with pytest.raises(InvalidError) as refused:
+        checked_experiment(body)
+    return {field for field, _ in refused.value.errors}
+
+
+def with_second(**changes: object) -> set[str]:
+    """The fields that are refused where the second variant has these changes."""
+    first, second = variants("question", "number")
+    return problems(variants=[first, second | changes])
+
+
+def test_an_experiment_is_taken_trimmed():
+    asked = {"name": " Hooks ", "parameter": " hook ", "variants": variants("question", None, 3, ["a"], {"b": 1})}
+    made = checked_experiment(asked)
+    assert (made.name, made.parameter) == ("Hooks", "hook")
+    assert [variant.config["hook"] for variant in made.variants] == ["question", None, 3, ["a"], {"b": 1}]
+    assert checked_experiment(made) == made
+
+
+def test_any_parameter_with_a_name_is_taken():
+    made = checked_experiment(
+        {"name": "n", "parameter": "moon phase", "variants": variants(1, 2, parameter="moon phase")}
+    )
+    assert made.parameter == "moon phase"
+
+
+@pytest.mark.parametrize("name", ["", " ", "x" * 101, 5])
+def test_a_name_has_1_to_100_characters(name):
+    assert problems(name=name) == {"name"}
+
+
+@pytest.mark.parametrize("parameter", ["", "\t", "x" * 101])
+def test_a_parameter_is_not_blank(parameter):
+    assert problems(parameter=parameter) == {"parameter"}
+
+
+@pytest.mark.parametrize("count", [0, 1, 6])
+def test_there_are_two_to_five_variants(count):
+    assert problems(variants=variants(*range(count))) == {"variants"}
+
+
+def test_variants_have_ids_of_their_own_labels_and_configs():
+    assert with_second(id="v0") == {"variants[1].id"}
+    assert with_second(id=" ") == {"variants[1].id"}
+    assert with_second(label="") == {"variants[1].label"}
+    assert with_second(label="x" * 101) == {"variants[1].label"}
+    assert with_second(colour="red") == {"variants[1].colour"}
+    assert problems(variants=[variants(1)[0], {}]) == {f"variants[1].{name}" for name in ("id", "label", "config")}
+
+
+@pytest.mark.parametrize(
+    "config",
+    [{}, {"tone": "warm"}, "question", ["hook"], {"hook": "x" * 10_001}, {"hook": "\ud800"}, {"hook": "\x00"},
+     {"hook": {1, object()}}, {"hook": 10**5000}, {"hook": float("nan")}],
+)  # fmt: skip
+def test_a_config_holds_the_value_under_the_parameters_own_name(config):
+    assert with_second(config=config) == {"variants[1].config"}
+
+
+@pytest.mark.parametrize(
+    ("parameter", "good", "wrong"),
+    [
+        ("hashtags", [0, 5], [6, -1, "two", True]),
+        ("emoji", ["never", "sparing", "free"], ["often", 3]),
+        ("link", ["always", "never", "auto"], ["maybe", False]),
+        ("length", [50, 50_000, "short"], [49, 50_001, 120.5, True, ["short"]]),
+    ],
+)
+def test_a_setting_of_the_voice_takes_the_voices_values(parameter, good, wrong):
+    for value in [*good, None]:
+        checked_experiment(
+            {"name": "n", "parameter": parameter, "variants": variants(good[0], value, parameter=parameter)}
+        )
+    for value in wrong:
+        assert problems(parameter=parameter, variants=variants(good[0], value, parameter=parameter)) == {
+            "variants[1].config"
+        }
+
+
+def test_every_field_that_breaks_a_rule_is_named_at_once():
+    wrong = [{"id": "a", "label": "A", "config": {}}, {"id": "a", "label": "", "config": {"hook": 1}}]
+    assert problems(name="", variants=wrong, owner="me") == {
+        "name",
+        "owner",
+        "variants[0].config",
+        "variants[1].id",
+        "variants[1].label",
+    }
+
+
+def test_what_is_missing_is_named():
+    with pytest.raises(InvalidError) as refused:
+        checked_experiment({})
+    assert {field for field, _ in refused.value.errors} == {"name", "parameter", "variants"}
+
+
+def test_a_value_made_in_python_keeps_the_same_rules():
+    with pytest.raises(InvalidError, match="variants"):
+        checked_experiment(NewExperiment(name="n", parameter="hook", variants=()))
+
+
+def test_a_winner_goes_with_conclude_only():
+    assert checked_experiment_change({"action": "conclude", "winner": "b"}) == ChangeExperiment(
+        action=ExperimentAction.CONCLUDE, winner="b"
+    )
+    assert checked_experiment_change({"action": "archive"}).winner is None
+    for body in ({"action": "archive", "winner": "b"}, {"action": "conclude", "winner": ""}):
+        with pytest.raises(InvalidError, match="winner"):
+            checked_experiment_change(body)
+    for body in ({}, {"action": "delete"}, {"action": None}):
+        with pytest.raises(InvalidError, match="action"):
+            checked_experiment_change(body)

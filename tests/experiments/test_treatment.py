@@ -1,0 +1,90 @@
+"""A variant's value becomes part of the voice, and it is said whether the offline writer keeps to it."""
+
+import pytest
+
+from copydesk.drafting.extractive import OfflineWriter
+from copydesk.drafting.writer import Brief
+from copydesk.experiments.treatment import voice_with
+from copydesk.model.draft import Format
+from copydesk.model.voice import Emoji, FormatVoice, Link, Voice
+
+VOICE = Voice(style="Plain.", formats={Format.SHORT: FormatVoice(hashtags=1, instructions="No jokes.")})
+BRIEF = Brief(
+    item_id="1",
+    format=Format.SHORT,
+    title="Harbour bridge opens to Cyclists after a long repair 🚲",
+    url="https://example.com/bridge",
+    summary="The harbour bridge opened to Cyclists on Monday. The repair took three years and cost 40 million.",
+    language="en",
+    source_name="Example News",
+    tags=("Cycling", "Harbour"),
+)
+
+
+@pytest.mark.parametrize(
+    ("format", "parameter", "value", "setting"),
+    [
+        (Format.SHORT, "hashtags", 3, {"hashtags": 3}),
+        (Format.SHORT, "hashtags", 0, {"hashtags": 0}),
+        (Format.SHORT, "emoji", "never", {"emoji": Emoji.NEVER}),
+        (Format.SHORT, "link", "always", {"link": Link.ALWAYS}),
+        (Format.SHORT, "length", 120, {"max_length": 120}),
+        (Format.THREAD, "length", 200, {"max_length": 200}),
+        (Format.BLOG, "length", 600, {"target_words": 600}),
+    ],
+)
+def test_settings_of_the_voice_are_followed(format, parameter, value, setting):
+    treated = voice_with(VOICE, format, parameter, value)
+    assert treated.followed
+    before, after = VOICE.of(format), treated.voice.of(format)
+    for name in FormatVoice.__struct_fields__:
+        assert getattr(after, name) == setting.get(name, getattr(before, name))
+    assert (treated.voice.style, treated.voice.avoid) == (VOICE.style, VOICE.avoid)
+
+
+def test_other_formats_and_the_voice_itself_stay_as_they_are():
+    treated = voice_with(VOICE, Format.BLOG, "hashtags", 3)
+    assert treated.voice.of(Format.SHORT) == VOICE.of(Format.SHORT)
+    assert VOICE.of(Format.BLOG) == FormatVoice()
+
+
+@pytest.mark.parametrize(
+    ("parameter", "value", "style", "instructions"),
+    [
+        ("style", "Florid.", "Florid.", "No jokes."),
+        ("tone", "warm", "Plain.\nTone: warm", "No jokes."),
+        ("length", "short", "Plain.\nLength: short", "No jokes."),
+        ("instructions", "End on a question.", "Plain.", "No jokes.\nEnd on a question."),
+    ],
+)
+def test_words_stand_in_the_voice_for_writers_that_understand_them(parameter, value, style, instructions):
+    treated = voice_with(VOICE, Format.SHORT, parameter, value)
+    assert not treated.followed
+    assert (treated.voice.style, treated.voice.of(Format.SHORT).instructions) == (style, instructions)
+
+
+@pytest.mark.parametrize(
+    ("parameter", "value"),
+    [("hook", "question"), ("cta", "reply"), ("temperature", 0.7), ("writer", "offline"), ("moon phase", 3),
+     ("hashtags", 9), ("emoji", "often"), ("length", True), ("length", 10)],
+)  # fmt: skip
+def test_what_is_no_part_of_the_voice_leaves_it_and_is_not_followed(parameter, value):
+    assert voice_with(VOICE, Format.SHORT, parameter, value) == (VOICE, False)
+
+
+@pytest.mark.parametrize("parameter", ["hashtags", "hook"])
+def test_null_leaves_the_voice_and_is_followed(parameter):
+    assert voice_with(VOICE, Format.SHORT, parameter, None) == (VOICE, True)
+
+
+@pytest.mark.parametrize(
+    ("parameter", "one", "other"),
+    [("hashtags", 0, 2), ("emoji", "never", "free"), ("link", "never", "always"), ("length", 90, 280)],
+)
+async def test_the_offline_writer_writes_otherwise_where_it_is_said_to_follow(parameter, one, other):
+    texts = set()
+    for value in (one, other):
+        treated = voice_with(Voice(), Format.SHORT, parameter, value)
+        brief = Brief(**{name: getattr(BRIEF, name) for name in Brief.__struct_fields__} | {"voice": treated.voice})
+        texts.add((await OfflineWriter().write(brief)).text)
+    assert len(texts) == 2
