@@ -67,7 +67,7 @@ def add_everything(connection: Connection) -> tuple[str, str, str]:
     connection.execute(insert(tables.draft_image).values(own | {"url": "u", "position": 0, "source": "OG"}))
     event = {"version": 2, "at": NOW, "who": "Ada", "kind": "change", "action": "approve"}
     connection.execute(insert(tables.draft_event).values(event | {"user_id": user, "draft_id": draft}))
-    delivery = {"platform": "bluesky", "status": "pending", "created_at": NOW}
+    delivery = {"platform": "bluesky", "format": "SHORT", "status": "pending", "created_at": NOW}
     connection.execute(insert(tables.engagement).values(own | delivery))
     connection.execute(insert(tables.tag).values(id=tag, user_id=user, name="news"))
     connection.execute(insert(tables.draft_tag).values(tag_id=tag, draft_id=draft, user_id=user))

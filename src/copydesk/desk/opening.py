@@ -21,6 +21,7 @@ from copydesk.store.migrate import prepare
 if TYPE_CHECKING:
     import httpx
 
+    from copydesk.desk.engagement import Engagements
     from copydesk.desk.sources import Sources
 
 __all__ = ["Desk", "open_desk"]
@@ -45,6 +46,13 @@ class Desk:
         from copydesk.desk.sources import Sources  # noqa: PLC0415
 
         return Sources(self.ground)
+
+    @cached_property
+    def engagement(self) -> "Engagements":
+        """What came back of what was posted; imported when it is asked for, as the sources are."""
+        from copydesk.desk.engagement import Engagements  # noqa: PLC0415
+
+        return Engagements(self.ground)
 
     @property
     def settings(self) -> Settings:

@@ -10,6 +10,7 @@ from sqlalchemy import (
     Boolean,
     CheckConstraint,
     Column,
+    Computed,
     Float,
     ForeignKey,
     Index,
@@ -298,6 +299,12 @@ voice = Table(
     required("updated_at", UTC),
 )
 
+_REPORTED = "coalesce(likes, replies, reposts, clicks) IS NOT NULL"
+_INTERACTIONS = (
+    f"CASE WHEN {_REPORTED} "
+    "THEN coalesce(likes, 0) + coalesce(replies, 0) + coalesce(reposts, 0) + coalesce(clicks, 0) END"
+)
+
 engagement = Table(
     "engagement",
     metadata,
@@ -305,6 +312,8 @@ engagement = Table(
     owner(),
     of_draft(),
     required("platform", Text),
+    # The draft's, written once more: a draft that is deleted is gone before its posts are taken out of the sums.
+    required("format", Choice(Format)),
     Column("post_id", Text),
     required("status", Choice(DeliveryStatus)),
     required("retry_count", Integer, server_default=text("0")),
@@ -319,9 +328,42 @@ engagement = Table(
     Column("clicks", Integer),
     Column("measured_at", UTC),
     required("created_at", UTC),
+    # What the figures come to, whoever wrote them; `model.engagement` says why so.
+    Column("interactions", Integer, Computed(_INTERACTIONS, persisted=True)),
+    Column(
+        "engagement_rate",
+        Float,
+        Computed(f"CASE WHEN impressions > 0 THEN min(1.0, ({_INTERACTIONS}) * 1.0 / impressions) END", persisted=True),
+    ),
+    one_of("format", Format),
     one_of("status", DeliveryStatus),
     UniqueConstraint("draft_id", "platform"),
     Index(None, "user_id", "status", "retry_after"),
+    Index(
+        "ix_engagement_top",
+        "user_id",
+        "engagement_rate",
+        "interactions",
+        "id",
+        **when("status = 'posted' AND interactions IS NOT NULL"),
+    ),
+)
+
+# The sums of the posts that are live, kept by triggers: a summary of a million posts reads a few rows.
+engagement_total = Table(
+    "engagement_total",
+    metadata,
+    owner(primary_key=True),
+    required("platform", Text, primary_key=True),
+    required("format", Choice(Format), primary_key=True),
+    *(
+        required(name, Integer, server_default=text("0"))
+        for name in (
+            *("posts", "measured", "rated", "likes", "replies", "reposts", "impressions", "clicks"),
+            *("rated_interactions", "rated_impressions"),
+        )
+    ),
+    sqlite_with_rowid=False,
 )
 
 experiment = Table(

@@ -8,6 +8,11 @@ from copydesk.store.types import ID, ROW_ID, UTC
 revision = "0001"
 down_revision = None
 
+_INTERACTIONS = (
+    "CASE WHEN coalesce(likes, replies, reposts, clicks) IS NOT NULL "
+    "THEN coalesce(likes, 0) + coalesce(replies, 0) + coalesce(reposts, 0) + coalesce(clicks, 0) END"
+)
+
 
 def upgrade() -> None:
     """From an empty database."""
@@ -27,6 +32,7 @@ def upgrade() -> None:
     _engagement()
 
 
+    _engagement_total()
 def _user() -> None:
     op.create_table(
         "user",
@@ -427,4 +433,41 @@ def _engagement() -> None:
         "engagement",
         ["user_id", "status", "retry_after"],
         unique=False,
+    )
+        sa.Column("format", sa.Text(), nullable=False),
+        sa.Column("interactions", sa.Integer(), sa.Computed(_INTERACTIONS, persisted=True), nullable=True),
+        sa.Column(
+            "engagement_rate",
+            sa.Float(),
+            sa.Computed(
+                f"CASE WHEN impressions > 0 THEN min(1.0, ({_INTERACTIONS}) * 1.0 / impressions) END", persisted=True
+            ),
+            nullable=True,
+        ),
+        sa.CheckConstraint("format IN ('SHORT', 'THREAD', 'BLOG')", name=op.f("ck_engagement_format")),
+    op.create_index(
+        "ix_engagement_top",
+        "engagement",
+        ["user_id", "engagement_rate", "interactions", "id"],
+        unique=False,
+        sqlite_where=sa.text("status = 'posted' AND interactions IS NOT NULL"),
+    )
+
+
+def _engagement_total() -> None:
+    op.create_table(
+        "engagement_total",
+        sa.Column("user_id", ID, nullable=False),
+        sa.Column("platform", sa.Text(), nullable=False),
+        sa.Column("format", sa.Text(), nullable=False),
+        *(
+            sa.Column(name, sa.Integer(), server_default=sa.text("0"), nullable=False)
+            for name in (
+                *("posts", "measured", "rated", "likes", "replies", "reposts", "impressions", "clicks"),
+                *("rated_interactions", "rated_impressions"),
+            )
+        ),
+        sa.PrimaryKeyConstraint("user_id", "platform", "format", name=op.f("pk_engagement_total")),
+        sa.ForeignKeyConstraint(["user_id"], ["user.id"], name=op.f("fk_engagement_total_user_id"), ondelete="CASCADE"),
+        sqlite_with_rowid=False,
     )

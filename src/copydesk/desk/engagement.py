@@ -1,0 +1,104 @@
+"""Engagement: figures are recorded for a draft on a platform, and summed up over all posts."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import datetime
+from itertools import groupby
+from operator import attrgetter
+from typing import Any
+
+from sqlalchemy import Connection
+
+from copydesk.desk.ground import Ground
+from copydesk.errors import FieldError, InvalidError, NotFoundError
+from copydesk.model.engagement import (
+    EngagementRecord,
+    EngagementSummary,
+    FormatEngagement,
+    PlatformEngagement,
+    RecordEngagement,
+    TopPost,
+    checked_record,
+    recorded,
+)
+from copydesk.store import engagement
+from copydesk.store.engagement import Total
+from copydesk.store.ids import new_id
+
+MOST_TOP = 50
+
+
+class Engagements:
+    """What came back of what was posted."""
+
+    def __init__(self, ground: Ground) -> None:
+        self._ground = ground
+
+    async def record(self, given: RecordEngagement | Mapping[str, object]) -> EngagementRecord:
+        """Record or update what is known of a draft on a platform; what is not given stays as it was.
+
+        Figures, or a post's id, without a status make the record posted; the draft itself is not changed. Raises
+        InvalidError with every field, NotFoundError where there is none of the user's drafts with this id.
+        """
+        asked = checked_record(given)
+        return await self._ground.write(_record, asked, self._ground.clock())
+
+    async def summary(self, top: int = 10) -> EngagementSummary:
+        """How the user's posts did, with the `top` best ones. InvalidError for a `top` outside 1 to 50."""
+        if type(top) is not int or not 1 <= top <= MOST_TOP:
+            raise InvalidError(FieldError("top", f"takes a whole number of 1 to {MOST_TOP}"))
+        totals, best = await self._ground.read(_summary, top)
+        return summed_up(totals, best)
+
+
+def summed_up(totals: Iterable[Total], top: tuple[TopPost, ...]) -> EngagementSummary:
+    """The summary that these sums, one for each platform and format, come to."""
+    every = [total for total in totals if total.posts]
+    return EngagementSummary(
+        total_posted=_sum(every, "posts"),
+        total_with_metrics=_sum(every, "measured"),
+        avg_engagement_rate=_average(every),
+        total_likes=_sum(every, "likes"),
+        total_replies=_sum(every, "replies"),
+        total_reposts=_sum(every, "reposts"),
+        total_impressions=_sum(every, "impressions"),
+        top_posts=top,
+        by_format=tuple(FormatEngagement(format=name, **figures) for name, figures in _by(every, "format")),
+        by_platform=tuple(PlatformEngagement(platform=name, **figures) for name, figures in _by(every, "platform")),
+        rated=_sum(every, "rated"),
+        total_clicks=_sum(every, "clicks"),
+    )
+
+
+def _by(totals: list[Total], name: str) -> Iterator[tuple[Any, dict[str, Any]]]:
+    """Each platform or format with its figures, that with the most posts first."""
+    groups = [(key, list(some)) for key, some in groupby(sorted(totals, key=attrgetter(name)), key=attrgetter(name))]
+    for key, some in sorted(groups, key=lambda group: -_sum(group[1], "posts")):
+        count, rated = _sum(some, "posts"), _sum(some, "rated")
+        yield key, {"count": count, "avg_engagement_rate": _average(some), "rated": rated}
+
+
+def _sum(totals: Iterable[Total], name: str) -> int:
+    return sum(getattr(total, name) for total in totals)
+
+
+def _average(totals: list[Total]) -> float:
+    """The rate of all posts that have one, weighted by their impressions."""
+    impressions = _sum(totals, "rated_impressions")
+    return _sum(totals, "rated_interactions") / impressions if impressions else 0.0
+
+
+def _summary(conn: Connection, user_id: str, top: int) -> tuple[tuple[Total, ...], tuple[TopPost, ...]]:
+    return engagement.totals(conn, user_id), engagement.top(conn, user_id, top)
+
+
+def _record(conn: Connection, user_id: str, asked: RecordEngagement, now: datetime) -> EngagementRecord:
+    kind = engagement.format_of(conn, user_id, asked.draft_id)
+    if kind is None:
+        raise NotFoundError(f"There is no draft {asked.draft_id!r}.", hint="`copydesk draft list` shows them all.")
+    before = engagement.one(conn, user_id, asked)
+    record = recorded(asked, before, now, new_id=before.id if before else new_id(now))
+    if before is None:
+        engagement.add(conn, user_id, record, kind)
+    else:
+        engagement.change(conn, user_id, record)
+    return record
