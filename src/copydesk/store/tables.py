@@ -396,3 +396,37 @@ schedule_slot = Table(
     CheckConstraint("minute BETWEEN 0 AND 59", name="minute"),
     sqlite_with_rowid=False,
 )
+
+job = Table(
+    "job",
+    metadata,
+    owner(primary_key=True),
+    required("name", Text, primary_key=True),
+    # Who is at it, by which claim, and until when it may be thought alive; NULL where nobody is.
+    Column("owner", Text),
+    Column("claim_id", ID),
+    Column("lease_until", UTC),
+    Column("began_at", UTC),
+    Column("ended_at", UTC),
+    # The last error, until the job ends well.
+    Column("failed_at", UTC),
+    Column("error", Text),
+    sqlite_with_rowid=False,
+)
+
+clock_check = Table(
+    "clock_check",
+    metadata,
+    owner(primary_key=True),
+    # Both clocks, read together: what the wall clock is measured by.
+    required("boot", Text),
+    required("wall", UTC),
+    required("steady", Float),
+    required("counts_sleep", Boolean),
+    # The last time that the wall clock was known to be right.
+    required("seen", UTC),
+    # When a jump was noticed that nobody has answered for yet, and how far it was, in seconds.
+    Column("doubt_since", UTC),
+    Column("doubt_by", Float),
+    sqlite_with_rowid=False,
+)

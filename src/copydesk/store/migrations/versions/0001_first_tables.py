@@ -17,8 +17,10 @@ _INTERACTIONS = (
 def upgrade() -> None:
     """From an empty database."""
     _user()
+    _clock_check()
     _experiment()
     _host_cooldown()
+    _job()
     _run()
     _schedule_slot()
     _source()
@@ -41,6 +43,23 @@ def _user() -> None:
         sa.Column("time_zone", sa.Text(), nullable=False),
         sa.Column("created_at", UTC(), nullable=False),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_user")),
+    )
+
+
+def _clock_check() -> None:
+    op.create_table(
+        "clock_check",
+        sa.Column("user_id", ID, nullable=False),
+        sa.Column("boot", sa.Text(), nullable=False),
+        sa.Column("wall", UTC(), nullable=False),
+        sa.Column("steady", sa.Float(), nullable=False),
+        sa.Column("counts_sleep", sa.Boolean(), nullable=False),
+        sa.Column("seen", UTC(), nullable=False),
+        sa.Column("doubt_since", UTC(), nullable=True),
+        sa.Column("doubt_by", sa.Float(), nullable=True),
+        sa.PrimaryKeyConstraint("user_id", name=op.f("pk_clock_check")),
+        sa.ForeignKeyConstraint(["user_id"], ["user.id"], name=op.f("fk_clock_check_user_id"), ondelete="CASCADE"),
+        sqlite_with_rowid=False,
     )
 
 
@@ -72,6 +91,24 @@ def _host_cooldown() -> None:
         sa.Column("until", UTC(), nullable=False),
         sa.PrimaryKeyConstraint("user_id", "host", name=op.f("pk_host_cooldown")),
         sa.ForeignKeyConstraint(["user_id"], ["user.id"], name=op.f("fk_host_cooldown_user_id"), ondelete="CASCADE"),
+    )
+
+
+def _job() -> None:
+    op.create_table(
+        "job",
+        sa.Column("user_id", ID, nullable=False),
+        sa.Column("name", sa.Text(), nullable=False),
+        sa.Column("owner", sa.Text(), nullable=True),
+        sa.Column("claim_id", ID, nullable=True),
+        sa.Column("lease_until", UTC(), nullable=True),
+        sa.Column("began_at", UTC(), nullable=True),
+        sa.Column("ended_at", UTC(), nullable=True),
+        sa.Column("failed_at", UTC(), nullable=True),
+        sa.Column("error", sa.Text(), nullable=True),
+        sa.PrimaryKeyConstraint("user_id", "name", name=op.f("pk_job")),
+        sa.ForeignKeyConstraint(["user_id"], ["user.id"], name=op.f("fk_job_user_id"), ondelete="CASCADE"),
+        sqlite_with_rowid=False,
     )
 
 
