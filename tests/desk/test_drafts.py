@@ -6,6 +6,7 @@ import pytest
 
 from copydesk.errors import InvalidError, NotFoundError
 from copydesk.model.draft import Format, Status
+from copydesk.model.filters import Archived
 from copydesk.model.run import RunRequest
 from copydesk.model.source import SourceType
 from copydesk.model.wire import to_wire
@@ -40,7 +41,7 @@ async def test_filters_alone_and_together_show_what_has_all_of_it(desk):
         (None, Format.BLOG),
         (None, sources[0], "nobody"),
         (None, SourceType.SUBSTACK),
-        (None, True, False),
+        (None, *Archived),
     )
     source_of = {draft.id: sources[draft.item.source_type is SourceType.SUBSTACK] for draft in everything}
     for status, kind, source_id, source_type, archived in choices:
@@ -51,7 +52,7 @@ async def test_filters_alone_and_together_show_what_has_all_of_it(desk):
             and kind in (None, draft.format)
             and source_id in (None, source_of[draft.id])
             and source_type in (None, draft.item.source_type)
-            and archived in (None, draft.archived_at is not None)
+            and archived in (None, Archived.INCLUDE, Archived.EXCLUDE if draft.archived_at is None else Archived.ONLY)
         ]
         page = await desk.drafts.list(
             status=status, format=kind, source_id=source_id, source_type=source_type, archived=archived, limit=100

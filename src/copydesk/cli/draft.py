@@ -47,10 +47,10 @@ def list_(  # one argument an option
 
     async def work(desk: "Desk") -> Page[ListedDraft]:
         return await desk.drafts.list(
-            status=Status(status) if status else None,
-            format=Format(format) if format else None,
+            status=status,
+            format=format,
             source_id=source_id,
-            source_type=SourceType(source_type) if source_type else None,
+            source_type=source_type,
             limit=limit,
             cursor=cursor,
         )

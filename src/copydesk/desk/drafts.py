@@ -1,14 +1,15 @@
 """Drafts: lists and single ones."""
 
+from typing import Unpack
+
 from copydesk.desk import cursor as cursors
 from copydesk.desk.ground import Ground
-from copydesk.errors import FieldError, InvalidError, NotFoundError
-from copydesk.model.draft import TO_REVIEW, Format, ListedDraft, Status
+from copydesk.errors import NotFoundError
+from copydesk.model.draft import TO_REVIEW, ListedDraft
+from copydesk.model.filters import Narrowing, checked_filters, checked_limit
 from copydesk.model.item import Item
 from copydesk.model.page import Page
-from copydesk.model.source import SourceType
-from copydesk.store import drafts, items
-from copydesk.store.drafts import Filters
+from copydesk.store import drafts, items, lists
 
 
 class Drafts:
@@ -18,32 +19,24 @@ class Drafts:
         self._ground = ground
 
     async def list(
-        self,
-        *,
-        status: Status | None = None,
-        format: Format | None = None,
-        source_id: str | None = None,
-        source_type: SourceType | None = None,
-        archived: bool | None = None,
-        limit: int = 25,
-        cursor: str | None = None,
+        self, *, limit: int = 25, cursor: str | None = None, **narrowed: Unpack[Narrowing]
     ) -> Page[ListedDraft]:
-        """A page of the user's drafts, newest first; None is no filter.
+        """A page of the user's drafts, newest first.
 
-        Raises InvalidError for a limit outside 1 to 100 and for a cursor of another list.
+        Raises InvalidError that names every filter that breaks a rule, a limit outside 1 to 100, and a cursor of
+        another list.
         """
-        if not 1 <= limit <= 100:
-            raise InvalidError(FieldError("limit", "takes 1 to 100"))
-        filters = Filters(status=status, format=format, source_id=source_id, source_type=source_type, archived=archived)
-        before = cursors.read(cursor, "drafts", filters) if cursor else None
-        found = await self._ground.read(drafts.page, filters, limit=limit + 1, before=before)
+        filters, limit = checked_filters(narrowed), checked_limit(limit)
+        listed = ("drafts", self._ground.user_id, filters)
+        before = cursors.read(cursor, *listed) if cursor is not None else None
+        found = await self._ground.read(lists.page, filters, limit=limit + 1, before=before)
         shown = found[:limit]
-        more = cursors.write(shown[-1].id, "drafts", filters) if len(found) > limit else None
+        more = cursors.write(shown[-1].id, *listed) if len(found) > limit else None
         return Page(items=shown, next_cursor=more)
 
     async def queue(self, limit: int = 100) -> tuple[ListedDraft, ...]:
         """What waits for review, the best first."""
-        return await self._ground.read(drafts.best, TO_REVIEW, limit)
+        return await self._ground.read(lists.best, TO_REVIEW, limit)
 
     async def count_to_review(self) -> int:
         """How many wait for review."""
@@ -51,7 +44,7 @@ class Drafts:
 
     async def get(self, draft_id: str) -> ListedDraft:
         """One draft; NotFoundError where there is none of the user's with this id."""
-        found = await self._ground.read(drafts.one, draft_id)
+        found = await self._ground.read(lists.one, draft_id)
         if found is None:
             raise NotFoundError(f"There is no draft {draft_id!r}.", hint="`copydesk draft list` shows them all.")
         return found

@@ -1,12 +1,12 @@
 """Drafts as they are kept."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 
-from sqlalchemy import ColumnElement, Connection, Row, Select, func, insert, literal, select
+from sqlalchemy import Connection, func, insert, literal, select
 from sqlalchemy.dialects.sqlite import insert as upsert
 
-from copydesk.model.draft import Draft, DraftImage, DraftItem, Format, ListedDraft, Status
+from copydesk.model.draft import Draft, DraftImage, Status
 from copydesk.model.history import CREATE, PIPELINE, USER, EventKind
 from copydesk.model.source import SourceType
 from copydesk.model.wire import Struct
@@ -27,16 +27,6 @@ class NewDraft(Struct, frozen=True):
     story_id: str
     origin: Origin
     run_id: str | None = None
-
-
-class Filters(Struct, frozen=True):
-    """Which drafts a list holds; None is no filter."""
-
-    status: Status | None = None
-    format: Format | None = None
-    source_id: str | None = None
-    source_type: SourceType | None = None
-    archived: bool | None = None
 
 
 class Decided(Struct, frozen=True):
@@ -87,29 +77,6 @@ def _note(conn: Connection, user_id: str, made: Draft, origin: Origin) -> None:
     event = {"user_id": user_id, "draft_id": made.id, "version": made.version, "at": made.created_at, "who": who}
     fixed = {"kind": EventKind.FIXED, "action": CREATE, "after": {"status": made.status}}
     conn.execute(insert(draft_event).values(**event, **fixed))
-
-
-def page(
-    conn: Connection, user_id: str, filters: Filters, *, limit: int, before: str | None
-) -> tuple[ListedDraft, ...]:
-    """Drafts, newest first, those older than the draft `before`."""
-    query = _listed(user_id).where(*_matching(filters)).order_by(draft.c.id.desc()).limit(limit)
-    if before is not None:
-        query = query.where(draft.c.id < before)
-    return _read(conn, user_id, query)
-
-
-def best(conn: Connection, user_id: str, statuses: Sequence[Status], limit: int) -> tuple[ListedDraft, ...]:
-    """Drafts in these states that are not archived, the highest score first: the review queue."""
-    query = _listed(user_id).where(draft.c.status.in_(statuses), draft.c.archived_at.is_(None))
-    order = (draft.c.total_score.desc().nulls_last(), draft.c.id.desc())
-    return _read(conn, user_id, query.order_by(*order).limit(limit))
-
-
-def one(conn: Connection, user_id: str, draft_id: str) -> ListedDraft | None:
-    """One of the user's drafts."""
-    found = _read(conn, user_id, _listed(user_id).where(draft.c.id == draft_id))
-    return found[0] if found else None
 
 
 def count(conn: Connection, user_id: str, statuses: Sequence[Status]) -> int:
@@ -166,54 +133,3 @@ def decision_counts(conn: Connection, user_id: str) -> dict[str, tuple[int, int]
     )
     rows = conn.execute(query.group_by(draft.c.source_id))
     return {source_id: (yes, no) for source_id, yes, no in rows if source_id is not None}
-
-
-def _listed(user_id: str) -> Select[*tuple[object, ...]]:
-    about = (item.c.title.label("item_title"), draft.c.source_type)
-    return select(*_PLAIN, *about).join(item, item.c.id == draft.c.item_id).where(draft.c.user_id == user_id)
-
-
-def _matching(filters: Filters) -> list[ColumnElement[bool]]:
-    named = {name: getattr(filters, name) for name in ("status", "format", "source_id", "source_type")}
-    conditions = [draft.c[name] == value for name, value in named.items() if value is not None]
-    if filters.archived is not None:
-        conditions.append(draft.c.archived_at.is_not(None) if filters.archived else draft.c.archived_at.is_(None))
-    return conditions
-
-
-def _read(conn: Connection, user_id: str, query: Select[*tuple[object, ...]]) -> tuple[ListedDraft, ...]:
-    rows = conn.execute(query).all()
-    ids = [row.id for row in rows]
-    if not ids:
-        return ()
-    images, tags = _images(conn, user_id, ids), _tags(conn, user_id, ids)
-    return tuple(_draft(row, images.get(row.id, ()), tags.get(row.id, ())) for row in rows)
-
-
-def _draft(row: Row[*tuple[object, ...]], images: tuple[DraftImage, ...], tags: tuple[str, ...]) -> ListedDraft:
-    values = dict(row._mapping)
-    about = DraftItem(id=values["item_id"], title=values.pop("item_title"), source_type=values.pop("source_type"))
-    return ListedDraft(item=about, images=images, tags=tags, **values)
-
-
-def _images(conn: Connection, user_id: str, ids: Sequence[str]) -> Mapping[str, tuple[DraftImage, ...]]:
-    columns = [draft_image.c[name] for name in DraftImage.__struct_fields__]
-    query = select(draft_image.c.draft_id, *columns).where(
-        draft_image.c.draft_id.in_(ids), draft_image.c.user_id == user_id
-    )
-    found: dict[str, tuple[DraftImage, ...]] = {}
-    for row in conn.execute(query.order_by(draft_image.c.position)):
-        values = dict(row._mapping)
-        draft_id = values.pop("draft_id")
-        found[draft_id] = (*found.get(draft_id, ()), DraftImage(**values))
-    return found
-
-
-def _tags(conn: Connection, user_id: str, ids: Sequence[str]) -> Mapping[str, tuple[str, ...]]:
-    query = select(draft_tag.c.draft_id, tag.c.name).join(tag, tag.c.id == draft_tag.c.tag_id)
-    found: dict[str, tuple[str, ...]] = {}
-    for draft_id, name in conn.execute(
-        query.where(draft_tag.c.draft_id.in_(ids), draft_tag.c.user_id == user_id).order_by(tag.c.name)
-    ):
-        found[draft_id] = (*found.get(draft_id, ()), name)
-    return found

@@ -6,21 +6,17 @@ and holds what `copydesk.desk.drafts.Drafts.queue` holds: a test compares them.
 """
 
 import sqlite3
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import closing
-from datetime import UTC, datetime, timedelta
-from enum import StrEnum
 from pathlib import Path
-from types import NoneType
-from typing import Any, get_args, get_origin, get_type_hints
+from typing import Any
 
 import msgspec
 
-from copydesk.model.draft import Draft, DraftItem, ListedDraft, Status
-from copydesk.model.source import SourceType
+from copydesk.errors import StoreDamagedError
+from copydesk.model.draft import DraftImage, ListedDraft, Status
+from copydesk.store.listed import PLAIN, listed
 
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_PLAIN = tuple(name for name in Draft.__struct_fields__ if name not in {"tags", "images"})
 _IMAGES = """(SELECT json_group_array(
         json_object('id', id, 'url', url, 'alt', alt, 'position', position, 'source', source))
     FROM (SELECT * FROM draft_image WHERE draft_id = draft.id AND user_id = draft.user_id ORDER BY position))"""
@@ -33,49 +29,27 @@ def glance(path: Path, statuses: Sequence[Status], limit: int) -> tuple[ListedDr
     try:
         with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, timeout=0.1)) as connection:
             rows = connection.execute(_query(len(statuses)), (*statuses, limit)).fetchall()
-            return tuple(_draft(row) for row in rows)
-    except (sqlite3.Error, msgspec.MsgspecError, ValueError, TypeError, OSError):
+            return _drafts(rows)
+    except (sqlite3.Error, StoreDamagedError, msgspec.MsgspecError, OSError):
         return ()
 
 
 def _query(statuses: int) -> str:
-    columns = ", ".join(f"draft.{name}" for name in _PLAIN)
+    columns = ", ".join(f"draft.{name}" for name in PLAIN)
     # Names of ours and question marks, nothing from outside.
     return f"""
-        SELECT {columns}, {_IMAGES}, {_TAGS}, item.title, draft.source_type
+        SELECT {columns}, item.title, draft.source_type, {_IMAGES}, {_TAGS}
         FROM draft JOIN item ON item.id = draft.item_id
         WHERE draft.user_id = (SELECT id FROM user ORDER BY id LIMIT 1)
             AND draft.status IN ({", ".join("?" * statuses)}) AND draft.archived_at IS NULL
         ORDER BY draft.total_score DESC NULLS LAST, draft.id DESC LIMIT ?"""  # noqa: S608
 
 
-def _draft(row: Sequence[Any]) -> ListedDraft:
-    *plain, title, kind = row
-    values: dict[str, Any] = {
-        name: None if value is None else _READ[name](value)
-        for name, value in zip((*_PLAIN, "images", "tags"), plain, strict=True)
-    }
-    about = DraftItem(id=values["item_id"], title=title, source_type=SourceType(kind))
-    return ListedDraft(item=about, **values)
+def _drafts(rows: Sequence[Sequence[Any]]) -> tuple[ListedDraft, ...]:
+    images = {row[0]: _IMAGES_IN(row[-2]) for row in rows}
+    tags = {row[0]: _TAGS_IN(row[-1]) for row in rows}
+    return listed([row[:-2] for row in rows], images, tags)
 
 
-def _reading(hint: Any) -> Callable[[Any], Any]:
-    """What makes a value of this type out of what the database keeps; a new field of a draft needs nothing here."""
-    inner = get_args(hint)
-    kind = next(each for each in inner if each is not NoneType) if NoneType in inner else hint
-    if kind is datetime:
-        return _moment
-    if get_origin(kind) is tuple or issubclass(kind, msgspec.Struct):
-        return msgspec.json.Decoder(kind).decode
-    return kind if issubclass(kind, StrEnum) else _as_it_is
-
-
-def _moment(microseconds: int) -> datetime:
-    return _EPOCH + timedelta(microseconds=microseconds)
-
-
-def _as_it_is(value: Any) -> Any:
-    return value
-
-
-_READ = {name: _reading(hint) for name, hint in get_type_hints(Draft).items()}
+_IMAGES_IN = msgspec.json.Decoder(tuple[DraftImage, ...]).decode
+_TAGS_IN = msgspec.json.Decoder(tuple[str, ...]).decode

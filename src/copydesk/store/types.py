@@ -24,6 +24,11 @@ ROW_ID = BigInteger().with_variant(Integer(), "sqlite")
 """An explicit row number. SQLite may renumber implicit ones in VACUUM, and full text search points at them."""
 
 
+def microseconds(moment: dt.datetime) -> int:
+    """`moment`, which is aware, as SQLite keeps it: microseconds since 1970."""
+    return (moment - _EPOCH) // _MICROSECOND
+
+
 class UTC(TypeDecorator[dt.datetime]):
     """A moment: microseconds since 1970 on SQLite, `timestamptz` on PostgreSQL; always aware, always UTC.
 
@@ -44,7 +49,7 @@ class UTC(TypeDecorator[dt.datetime]):
             return None
         if value.utcoffset() is None:
             raise ValueError(f"a time without an offset cannot be stored: {value!r}")
-        return value if dialect.name == "postgresql" else (value - _EPOCH) // _MICROSECOND
+        return value if dialect.name == "postgresql" else microseconds(value)
 
     def process_result_value(self, value: Any, dialect: Dialect) -> dt.datetime | None:
         """The moment in UTC."""
