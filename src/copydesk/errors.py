@@ -20,7 +20,8 @@ CopydeskError
 │   ├── MissingError         404
 │   ├── GoneError            410: for good
 │   ├── AnswerError          any other status that is no success
-│   └── NotAFeedError        an answer that is not what the source type promises
+│   ├── NotAFeedError        an answer that is not what the source type promises
+│   └── NotAnArticleError    an answer that is no page with text
 ├── WriterError              a draft could not be written
 └── CancelledRunError        the user cancelled the run
 
@@ -192,6 +193,12 @@ class NotAFeedError(FetchError):
     """The answer is not a feed."""
 
     category = "not-a-feed"
+
+
+class NotAnArticleError(FetchError):
+    """The answer is not a page with text."""
+
+    category = "not-an-article"
 
 
 class WriterError(CopydeskError):
