@@ -94,6 +94,26 @@ class Ranking(_Section, frozen=True, kw_only=True):
     """Weight of what was learnt from your decisions, once there are many; it grows with their number."""
 
 
+class Schedule(_Section, frozen=True, kw_only=True):
+    """How late a scheduled draft may be and still go out by itself; past that it is missed, and asks you."""
+
+    grace_short_minutes: Annotated[int, msgspec.Meta(ge=1, le=10_080)] = 30
+    """Minutes for a SHORT."""
+    grace_thread_minutes: Annotated[int, msgspec.Meta(ge=1, le=10_080)] = 30
+    """Minutes for a THREAD."""
+    grace_blog_hours: Annotated[int, msgspec.Meta(ge=1, le=168)] = 24
+    """Hours for a BLOG."""
+
+
+class Jobs(_Section, frozen=True, kw_only=True):
+    """What is done without being asked, by the console while it is open and by `copydesk daemon`."""
+
+    pipeline: Annotated[str, msgspec.Meta(pattern=r"\A(always|daemon|never)\Z")] = "daemon"
+    """Who reads the sources whose time has come: `daemon`, `always` for the console too, or `never`."""
+    pipeline_minutes: Annotated[int, msgspec.Meta(ge=1, le=10_080)] = 15
+    """Minutes between two such runs, at least."""
+
+
 class Reddit(_Section, frozen=True, kw_only=True):
     """Credentials of a Reddit application; without them Copydesk reads Reddit's feeds."""
 
@@ -125,6 +145,8 @@ class Settings(_Section, frozen=True, kw_only=True):
     network: Network = Network()
     pipeline: Pipeline = Pipeline()
     ranking: Ranking = Ranking()
+    schedule: Schedule = Schedule()
+    jobs: Jobs = Jobs()
     reddit: Reddit = Reddit()
     twitter: Twitter = Twitter()
     database: Database = Database()
@@ -146,6 +168,8 @@ SECTIONS: dict[str, type[_Section]] = {
     "network": Network,
     "pipeline": Pipeline,
     "ranking": Ranking,
+    "schedule": Schedule,
+    "jobs": Jobs,
     "reddit": Reddit,
     "twitter": Twitter,
     "database": Database,
