@@ -1,0 +1,112 @@
+"""`copydesk engagement`: show, record."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import click
+
+from copydesk.cli.context import Context, pass_context, print_json
+from copydesk.cli.show import first_line, table
+from copydesk.model.engagement import FIGURES, DeliveryStatus, FormatEngagement, PlatformEngagement, TopPost
+from copydesk.text import clean
+
+if TYPE_CHECKING:
+    from copydesk.desk import Desk
+    from copydesk.model.engagement import EngagementRecord
+
+AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON in the interface's shape.")
+
+
+@click.group()
+def engagement() -> None:
+    """What came back of posts."""
+
+
+@engagement.command()
+@click.option("--top", type=int, default=10, show_default=True, help="So many of the best posts, 1 to 50.")
+@AS_JSON
+@pass_context
+def show(context: Context, *, top: int, as_json: bool) -> None:
+    """Sum up how the posts did. The average rate is weighted by impressions."""
+    found = context.run(lambda desk: desk.engagement.summary(top))
+    if as_json:
+        print_json(found)
+        return
+    unrated = "" if found.rated == found.total_posted else f" of the {found.rated} whose impressions are known"
+    average = f"{found.avg_engagement_rate:.2%}{unrated}" if found.rated else "unknown: no impressions are known"
+    totals = ("likes", "replies", "reposts", "impressions", "clicks")
+    rows = [
+        ("posts", f"{found.total_posted:,}, with figures {found.total_with_metrics:,}"),
+        ("rate", average),
+        *((name, f"{getattr(found, f'total_{name}'):,}") for name in totals),
+    ]
+    table(rows, empty="")
+    _print_groups("format", found.by_format)
+    _print_groups("platform", found.by_platform)
+    _print_top(found.top_posts)
+
+
+@engagement.command()
+@click.argument("id")
+@click.argument("platform")
+@click.option("--likes", type=int, help="How often it was liked.")
+@click.option("--replies", type=int, help="How often it was answered.")
+@click.option("--reposts", type=int, help="How often it was passed on.")
+@click.option("--impressions", type=int, help="How often it was seen.")
+@click.option("--clicks", type=int, help="How often its link was followed.")
+@click.option("--post-id", help="What the platform calls the post.")
+@click.option("--status", type=click.Choice([status.value for status in DeliveryStatus]), help="Where the delivery is.")
+@click.option("--error", help="Why it failed.")
+@AS_JSON
+@pass_context
+def record(
+    context: Context,
+    /,
+    *,
+    id: str,
+    platform: str,
+    post_id: str | None,
+    status: str | None,
+    error: str | None,
+    as_json: bool,
+    **figures: int | None,
+) -> None:
+    """Record what a draft came to on a platform: engagement record ID x --likes 3 --impressions 100.
+
+    What is not named stays as it was. A figure or --post-id without --status says that the post is live.
+    """
+    asked = {"draftId": id, "platform": platform, "postId": post_id, "status": status, "errorMessage": error, **figures}
+
+    async def work(desk: "Desk") -> "EngagementRecord":
+        return await desk.engagement.record(asked)
+
+    made = context.run(work)
+    if as_json:
+        print_json(made)
+        return
+    known = [f"{name} {value:,}" for name in FIGURES if (value := getattr(made, name)) is not None]
+    rate = [f"rate {made.engagement_rate:.2%}"] if made.engagement_rate is not None else []
+    click.echo(f"{clean(made.platform)}: {', '.join([made.status.value, *known, *rate])}.")
+
+
+def _print_groups(what: str, groups: Sequence[FormatEngagement | PlatformEngagement]) -> None:
+    if groups:
+        click.echo(f"\nBy {what}")
+        rows = [("", getattr(each, what), f"{each.count:,} posts", _rate(each)) for each in groups]
+        table(rows, empty="")
+
+
+def _print_top(posts: Sequence[TopPost]) -> None:
+    if posts:
+        click.echo("\nBest posts")
+        table([("", *_post(post)) for post in posts], empty="")
+
+
+def _post(post: TopPost) -> tuple[str, ...]:
+    rate = "no rate" if post.engagement_rate is None else f"{post.engagement_rate:.2%}"
+    likes = "" if post.likes is None else f"{post.likes:,} likes"
+    return rate, likes, post.platform, post.format, post.draft_id, first_line(post.draft_text)
+
+
+def _rate(group: FormatEngagement | PlatformEngagement) -> str:
+    return f"{group.avg_engagement_rate:.2%}" if group.rated else "no rate"

@@ -1,0 +1,92 @@
+"""What came back of posts, on the command line."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from command_line import assert_one_line, call_here
+from desk_fixtures import change, rows
+
+DRAFT = "01890000-0000-7000-8000-000000000001"
+FAR = "01890000-0000-7000-8000-000000000009"
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    """A desk with one draft."""
+    assert call_here(tmp_path, "draft", "list", "--json").code == 0
+    ((user,),) = rows(tmp_path, "SELECT id FROM user")
+    item = "01890000-0000-7000-8000-000000000002"
+    change(
+        tmp_path,
+        "INSERT INTO item (id, user_id, state, story_id, published, seen, ident, alias, title) "
+        "VALUES (?1, ?2, 'drafted', ?1, 0, 0, 'i', 'a', 'A title')",
+        item,
+        user,
+    )
+    change(
+        tmp_path,
+        "INSERT INTO draft (id, user_id, item_id, story_id, format, status, origin, confidence, text, created_at, "
+        "updated_at) VALUES (?, ?, ?, 's', 'SHORT', 'posted', 'direct', 0.5, 'A \x1b[31mferry opens.', 0, 0)",
+        DRAFT,
+        user,
+        item,
+    )
+    return tmp_path
+
+
+def test_figures_are_recorded_and_printed_in_the_interfaces_shape(home):
+    said = call_here(home, "engagement", "record", DRAFT, "x", "--likes", "3", "--impressions", "100", "--json")
+
+    assert (said.code, said.err) == (0, "")
+    made = json.loads(said.out)
+    assert (made["draftId"], made["platform"], made["status"]) == (DRAFT, "x", "posted")
+    assert (made["likes"], made["impressions"], made["clicks"], made["engagementRate"]) == (3, 100, None, 0.03)
+    assert len(made) == 17
+
+
+def test_figures_are_recorded_and_told_in_a_line(home):
+    args = ("--likes", "1200", "--clicks", "0", "--impressions", "10000", "--post-id", "7")
+    said = call_here(home, "engagement", "record", DRAFT, "x", *args)
+
+    assert said == (0, "x: posted, likes 1,200, impressions 10,000, clicks 0, rate 12.00%.\n", "")
+
+
+def test_the_summary_is_printed_for_people_and_for_programs(home):
+    call_here(home, "engagement", "record", DRAFT, "x", "--likes", "3", "--impressions", "100")
+    call_here(home, "engagement", "record", DRAFT, "mastodon", "--likes", "4")
+    said = call_here(home, "engagement", "show")
+
+    assert (said.code, said.err) == (0, "")
+    assert "3.00% of the 1 whose impressions are known" in said.out
+    assert "A ferry opens." in said.out
+    assert "\x1b" not in said.out
+    found = json.loads(call_here(home, "engagement", "show", "--top", "1", "--json").out)
+    assert (found["totalPosted"], found["totalLikes"], len(found["topPosts"])) == (2, 7, 1)
+
+
+def test_a_desk_without_posts_has_a_summary_too(home):
+    said = call_here(home, "engagement", "show")
+
+    assert said.code == 0
+    assert "unknown" in said.out
+
+
+@pytest.mark.parametrize(
+    ("args", "code", "word"),
+    [
+        (("record", DRAFT, "x", "--likes", "-1"), 2, "likes: takes a whole number"),
+        (("record", DRAFT, "x", "--likes", "many"), 2, "--likes"),
+        (("record", DRAFT, "x", "--status", "sent"), 2, "--status"),
+        (("record", DRAFT, " "), 2, "platform: takes 1 to 50"),
+        (("record", DRAFT), 2, "PLATFORM"),
+        (("record", FAR, "x", "--likes", "1"), 1, "There is no draft"),
+        (("show", "--top", "51"), 2, "top: takes a whole number of 1 to 50"),
+    ],
+)
+def test_what_cannot_be_done_is_one_line_and_an_exit_code(home, args, code, word):
+    said = call_here(home, "engagement", *args)
+
+    assert_one_line(said, code)
+    assert word in said.err

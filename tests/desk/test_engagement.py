@@ -1,0 +1,279 @@
+"""Figures are recorded for a draft on a platform, and summed up."""
+
+from collections.abc import AsyncIterator
+
+import pytest
+
+from copydesk.desk import Desk
+from copydesk.errors import InvalidError, NotFoundError
+from copydesk.model.engagement import DeliveryStatus, EngagementSummary
+from copydesk.model.wire import to_wire
+from desk_fixtures import NOW, Watch, open_at
+from store_fixtures import add_draft, add_item, add_source, add_user
+
+FAR = "01890000-0000-7000-8000-000000000000"
+
+
+@pytest.fixture
+def watch() -> Watch:
+    return Watch()
+
+
+@pytest.fixture
+async def desk(tmp_path, watch) -> AsyncIterator[Desk]:
+    async with open_at(tmp_path, clock=watch) as opened:
+        yield opened
+
+
+async def draft(desk: Desk, **values: object) -> str:
+    def make(conn, user_id):
+        return add_draft(conn, user_id, add_item(conn, user_id, add_source(conn, user_id)), **values)
+
+    return await desk.ground.write(make)
+
+
+async def foreign_draft(desk: Desk) -> str:
+    def make(conn, _user_id):
+        other = add_user(conn, "Bob")
+        return add_draft(conn, other, add_item(conn, other, add_source(conn, other)))
+
+    return await desk.ground.write(make)
+
+
+async def record(desk: Desk, draft_id: str, platform: str = "x", **values: object):
+    return await desk.engagement.record({"draftId": draft_id, "platform": platform, **values})
+
+
+def problems(error: pytest.ExceptionInfo[InvalidError]) -> dict[str, str]:
+    return {problem.field: problem.message for problem in error.value.errors}
+
+
+async def test_a_record_is_shown_in_the_shape_of_the_interface(desk):
+    draft_id = await draft(desk)
+    made = await record(desk, draft_id, postId="99", likes=3, replies=0, impressions=100)
+
+    assert to_wire(made) == {
+        "id": made.id,
+        "draftId": draft_id,
+        "platform": "x",
+        "postId": "99",
+        "status": "posted",
+        "retryCount": 0,
+        "retryAfter": None,
+        "errorMessage": None,
+        "failedAt": None,
+        "likes": 3,
+        "replies": 0,
+        "reposts": None,
+        "impressions": 100,
+        "clicks": None,
+        "engagementRate": 0.03,
+        "measuredAt": "2026-02-10T12:00:00.000Z",
+        "createdAt": "2026-02-10T12:00:00.000Z",
+    }
+
+
+async def test_what_is_left_out_or_null_stays_as_it_was(desk, watch):
+    draft_id = await draft(desk)
+    first = await record(desk, draft_id, postId="99", likes=3, impressions=100)
+    watch.now = watch.now.replace(hour=13)
+    second = await record(desk, draft_id, likes=4, clicks=1, impressions=None)
+
+    assert (second.id, second.created_at, second.post_id) == (first.id, first.created_at, "99")
+    assert (second.likes, second.clicks, second.impressions, second.replies) == (4, 1, 100, None)
+    assert second.engagement_rate == 0.05
+    assert second.measured_at == watch.now
+    third = await record(desk, draft_id, errorMessage="They said no.", status="failed")
+    assert (third.likes, third.measured_at) == (4, second.measured_at)
+
+
+async def test_each_platform_has_a_record_of_its_own(desk):
+    draft_id = await draft(desk)
+    one, two = await record(desk, draft_id, likes=1), await record(desk, draft_id, " bluesky ", likes=2)
+
+    assert one.id != two.id
+    assert two.platform == "bluesky"
+    assert (await record(desk, draft_id, likes=5)).id == one.id
+
+
+async def test_what_is_not_reported_is_unknown_and_not_zero(desk):
+    draft_id = await draft(desk)
+
+    assert (await record(desk, draft_id, likes=3)).engagement_rate is None
+    assert (await record(desk, draft_id, impressions=0)).engagement_rate is None
+    assert (await record(desk, draft_id, "mastodon", impressions=10)).engagement_rate is None
+    assert (await record(desk, draft_id, "mastodon", replies=0)).engagement_rate == 0
+
+
+async def test_a_rate_is_never_above_one(desk):
+    draft_id = await draft(desk)
+
+    assert (await record(desk, draft_id, likes=30, impressions=10)).engagement_rate == 1
+    assert (await desk.engagement.summary()).avg_engagement_rate == 1
+
+
+async def test_a_new_record_without_anything_is_a_delivery_to_come(desk):
+    made = await record(desk, await draft(desk))
+
+    assert (made.status, made.measured_at, made.failed_at) == (DeliveryStatus.PENDING, None, None)
+
+
+async def test_a_failure_says_why_and_since_when_until_the_post_is_live(desk):
+    draft_id = await draft(desk)
+    failed = await record(desk, draft_id, status="failed", errorMessage="They said no.")
+    assert (failed.status, failed.failed_at, failed.error_message) == (DeliveryStatus.FAILED, NOW, "They said no.")
+
+    live = await record(desk, draft_id, postId="7")
+    assert (live.status, live.failed_at, live.error_message) == (DeliveryStatus.POSTED, None, None)
+
+
+async def test_the_draft_itself_is_not_changed(desk):
+    draft_id = await draft(desk, status="approved", source_type="rss")
+    before = await desk.drafts.get(draft_id)
+    await record(desk, draft_id, postId="99", status="posted", likes=1)
+
+    assert await desk.drafts.get(draft_id) == before
+
+
+@pytest.mark.parametrize(
+    ("given", "field", "rule"),
+    [
+        ({"draftId": ""}, "draftId", "takes 1 to 100 characters, not 0"),
+        ({"draftId": None}, "draftId", "is missing"),
+        ({"draftId": 3}, "draftId", "takes a text"),
+        ({"platform": "  "}, "platform", "takes 1 to 50 characters, not 0"),
+        ({"platform": None}, "platform", "is missing"),
+        ({"platform": "p" * 51}, "platform", "takes 1 to 50 characters, not 51"),
+        ({"platform": "a\x00b"}, "platform", "holds a NUL character"),
+        ({"postId": "p" * 501}, "postId", "takes 1 to 500 characters, not 501"),
+        ({"status": "sent"}, "status", "takes one of pending, posted, failed, abandoned"),
+        ({"errorMessage": "e" * 2001}, "errorMessage", "takes 1 to 2,000 characters, not 2,001"),
+        ({"likes": -1}, "likes", "takes a whole number of 0 to 1,000,000,000,000"),
+        ({"replies": 1.5}, "replies", "takes a whole number of 0 to 1,000,000,000,000"),
+        ({"reposts": True}, "reposts", "takes a whole number of 0 to 1,000,000,000,000"),
+        ({"impressions": "7"}, "impressions", "takes a whole number of 0 to 1,000,000,000,000"),
+        ({"clicks": 10**12 + 1}, "clicks", "takes a whole number of 0 to 1,000,000,000,000"),
+        ({"views": 3}, "views", "is no known field"),
+    ],
+)
+async def test_what_breaks_a_rule_is_refused_with_its_field_and_changes_nothing(desk, given, field, rule):
+    draft_id = await draft(desk)
+    with pytest.raises(InvalidError) as error:
+        await desk.engagement.record({"draftId": draft_id, "platform": "x", "likes": 1} | given)
+
+    assert problems(error) == {field: rule}
+    assert (await desk.engagement.summary()).total_posted == 0
+
+
+async def test_every_field_that_breaks_a_rule_is_named_at_once(desk):
+    with pytest.raises(InvalidError) as error:
+        await desk.engagement.record({"platform": "", "likes": -1})
+
+    assert list(problems(error)) == ["draftId", "platform", "likes"]
+
+
+async def test_an_unknown_draft_and_that_of_another_user_are_not_found_alike(desk):
+    told = []
+    for draft_id in (FAR, await foreign_draft(desk)):
+        with pytest.raises(NotFoundError) as error:
+            await record(desk, draft_id, likes=1)
+        told.append(str(error.value).replace(draft_id, "ID"))
+
+    assert told[0] == told[1]
+
+
+async def test_nothing_posted_is_a_summary_of_nothing(desk):
+    assert to_wire(await desk.engagement.summary()) == {
+        "totalPosted": 0,
+        "totalWithMetrics": 0,
+        "avgEngagementRate": 0.0,
+        "totalLikes": 0,
+        "totalReplies": 0,
+        "totalReposts": 0,
+        "totalImpressions": 0,
+        "topPosts": [],
+        "byFormat": [],
+        "byPlatform": [],
+        "rated": 0,
+        "totalClicks": 0,
+    }
+
+
+async def seeded(desk: Desk) -> EngagementSummary:
+    """Two drafts: one on two platforms, of which one reports no impressions."""
+    short = await draft(desk, posted_at=NOW, text="Short words.")
+    blog = await draft(desk, format="BLOG", text="Long words.")
+    await record(desk, short, "x", likes=8, reposts=2, impressions=1000)
+    await record(desk, short, "mastodon", likes=40)
+    await record(desk, blog, "x", likes=9, replies=1, impressions=100)
+    await record(desk, blog, "mastodon", postId="1")
+    await record(desk, blog, "bluesky", status="failed", likes=7)
+    return await desk.engagement.summary()
+
+
+async def test_a_summary_adds_up_what_is_known_of_posts_that_are_live(desk):
+    found = await seeded(desk)
+
+    assert (found.total_posted, found.total_with_metrics, found.rated) == (4, 3, 2)
+    assert (found.total_likes, found.total_replies, found.total_reposts) == (57, 1, 2)
+    assert found.total_impressions == 1100
+
+
+async def test_an_average_of_rates_is_weighted_by_impressions(desk):
+    found = await seeded(desk)
+
+    assert found.avg_engagement_rate == 20 / 1100
+    assert [(each.format, each.count, each.avg_engagement_rate) for each in found.by_format] == [
+        ("BLOG", 2, 0.1),
+        ("SHORT", 2, 0.01),
+    ]
+    assert [(each.platform, each.count, each.avg_engagement_rate, each.rated) for each in found.by_platform] == [
+        ("mastodon", 2, 0.0, 0),
+        ("x", 2, 20 / 1100, 2),
+    ]
+
+
+async def test_the_top_posts_are_by_rate_and_then_by_interactions(desk):
+    found = (await seeded(desk)).top_posts
+
+    assert [(post.draft_text, post.platform, post.engagement_rate) for post in found] == [
+        ("Long words.", "x", 0.1),
+        ("Short words.", "x", 0.01),
+        ("Short words.", "mastodon", None),
+    ]
+    assert found[1].posted_at == NOW
+    assert list(to_wire(found[2])) == [
+        *("draftId", "draftText", "format", "platform", "likes", "replies", "reposts", "impressions"),
+        *("engagementRate", "postedAt"),
+    ]
+    assert (found[2].likes, found[2].impressions) == (40, None)
+
+
+async def test_as_many_top_posts_as_asked_for(desk):
+    await seeded(desk)
+
+    assert len((await desk.engagement.summary(top=2)).top_posts) == 2
+
+
+@pytest.mark.parametrize("top", [0, 51, -1, True, "3", 2.0])
+async def test_top_takes_1_to_50(desk, top):
+    with pytest.raises(InvalidError) as error:
+        await desk.engagement.summary(top=top)
+
+    assert problems(error) == {"top": "takes a whole number of 1 to 50"}
+
+
+async def test_somebody_elses_posts_are_not_counted(desk):
+    other = await foreign_draft(desk)
+
+    def put(conn, _user_id):
+        values = ("e1", other, "x", "SHORT", "posted", 5, 0)
+        owner = "(SELECT user_id FROM draft WHERE id = ?2)"
+        conn.exec_driver_sql(
+            "INSERT INTO engagement (id, user_id, draft_id, platform, format, status, likes, created_at) "
+            f"VALUES (?1, {owner}, ?2, ?3, ?4, ?5, ?6, ?7)",
+            values,
+        )
+
+    await desk.ground.write(put)
+    assert (await desk.engagement.summary()).total_posted == 0

@@ -1,0 +1,169 @@
+"""The sums of what came back, kept by the writes: always what a look at every record would find."""
+
+import asyncio
+import random
+from collections.abc import Iterable
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import settings as hypothesis_settings
+from hypothesis import strategies as st
+from sqlalchemy import Connection, delete, insert, select, update
+
+from copydesk.desk.engagement import summed_up
+from copydesk.model.engagement import FIGURES, INTERACTIONS, engagement_rate
+from copydesk.store import engagement, tables
+from copydesk.store.engine import Engines
+from copydesk.store.ids import new_id
+from store_fixtures import NOW, add_draft, add_item, add_source, add_user, open_store
+
+PLATFORMS = ("x", "bluesky", "mastodon")
+STATUSES = ("pending", "posted", "posted", "failed")
+records = tables.engagement
+figure = st.one_of(st.none(), st.integers(0, 50))
+written = st.fixed_dictionaries({"status": st.sampled_from(STATUSES), **dict.fromkeys(FIGURES, figure)})
+step = st.tuples(st.sampled_from(["write", "write", "write", "delete", "drop"]), st.integers(0, 5), written)
+
+
+def put(conn: Connection, user: str, draft: str, platform: str, values: dict[str, Any], format: str) -> None:
+    """Write a record with plain statements, as somebody else would."""
+    where = (records.c.draft_id == draft, records.c.platform == platform)
+    if conn.execute(select(records.c.id).where(*where)).first():
+        conn.execute(update(records).where(*where).values(values))
+        return
+    row = {"id": new_id(NOW), "user_id": user, "draft_id": draft, "platform": platform, "format": format}
+    conn.execute(insert(records).values(row | {"created_at": NOW} | values))
+
+
+def scanned(rows: Iterable[Any]) -> dict[tuple[str, str], dict[str, int]]:
+    """What every record comes to, counted one by one."""
+    found: dict[tuple[str, str], dict[str, int]] = {}
+    for row in rows:
+        if row.status != "posted":
+            continue
+        sums = found.setdefault((row.platform, row.format), dict.fromkeys(SUMS, 0))
+        known = {name: getattr(row, name) for name in FIGURES}
+        rate = engagement_rate(known)
+        interactions = sum(known[name] or 0 for name in INTERACTIONS)
+        sums["posts"] += 1
+        sums["measured"] += any(value is not None for value in known.values())
+        for name, value in known.items():
+            sums[name] += value or 0
+        if rate is not None:
+            sums["rated"] += 1
+            sums["rated_interactions"] += min(interactions, known["impressions"])
+            sums["rated_impressions"] += known["impressions"]
+    return found
+
+
+SUMS = (*("posts", "measured", "rated"), *FIGURES, "rated_interactions", "rated_impressions")
+
+
+def best(rows: Iterable[Any], most: int) -> list[tuple[str, str]]:
+    """The best posts, found by sorting them all."""
+    found = []
+    for row in rows:
+        known = {name: getattr(row, name) for name in FIGURES}
+        some = [known[name] for name in INTERACTIONS if known[name] is not None]
+        if row.status == "posted" and some:
+            rate = engagement_rate(known)
+            found.append(((-1.0 if rate is None else rate, sum(some), row.id), (row.draft_id, row.platform)))
+    return [post for _, post in sorted(found, reverse=True)[:most]]
+
+
+def check(conn: Connection, user: str) -> None:
+    rows = conn.execute(select(records).where(records.c.user_id == user)).all()
+    kept = {
+        (total.platform, total.format.value): {name: getattr(total, name) for name in SUMS}
+        for total in engagement.totals(conn, user)
+        if total.posts
+    }
+    assert kept == scanned(rows)
+    for row in rows:
+        assert row.engagement_rate == engagement_rate({name: getattr(row, name) for name in FIGURES})
+    for most in (1, 3, 50):
+        top = [(post.draft_id, post.platform) for post in engagement.top(conn, user, most)]
+        assert top == best(rows, most)
+
+
+async def play(store: Engines, steps: list[tuple[str, int, dict[str, Any]]]) -> None:
+    def work(conn: Connection) -> None:
+        for user in (add_user(conn), add_user(conn, "Bob")):
+            item = add_item(conn, user, add_source(conn, user))
+            drafts = [(add_draft(conn, user, item, format=kind), kind) for kind in ("SHORT", "BLOG")]
+            for what, place, values in steps:
+                draft, kind = drafts[place % 2]
+                platform = PLATFORMS[place // 2]
+                if what == "write":
+                    if conn.execute(select(tables.draft.c.id).where(tables.draft.c.id == draft)).first():
+                        put(conn, user, draft, platform, values, kind)
+                elif what == "delete":
+                    conn.execute(delete(records).where(records.c.draft_id == draft, records.c.platform == platform))
+                else:
+                    conn.execute(delete(tables.draft).where(tables.draft.c.id == draft))
+                check(conn, user)
+
+    await store.write(work)
+
+
+@hypothesis_settings(max_examples=40, deadline=None)
+@given(st.lists(step, max_size=25))
+def test_the_sums_are_those_of_a_full_scan_after_every_write(steps: list[tuple[str, int, dict[str, Any]]]) -> None:
+    async def run() -> None:
+        with TemporaryDirectory() as folder:
+            store = await open_store(Path(folder))
+            await play(store, steps)
+            await store.close()
+
+    asyncio.run(run())
+
+
+async def test_many_records_at_once_are_summed_up_as_one_by_one(store: Engines) -> None:
+    chance = random.Random(3)
+
+    def work(conn: Connection) -> None:
+        user = add_user(conn)
+        item = add_item(conn, user, add_source(conn, user))
+        for _ in range(60):
+            kind = chance.choice(("SHORT", "THREAD", "BLOG"))
+            draft = add_draft(conn, user, item, format=kind, origin="direct")
+            for platform in PLATFORMS:
+                values = {name: chance.choice((None, 0, chance.randrange(1000))) for name in FIGURES}
+                put(conn, user, draft, platform, values | {"status": chance.choice(STATUSES)}, kind)
+        check(conn, user)
+        conn.execute(delete(tables.source))
+        check(conn, user)
+        assert summed_up(engagement.totals(conn, user), ()).total_posted == 0
+
+    await store.write(work)
+
+
+async def test_the_largest_figures_of_many_posts_stay_whole_numbers(store: Engines) -> None:
+    def work(conn: Connection) -> None:
+        user = add_user(conn)
+        item = add_item(conn, user, add_source(conn, user))
+        for _ in range(20):
+            largest = {"status": "posted", **dict.fromkeys(FIGURES, 10**12)}
+            put(conn, user, add_draft(conn, user, item, origin="direct"), "x", largest, "SHORT")
+        (total,) = engagement.totals(conn, user)
+        assert (total.impressions, total.rated_interactions) == (20 * 10**12, 20 * 10**12)
+        assert type(total.likes) is int
+
+    await store.write(work)
+
+
+@pytest.mark.parametrize("statement", [engagement._TOP, engagement._TOTALS])
+async def test_a_summary_reads_no_record_that_it_does_not_show(store: Engines, statement: Any) -> None:
+    def plan(conn: Connection) -> str:
+        sql = str(statement.compile(conn.engine))
+        if statement is engagement._TOTALS:
+            sql += " WHERE engagement_total.user_id = ?"
+        values = ("u", 10, 0)[: sql.count("?")]
+        return "\n".join(row.detail for row in conn.exec_driver_sql(f"EXPLAIN QUERY PLAN {sql}", values))
+
+    told = await store.read(plan)
+    assert "SCAN" not in told
+    assert "TEMP B-TREE" not in told
