@@ -20,7 +20,7 @@ from copydesk.ranking.preference import Decision, train
 from copydesk.ranking.rank import Ranked, rank
 from copydesk.ranking.score import Context, Standing, Weights
 from copydesk.ranking.stories import Candidate, gather
-from copydesk.store import drafts, items, sources
+from copydesk.store import counts, drafts, items, sources
 from copydesk.store.drafts import Decided
 
 log = logging.getLogger(__name__)
@@ -104,7 +104,7 @@ def _known(conn: Connection, user_id: str, since: datetime) -> _Known:
     return _Known(
         sources=sources.every(conn, user_id),
         told=drafts.titles_since(conn, user_id, since),
-        counts=drafts.decision_counts(conn, user_id),
+        counts=counts.decisions(conn, user_id),
         decisions=drafts.decisions(conn, user_id, MOST_DECISIONS),
     )
 

@@ -6,10 +6,10 @@ from copydesk.desk import cursor as cursors
 from copydesk.desk.ground import Ground
 from copydesk.errors import NotFoundError
 from copydesk.model.draft import TO_REVIEW, ListedDraft
-from copydesk.model.filters import Narrowing, checked_filters, checked_limit
+from copydesk.model.filters import Counts, Narrowing, checked_filters, checked_limit
 from copydesk.model.item import Item
 from copydesk.model.page import Page
-from copydesk.store import drafts, items, lists
+from copydesk.store import counts, items, lists
 
 
 class Drafts:
@@ -40,7 +40,11 @@ class Drafts:
 
     async def count_to_review(self) -> int:
         """How many wait for review."""
-        return await self._ground.read(drafts.count, TO_REVIEW)
+        return (await self.counts()).among(TO_REVIEW)
+
+    async def counts(self) -> Counts:
+        """How many drafts are in each state, and how many are archived."""
+        return await self._ground.read(counts.by_status)
 
     async def get(self, draft_id: str) -> ListedDraft:
         """One draft; NotFoundError where there is none of the user's with this id."""

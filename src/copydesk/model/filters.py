@@ -1,6 +1,6 @@
-"""Which drafts a list holds: the filters of the interface, with what is asked of them checked field by field."""
+"""Which drafts a list holds, and how many there are: the filters of the interface, checked field by field."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Final, TypedDict
@@ -40,6 +40,19 @@ class Filters(Struct, frozen=True):
     scheduled_before: datetime | None = None
     """Scheduled before that: windows that follow each other share no draft."""
     archived: Archived = Archived.INCLUDE
+
+
+class Counts(Struct, frozen=True):
+    """How many drafts there are."""
+
+    by_status: dict[Status, int]
+    """Of those that are not archived; every state is in it."""
+    archived: int
+    """In whatever state."""
+
+    def among(self, statuses: Iterable[Status]) -> int:
+        """How many are in one of these states and not archived."""
+        return sum(self.by_status[status] for status in statuses)
 
 
 class Narrowing(TypedDict, total=False):

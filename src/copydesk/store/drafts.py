@@ -3,19 +3,19 @@
 from collections.abc import Sequence
 from datetime import datetime
 
-from sqlalchemy import Connection, func, insert, literal, select
+from sqlalchemy import Connection, insert, literal, select
 from sqlalchemy.dialects.sqlite import insert as upsert
 
 from copydesk.model.draft import Draft, DraftImage, Status
 from copydesk.model.history import CREATE, PIPELINE, USER, EventKind
 from copydesk.model.source import SourceType
 from copydesk.model.wire import Struct
+from copydesk.store.counts import APPROVED
 from copydesk.store.ids import new_id
 from copydesk.store.parts import in_parts
 from copydesk.store.tables import Origin, draft, draft_event, draft_image, draft_tag, item, tag
 
 _PLAIN = tuple(draft.c[name] for name in Draft.__struct_fields__ if name not in {"tags", "images"})
-_APPROVED = (Status.APPROVED, Status.SCHEDULED, Status.POSTING, Status.POSTED, Status.MISSED)
 
 
 class NewDraft(Struct, frozen=True):
@@ -79,13 +79,6 @@ def _note(conn: Connection, user_id: str, made: Draft, origin: Origin) -> None:
     conn.execute(insert(draft_event).values(**event, **fixed))
 
 
-def count(conn: Connection, user_id: str, statuses: Sequence[Status]) -> int:
-    """How many drafts in these states are not archived."""
-    query = select(func.count()).select_from(draft)
-    mine = (draft.c.user_id == user_id, draft.c.status.in_(statuses), draft.c.archived_at.is_(None))
-    return int(conn.execute(query.where(*mine)).scalar_one())
-
-
 def titles_since(conn: Connection, user_id: str, since: datetime) -> tuple[str, ...]:
     """The titles of the items that drafts were made of since, newest first."""
     query = select(item.c.title).join(draft, draft.c.item_id == item.c.id)
@@ -93,9 +86,13 @@ def titles_since(conn: Connection, user_id: str, since: datetime) -> tuple[str, 
     return tuple(conn.execute(query).scalars())
 
 
-def texts_since(conn: Connection, user_id: str, since: datetime, limit: int) -> tuple[str, ...]:
-    """The newest drafts' texts: a new draft must not repeat them."""
+def texts_since(
+    conn: Connection, user_id: str, since: datetime, limit: int, *, without: str | None = None
+) -> tuple[str, ...]:
+    """The newest drafts' texts, but for those of the story `without`: a new draft must not repeat them."""
     query = select(draft.c.text).where(draft.c.user_id == user_id, draft.c.created_at >= since)
+    if without is not None:
+        query = query.where(draft.c.story_id != without)
     return tuple(conn.execute(query.order_by(draft.c.id.desc()).limit(limit)).scalars())
 
 
@@ -110,11 +107,11 @@ def drafted_among(conn: Connection, user_id: str, story_ids: Sequence[str]) -> f
 
 def decisions(conn: Connection, user_id: str, limit: int) -> tuple[Decided, ...]:
     """What the user decided, newest first."""
-    approved = draft.c.status.in_(_APPROVED)
+    approved = draft.c.status.in_(APPROVED)
     query = (
         select(draft.c.source_id, item.c.title, item.c.summary, approved.label("approved"))
         .join(item, item.c.id == draft.c.item_id)
-        .where(draft.c.user_id == user_id, draft.c.status.in_([*_APPROVED, Status.REJECTED]))
+        .where(draft.c.user_id == user_id, draft.c.status.in_([*APPROVED, Status.REJECTED]))
         .order_by(draft.c.id.desc())
         .limit(limit)
     )
@@ -122,14 +119,3 @@ def decisions(conn: Connection, user_id: str, limit: int) -> tuple[Decided, ...]
         Decided(source_id=source_id, title=title, summary=summary, approved=bool(yes))
         for source_id, title, summary, yes in conn.execute(query)
     )
-
-
-def decision_counts(conn: Connection, user_id: str) -> dict[str, tuple[int, int]]:
-    """How many drafts of each source the user approved, and how many rejected."""
-    approved = func.count().filter(draft.c.status.in_(_APPROVED))
-    rejected = func.count().filter(draft.c.status == Status.REJECTED)
-    query = select(draft.c.source_id, approved, rejected).where(
-        draft.c.user_id == user_id, draft.c.status.in_([*_APPROVED, Status.REJECTED])
-    )
-    rows = conn.execute(query.group_by(draft.c.source_id))
-    return {source_id: (yes, no) for source_id, yes, no in rows if source_id is not None}

@@ -226,6 +226,18 @@ draft = Table(
     Index(None, "experiment_id"),
 )
 
+# How many drafts there are of each kind, kept by triggers. A draft without a source is counted under ''.
+draft_count = Table(
+    "draft_count",
+    metadata,
+    owner(primary_key=True),
+    required("source_id", Text, primary_key=True),
+    required("status", Choice(Status), primary_key=True),
+    required("archived", Boolean, primary_key=True),
+    required("drafts", Integer),
+    sqlite_with_rowid=False,
+)
+
 draft_image = Table(
     "draft_image",
     metadata,

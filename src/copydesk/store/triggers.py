@@ -25,6 +25,20 @@ _SUBTRACT = f"""    UPDATE engagement_total
 """  # noqa: S608 - made of the words above
 _READ = "user_id, platform, format, status, likes, replies, reposts, impressions, clicks"
 
+_COUNT = """    INSERT INTO draft_count (user_id, source_id, status, archived, drafts)
+    VALUES (new.user_id, coalesce(new.source_id, ''), new.status, new.archived_at IS NOT NULL, 1)
+    ON CONFLICT DO UPDATE SET drafts = drafts + 1;
+"""
+_COUNTED = """user_id = old.user_id AND source_id = coalesce(old.source_id, '')
+        AND status = old.status AND archived = (old.archived_at IS NOT NULL)"""
+_UNCOUNT = f"""    UPDATE draft_count SET drafts = drafts - 1
+    WHERE {_COUNTED};
+    DELETE FROM draft_count
+    WHERE {_COUNTED} AND drafts = 0;
+"""  # noqa: S608 - the words above
+_MOVED = """old.status <> new.status OR (old.archived_at IS NULL) <> (new.archived_at IS NULL)
+    OR old.source_id IS NOT new.source_id OR old.user_id <> new.user_id"""
+
 TRIGGERS: Final = {
     "item_counted": """CREATE TRIGGER item_counted AFTER INSERT ON item BEGIN
     UPDATE source SET item_count = item_count + 1 WHERE id = new.source_id;
@@ -32,6 +46,12 @@ END""",
     "item_uncounted": """CREATE TRIGGER item_uncounted AFTER DELETE ON item BEGIN
     UPDATE source SET item_count = item_count - 1 WHERE id = old.source_id;
 END""",
+    "draft_counted": f"CREATE TRIGGER draft_counted AFTER INSERT ON draft BEGIN\n{_COUNT}END",
+    "draft_counted_anew": f"""CREATE TRIGGER draft_counted_anew
+    AFTER UPDATE OF user_id, source_id, status, archived_at ON draft
+    WHEN {_MOVED} BEGIN
+{_UNCOUNT}{_COUNT}END""",
+    "draft_uncounted": f"CREATE TRIGGER draft_uncounted AFTER DELETE ON draft BEGIN\n{_UNCOUNT}END",
     "engagement_added": f"CREATE TRIGGER engagement_added AFTER INSERT ON engagement BEGIN\n{_ADD}END",
     "engagement_changed": f"""CREATE TRIGGER engagement_changed AFTER UPDATE OF {_READ} ON engagement BEGIN
 {_SUBTRACT}{_ADD}END""",

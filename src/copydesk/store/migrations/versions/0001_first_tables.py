@@ -28,6 +28,7 @@ def upgrade() -> None:
     _voice()
     _item()
     _draft()
+    _draft_count()
     _draft_event()
     _draft_image()
     _draft_tag()
@@ -366,6 +367,20 @@ def _draft() -> None:
         ["user_id", "story_id", "format"],
         unique=True,
         sqlite_where=sa.text("origin = 'pipeline'"),
+    )
+
+
+def _draft_count() -> None:
+    op.create_table(
+        "draft_count",
+        sa.Column("user_id", ID, nullable=False),
+        sa.Column("source_id", sa.Text(), nullable=False),
+        sa.Column("status", sa.Text(), nullable=False),
+        sa.Column("archived", sa.Boolean(), nullable=False),
+        sa.Column("drafts", sa.Integer(), nullable=False),
+        sa.PrimaryKeyConstraint("user_id", "source_id", "status", "archived", name=op.f("pk_draft_count")),
+        sa.ForeignKeyConstraint(["user_id"], ["user.id"], name=op.f("fk_draft_count_user_id"), ondelete="CASCADE"),
+        sqlite_with_rowid=False,
     )
 
 

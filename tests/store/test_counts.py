@@ -1,0 +1,154 @@
+"""Counts of drafts are kept by the writes, whatever the writes are."""
+
+from datetime import timedelta
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sqlalchemy import Connection, create_engine, delete, event, func, select, update
+from sqlalchemy.dialects.sqlite import insert as upsert
+
+from copydesk.model.draft import TO_REVIEW, Status
+from copydesk.model.filters import Counts
+from copydesk.store import counts, tables
+from copydesk.store.counts import APPROVED
+from copydesk.store.engine import Engines
+from copydesk.store.migrate import _create_tables
+from store_fixtures import NOW, add_draft, add_item, add_source, add_user
+
+DRAFT = tables.draft.c
+AGAIN = [column for column in tables.draft.c if column.name != "rid"]
+
+
+def counted(connection: Connection, user: str) -> Counts:
+    """What a full count says."""
+    found = dict.fromkeys(Status, 0)
+    archived = 0
+    query = select(DRAFT.status, DRAFT.archived_at.is_not(None), func.count()).where(DRAFT.user_id == user)
+    for status, hidden, drafts in connection.execute(query.group_by(DRAFT.status, DRAFT.archived_at.is_not(None))):
+        if hidden:
+            archived += drafts
+        else:
+            found[status] = drafts
+    return Counts(by_status=found, archived=archived)
+
+
+def decided(connection: Connection, user: str) -> dict[str, tuple[int, int]]:
+    """The decisions by source, by a full count."""
+    found: dict[str, tuple[int, int]] = {}
+    for source, status in connection.execute(select(DRAFT.source_id, DRAFT.status).where(DRAFT.user_id == user)):
+        yes, no = status in APPROVED, status == Status.REJECTED
+        if source is not None and (yes or no):
+            before = found.get(source, (0, 0))
+            found[source] = (before[0] + yes, before[1] + no)
+    return found
+
+
+def assert_true(connection: Connection) -> None:
+    """The kept counts are what a full count says, for every user, and nothing is kept of what is not there."""
+    for user in connection.execute(select(tables.user.c.id)).scalars():
+        assert counts.by_status(connection, user) == counted(connection, user)
+        assert counts.decisions(connection, user) == decided(connection, user)
+    assert connection.execute(select(func.min(tables.draft_count.c.drafts))).scalar() in (None, *range(1, 1000))
+
+
+@pytest.fixture(scope="module")
+def connection():
+    """A database in memory, with its tables."""
+    engine = create_engine("sqlite://", isolation_level="AUTOCOMMIT")
+    event.listen(engine, "connect", lambda driver, _: driver.execute("PRAGMA foreign_keys = ON"))
+    with engine.connect() as connection:
+        _create_tables(connection)
+        yield connection
+    engine.dispose()
+
+
+KINDS = ("add", "status", "archive", "restore", "delete", "source", "item", "all", "hand over", "nothing", "user")
+STEPS = st.lists(
+    st.tuples(st.sampled_from(KINDS), st.integers(0, 30), st.sampled_from(list(Status))), min_size=1, max_size=25
+)
+
+
+@settings(max_examples=60)
+@given(steps=STEPS)
+def test_after_any_writes_the_counts_are_those_of_a_full_count(connection, steps) -> None:
+    connection.execute(delete(tables.user))
+    assert connection.execute(select(func.count()).select_from(tables.draft_count)).scalar() == 0
+    users = [add_user(connection, name) for name in ("Ada", "Bea")]
+    sources = [add_source(connection, users[number % 2]) for number in range(4)]
+    for number in range(6):
+        _add(connection, users, sources, number, Status.PENDING_REVIEW)
+    for kind, number, status in steps:
+        _step(connection, users, sources, kind, number, status)
+        assert_true(connection)
+
+
+def _add(connection, users, sources, number, status) -> None:
+    user = users[number % 2]
+    source = sources[number % 4] if number % 5 else None
+    if connection.execute(select(tables.user.c.id).where(tables.user.c.id == user)).scalar() is None:
+        return
+    if source and connection.execute(select(tables.source.c.id).where(tables.source.c.id == source)).scalar() is None:
+        source = None
+    item = add_item(connection, user, source)
+    archived = NOW if number % 3 == 0 else None
+    add_draft(connection, user, item, source_id=source, status=status, archived_at=archived, origin="direct")
+
+
+def _step(connection, users, sources, kind, number, status) -> None:
+    ids = connection.execute(select(DRAFT.id).order_by(DRAFT.id)).scalars().all()
+    one = DRAFT.id == (ids[number % len(ids)] if ids else "none")
+    if kind == "add":
+        _add(connection, users, sources, number, status)
+    else:
+        connection.execute(_statement(users, sources, kind, number, status, one))
+
+
+def _statement(users, sources, kind, number, status, one):
+    drafts, source, user = update(tables.draft), sources[number % 4], users[number % 2]
+    item = select(DRAFT.item_id).where(one).scalar_subquery()
+    return {
+        "status": drafts.where(one).values(status=status, version=DRAFT.version + 1),
+        "archive": drafts.where(one).values(archived_at=NOW + timedelta(seconds=number)),
+        "restore": drafts.where(one).values(archived_at=None),
+        "all": drafts.values(status=status),
+        "hand over": drafts.where(one).values(source_id=None),
+        "delete": delete(tables.draft).where(one),
+        "source": delete(tables.source).where(tables.source.c.id == source),
+        "item": delete(tables.item).where(tables.item.c.id == item),
+        "user": delete(tables.user).where(tables.user.c.id == user),
+        "nothing": upsert(tables.draft).from_select(AGAIN, select(*AGAIN).where(one)).on_conflict_do_nothing(),
+    }[kind]
+
+
+async def test_a_deleted_source_takes_its_drafts_out_of_the_counts(store: Engines) -> None:
+    """Triggers fire on rows that a foreign key deletes, too."""
+
+    def add(connection: Connection) -> str:
+        user = add_user(connection)
+        source = add_source(connection, user)
+        for _ in range(3):
+            add_draft(connection, user, add_item(connection, user, source), source_id=source)
+        add_draft(connection, user, add_item(connection, user, None))
+        assert counts.by_status(connection, user).among(TO_REVIEW) == 4
+        connection.execute(delete(tables.source))
+        return user
+
+    user = await store.write(add)
+
+    kept = await store.read(lambda connection: counts.by_status(connection, user))
+    assert (kept.among(TO_REVIEW), kept.archived) == (1, 0)
+    assert set(kept.by_status) == set(Status)
+
+
+async def test_what_is_rolled_back_is_not_counted(store: Engines) -> None:
+    user = await store.write(add_user)
+
+    def fail(connection: Connection) -> None:
+        add_draft(connection, user, add_item(connection, user, None))
+        assert counts.by_status(connection, user).among(TO_REVIEW) == 1
+        raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        await store.write(fail)
+    assert await store.read(lambda connection: counts.by_status(connection, user).among(TO_REVIEW)) == 0
