@@ -1,0 +1,418 @@
+"""A web page becomes an article, with trafilatura and without it."""
+
+import asyncio
+import os
+import time
+from datetime import UTC, datetime
+from importlib.util import find_spec
+from pathlib import Path
+
+import httpx
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from copydesk.errors import (
+    FetchError,
+    MissingError,
+    NotAnArticleError,
+    RefusedAddressError,
+    TooLargeError,
+    TooSlowError,
+)
+from copydesk.ingest import article as article_module
+from copydesk.ingest.apart import ask
+from copydesk.ingest.article import MAX_SUMMARY, MAX_TEXT, MAX_TITLE, Article, article_of, read_article
+from copydesk.ingest.entry import MAX_NAME
+from copydesk.ingest.fetch import Fetcher
+from copydesk.ingest.links import MAX_ADDRESS
+from copydesk.ingest.page import MAX_PAGE
+from feed_server import FeedServer
+from fetching import client
+
+URL = "https://site.example/2026/ferry"
+HTML = "text/html"
+FIRST = "The council of Zürich voted on Monday to open a new ferry line to the island, which carries 40 people a day."
+SECOND = (
+    "Because the old bridge was closed in March, people had to drive for an hour to reach the town on the far side."
+)
+THIRD = "The first boat leaves on Friday morning at eight from the old harbour, and the mayor will be on board."
+STORY = f"""<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>A ferry opens | Site</title>
+<meta property="og:site_name" content="Site"><meta property="og:image" content="/ferry.jpg">
+<meta name="description" content="It carries 40 people."><meta name="author" content="Lin Kim">
+<meta property="article:published_time" content="2026-11-20T08:00:00Z"><link rel="canonical" href="/2026/ferry"></head>
+<body><nav><ul><li><a href="/">Home</a></li><li><a href="/about">About</a></li></ul><p>Menu of the site</p></nav>
+<article><h1>A ferry opens</h1><p class="lead">{FIRST}</p><aside><p>Buy our newspaper now</p></aside>
+<!-- <p>No comment</p> --><p>{SECOND}<script>var p = "<p>no code</p>"</script></p><p>{THIRD}</p></article>
+<footer><p>Copyright 2026, all rights reserved by the Site and its owners, wherever they are.</p></footer>
+</body></html>"""
+
+needs_trafilatura = pytest.mark.skipif(find_spec("trafilatura") is None, reason="the extra `article` is not installed")
+
+
+@pytest.fixture
+def without_trafilatura(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(article_module, "find_spec", lambda name: None)
+
+
+@pytest.fixture
+def stand_in(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+    """Puts a trafilatura of the test's own before the real one: the body of its `extract(page, **options)`."""
+
+    def put(body: str) -> None:
+        (tmp_path / "trafilatura.py").write_text(f"import os, time\ndef extract(page, **options):\n    {body}\n")
+        monkeypatch.syspath_prepend(tmp_path)
+
+    return put
+
+
+def text_of(html: str) -> str:
+    return article_of(html.encode(), HTML, URL).text
+
+
+async def read(body: bytes | str, content_type: str = "text/html; charset=utf-8") -> Article:
+    async with FeedServer() as server, client() as fetcher:
+        server.serve("/ferry", body, content_type=content_type)
+        return await read_article(fetcher, server.url("/ferry"))
+
+
+# Without trafilatura
+
+
+async def test_without_trafilatura_the_longest_run_of_paragraphs_is_the_text(without_trafilatura: None) -> None:
+    async with FeedServer() as server, client() as fetcher:
+        server.serve("/ferry?utm_source=x", STORY.replace("/2026/ferry", "/ferry"), content_type=HTML)
+        found = await read_article(fetcher, server.url("/ferry?utm_source=x"))
+        assert server.asked("/ferry")[0].headers["accept-encoding"] == "gzip, deflate"
+    assert found == Article(
+        url=server.url("/ferry"),
+        reader="paragraphs",
+        title="A ferry opens",
+        summary="It carries 40 people.",
+        text=f"{FIRST}\n\n{SECOND}\n\n{THIRD}",
+        author="Lin Kim",
+        published=datetime(2026, 11, 20, 8, 0, tzinfo=UTC),
+        image=server.url("/ferry.jpg"),
+        language="en",
+        publisher="Site",
+    )
+
+
+def test_of_two_articles_the_longer_one_counts() -> None:
+    teaser = "<article><p>A short teaser of another story.</p></article>"
+    assert text_of(f"{teaser}<article><p>{FIRST}<p>{SECOND}</article>{teaser}") == f"{FIRST}\n\n{SECOND}"
+
+
+def test_paragraphs_need_no_article_around_them_and_no_end() -> None:
+    assert text_of(f"<body><div><p>{FIRST}<p>{SECOND}</div>") == f"{FIRST}\n\n{SECOND}"
+
+
+def test_a_paragraph_of_links_is_passed_over() -> None:
+    links = "<p>" + "<a href='/x'>Read this other story too</a> | " * 5 + "</p>"
+    assert text_of(f"<main><p>{FIRST}</p>{links}<p>{SECOND}</p></main>") == f"{FIRST}\n\n{SECOND}"
+
+
+def test_a_navigation_that_is_never_closed_does_not_hide_the_article() -> None:
+    assert text_of(f"<nav><p>Home</p><article><p>{FIRST}</p></article>") == FIRST
+
+
+def test_a_page_without_paragraphs_gives_its_long_blocks() -> None:
+    assert text_of(f"<body>Home<br><br><font>{FIRST}<br><br>{SECOND}</font><br><br>Top") == f"{FIRST}\n\n{SECOND}"
+
+
+def test_the_title_is_not_the_first_paragraph_of_the_text() -> None:
+    assert text_of(f"<title>A Ferry</title><p>A ferry</p><p>{FIRST}</p>") == FIRST
+    assert text_of("<title>A Ferry</title><p>A ferry</p>") == "A ferry"
+
+
+# With trafilatura
+
+
+@needs_trafilatura
+async def test_trafilatura_finds_the_text_where_it_is_installed() -> None:
+    found = await read(STORY)
+    assert found.reader == "trafilatura"
+    assert found.title == "A ferry opens"
+    assert found.text == f"{FIRST}\n\n{SECOND}\n\n{THIRD}"
+
+
+@needs_trafilatura
+async def test_trafilatura_reads_a_page_in_latin_1() -> None:
+    body = STORY.replace('<meta charset="utf-8">', '<meta charset="iso-8859-1">').encode("latin-1")
+    found = await read(body, HTML)
+    assert found.reader == "trafilatura"
+    assert FIRST in found.text
+
+
+@needs_trafilatura
+async def test_a_page_on_which_trafilatura_would_not_come_to_an_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(article_module, "EXTRACTION", 0.2)
+    found = await read(f"<p>{FIRST}" + "<p>x" * 100_000)
+    assert found.reader == "paragraphs"
+    assert found.text.startswith(FIRST)
+
+
+async def test_what_the_process_answers_is_cleaned(stand_in) -> None:
+    stand_in("return '<h2>Why</h2><p>One &amp; \\x1b[31m[red]\\u202etwo</p><script>no</script><p>' + 'x' * 500_000")
+    found = await read(STORY)
+    assert found.reader == "trafilatura"
+    assert found.text.startswith("Why\n\nOne & [red]two\n\nxxx")
+    assert len(found.text) == MAX_TEXT
+
+
+async def test_the_process_is_given_the_page_as_text(stand_in) -> None:
+    stand_in("return '<p>' + page.partition('<b>')[2] + str(sorted(options.items()))")
+    found = await read("<b>Zürich".encode("latin-1"), "text/html; charset=latin-1")
+    assert found.text.startswith("Zürich[('fast', True), ('include_comments', False), ('include_tables', False)")
+
+
+@pytest.mark.parametrize(
+    "body",
+    ["return None", "return ''", "return '<p> '", "raise ValueError", "os._exit(3)", "return page * 2**30", "1/0"],
+)
+async def test_where_trafilatura_fails_the_paragraphs_are_there(stand_in, body: str) -> None:
+    stand_in(body)
+    found = await read(STORY)
+    assert (found.reader, found.text) == ("paragraphs", f"{FIRST}\n\n{SECOND}\n\n{THIRD}")
+
+
+async def test_where_trafilatura_cannot_be_loaded_the_paragraphs_are_there(stand_in, tmp_path: Path) -> None:
+    stand_in("return ''")
+    (tmp_path / "trafilatura.py").write_text("import a_part_that_was_not_installed")
+    assert (await read(STORY)).reader == "paragraphs"
+
+
+async def test_a_process_that_takes_too_long_is_killed(stand_in, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(article_module, "EXTRACTION", 0.1)
+    started: list[int] = []
+    create = asyncio.create_subprocess_exec
+
+    async def remember(*arguments, **options):
+        process = await create(*arguments, **options)
+        started.append(process.pid)
+        return process
+
+    monkeypatch.setattr(asyncio, "create_subprocess_exec", remember)
+    stand_in("time.sleep(60)")
+    assert (await read(STORY)).reader == "paragraphs"
+    with pytest.raises(ProcessLookupError):
+        os.kill(started[0], 0)
+
+
+async def test_the_process_has_no_secret_and_may_open_nothing_more(stand_in, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COPYDESK_SECRET", "hunter2")
+    stand_in("return '<p>' + ' '.join([*sorted(os.environ), str(__import__('resource').getrlimit(8 - 1))])")
+    found = await read(STORY)
+    assert "COPYDESK_SECRET" not in found.text
+    assert "(16, 16)" in found.text
+
+
+async def test_a_parser_that_answers_nothing_is_none() -> None:
+    assert await ask("copydesk.ingest.there_is_no_such_parser", b"x", seconds=1) == b""
+
+
+# What is no page
+
+
+@pytest.mark.parametrize(
+    ("content_type", "body", "said"),
+    [
+        ("application/pdf", b"%PDF-1.7", "a PDF document"),
+        ("application/pdf", b"", "a PDF document"),
+        ("text/html", b"%PDF-1.7", "a PDF document"),
+        ("image/png", b"x", "a picture"),
+        ("text/html", b"\x89PNG\r\n", "a picture"),
+        ("video/mp4", b"x", "a film"),
+        ("application/json", b'{"a": "<p>"}', "application/json"),
+        ("application/zip", b"PK\x03\x04", "an archive"),
+        ("application/rss+xml", b"<rss>", "application/rss"),
+        ("text/xml", b"<rss><channel>", "text/xml"),
+        (None, b"", "something that does not say what it is"),
+        (None, b"just words", "something that does not say what it is"),
+    ],
+)
+def test_what_is_no_page_is_refused_by_name(content_type: str | None, body: bytes, said: str) -> None:
+    with pytest.raises(NotAnArticleError, match=f"leads to {said}") as refused:
+        article_of(body, content_type, URL)
+    assert "Give the address of a page" in str(refused.value)
+    assert isinstance(refused.value, FetchError)
+
+
+@pytest.mark.parametrize("content_type", [None, "application/octet-stream", "text/xml", "application/xhtml+xml"])
+def test_a_page_is_known_by_its_looks_where_nothing_says_so(content_type: str | None) -> None:
+    body = f'<?xml version="1.0" encoding="utf-8"?><!DOCTYPE html><html><p>{FIRST}</p></html>'.encode()
+    assert article_of(body, content_type, URL).text == FIRST
+
+
+@pytest.mark.parametrize("body", [b"", b"<html></html>", b"<div id=app></div><script>run()</script>", b"\0" * 1000])
+def test_a_page_without_text_is_refused(body: bytes) -> None:
+    with pytest.raises(NotAnArticleError, match="no text on this page"):
+        article_of(body, HTML, URL)
+
+
+def test_a_page_that_says_something_in_its_head_only_is_an_article() -> None:
+    found = article_of(b"<title>A ferry</title><meta name=description content='It opens.'>", HTML, URL)
+    assert (found.title, found.summary, found.text) == ("A ferry", "It opens.", "")
+
+
+# Plain text and character sets
+
+
+@pytest.mark.parametrize("content_type", ["text/plain", "text/markdown", "text/x-markdown"])
+def test_plain_text_is_taken_as_it_is(content_type: str) -> None:
+    found = article_of(b"# A <b> ferry\n\nOne\ntwo &amp; <p>\n\nthree\x1b[2J", content_type, URL)
+    assert found == Article(url=URL, reader="plain", title="A <b> ferry", text="One\ntwo &amp; <p>\n\nthree")
+
+
+def test_plain_text_without_a_heading_has_no_title() -> None:
+    assert article_of(b"One\n\ntwo", "text/plain", URL) == Article(url=URL, reader="plain", text="One\n\ntwo")
+
+
+@pytest.mark.parametrize(
+    ("charset", "meta", "encoding"),
+    [
+        ("iso-8859-1", "", "latin-1"),
+        (None, "<meta charset=iso-8859-1>", "latin-1"),
+        (None, "<meta http-equiv='Content-Type' content='text/html; charset=windows-1252'>", "cp1252"),
+        (None, "", "latin-1"),
+        ("iso-8859-1", "<meta charset=utf-8>", "utf-8"),
+        ("nonsense", "<meta charset=zip>", "utf-8"),
+        (None, "<meta charset=utf-16>", "utf-8"),
+        (None, "", "utf-16"),
+        ("shift_jis", "", "utf-8-sig"),
+    ],
+)
+def test_character_sets(charset: str | None, meta: str, encoding: str) -> None:
+    body = f"<html><head>{meta}<title>Zürich</title></head><p>{FIRST}".encode(encoding)
+    found = article_of(body, HTML, URL, charset=charset)
+    assert (found.title, found.text) == ("Zürich", FIRST)
+
+
+# Over the network
+
+
+async def test_a_packed_page_is_unpacked_and_redirects_are_followed(without_trafilatura: None) -> None:
+    async with FeedServer() as server, client() as fetcher:
+        server.redirect("/short", "/2026/ferry?a=1")
+        server.serve("/2026/ferry", STORY.replace("href", "ref"), content_type=HTML, gzip=True)
+        found = await read_article(fetcher, server.url("/short"))
+        assert (found.url, found.title) == (server.url("/2026/ferry?a=1"), "A ferry opens")
+        server.fail("/gone", 404)
+        with pytest.raises(MissingError):
+            await read_article(fetcher, server.url("/gone"))
+        server.bomb("/bomb", size=2**25)
+        with pytest.raises(TooLargeError):
+            await read_article(fetcher, server.url("/bomb"))
+
+
+async def test_this_machine_is_not_read_by_its_own_address() -> None:
+    async with FeedServer() as server, Fetcher(clock=lambda: datetime.now(UTC)) as fetcher:
+        server.serve("/", STORY, content_type=HTML)
+        with pytest.raises(RefusedAddressError, match="is not a public address"):
+            await read_article(fetcher, server.url("/"))
+        assert server.connections == 0
+
+
+@pytest.mark.parametrize("target", ["http://127.0.0.1:1/", "http://169.254.169.254/latest", "http://[::1]/"])
+async def test_nor_by_a_redirect(target: str) -> None:
+    """The first hop is answered by a public site, here a transport of our own; the second meets the guard."""
+    guarded = Fetcher(clock=lambda: pytest.fail("nothing is to be answered"))
+
+    class Public(httpx.AsyncBaseTransport):
+        async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+            if request.url.host == "public.example":
+                return httpx.Response(302, headers={"Location": target})
+            return await guarded._transport.handle_async_request(request)
+
+    async with guarded, client(transport=Public()) as fetcher:
+        with pytest.raises(RefusedAddressError, match="is not a public address"):
+            await read_article(fetcher, "https://public.example/")
+
+
+@pytest.mark.parametrize(
+    "url", ["", "javascript:alert(1)", "file:///etc/passwd", "https://lin:secret@site.example/", "x"]
+)
+async def test_what_is_no_web_address_is_refused(url: str) -> None:
+    async with client() as fetcher:
+        with pytest.raises(RefusedAddressError):
+            await read_article(fetcher, url)
+
+
+async def test_a_page_that_does_not_come_in_time_is_given_up() -> None:
+    async with FeedServer() as server, client() as fetcher:
+        server.drip("/", every=0.05)
+        with pytest.raises(TooSlowError, match=r"within 0\.2 seconds"):
+            await read_article(fetcher, server.url("/"), deadline=0.2)
+
+
+# Whatever comes
+
+
+def check(found: Article) -> None:
+    """Nothing is longer than it may be, and nothing commands a terminal."""
+    caps = [
+        (found.title, MAX_TITLE),
+        (found.summary, MAX_SUMMARY),
+        (found.author, MAX_NAME),
+        (found.publisher, MAX_NAME),
+    ]
+    for line, limit in caps:
+        assert line is None or (len(line) <= limit and "\n" not in line)
+    assert len(found.text) <= MAX_TEXT
+    everything = "".join((found.title, found.summary, found.author or "", found.publisher or "", found.text))
+    everything.encode()  # no half characters
+    assert not set(everything) & set("\x00\x07\x08\x1b\x7f\x9b\u200b\u202e\u2066\r\t")
+    for address in (found.url, found.image):
+        assert address is None or (address.startswith(("http://", "https://")) and len(address) <= MAX_ADDRESS)
+
+
+PIECES = ["<p>", "</p>", "<article>", "<nav>", "<title>", "<a href=x>", "<!--", "-->", "<script>", "</script>", "<br>"]
+PIECES += [
+    "&#27;",
+    "&#x202e;",
+    "&#xd800;",
+    "\x1b[31m",
+    "[red]",
+    "\u202e",
+    "\x9b2J",
+    "<meta property=og:title content='",
+]
+PIECES += ["'>", "<link rel=canonical href=", "http://[", "<pre>", "# ", "words of a story " * 8, "\ud83d", "\r", "\0"]
+BODIES = st.lists(st.sampled_from(PIECES) | st.text(max_size=5), max_size=40).map(
+    lambda parts: "".join(parts).encode("utf-8", "surrogatepass")
+)
+TYPES = st.sampled_from([HTML, "text/plain", "text/markdown", None, "text/xml", "image/png", "application/json"])
+CHARSETS = st.sampled_from([None, "utf-8", "latin-1", "utf-16", "utf-7", "shift_jis", "zip", "hz", "nonsense", "\0"])
+
+
+@given(st.binary(max_size=300) | BODIES, TYPES, CHARSETS, st.just("") | st.text(max_size=50))
+@settings(max_examples=300)
+def test_any_bytes_are_an_article_or_a_fetch_error(
+    body: bytes, content_type: str | None, charset: str | None, extracted: str
+) -> None:
+    try:
+        found = article_of(body, content_type, URL, charset=charset, extracted=extracted)
+    except FetchError:
+        return
+    check(found)
+
+
+@pytest.mark.parametrize(
+    "hostile",
+    [
+        *("<div>", "<p>", "<p>x", "<b>x", "<table><tr><td>x", "<ul><li>", "<article><p>", "<a href=x>y", "<nav>", "<"),
+        *("<!--", "<p><!--x-->", "<script>", "<svg>", "<p ", "<p '", "<p a=1 ", "<br>", "&nbsp;", "\x1b]", "\u0301"),
+        *("<pre>x</pre>", "<div\n", "<p>&amp;&lt;", "x", " ", "</p>", "</nav>", "<p><a>", "\udcff", "<title>x", "\0"),
+    ],
+)
+def test_hostile_pages_take_linear_time(hostile: str) -> None:
+    page = f"<title>A ferry</title><p>{FIRST}</p>" + hostile * (MAX_PAGE // len(hostile))
+    body = page.encode("utf-8", "surrogateescape")
+    start = time.process_time()
+    check(article_of(body, HTML, URL))
+    assert time.process_time() - start < 2
+
+
+async def test_ten_megabytes_of_nested_tags_are_read(without_trafilatura: None) -> None:
+    found = await read(f"<title>A ferry</title><p>{FIRST}" + "<div>" * 2_000_000)
+    assert (found.title, found.text) == ("A ferry", FIRST)
