@@ -1,0 +1,101 @@
+"""Engagement: the summary of a thousand and of a million records, out of the sums that the writes keep."""
+
+import asyncio
+import sqlite3
+import statistics
+import time
+from contextlib import closing
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from benchmarks_table import Row
+
+from copydesk.desk import Desk, open_desk
+from copydesk.settings import load
+
+RECORDS = (1_000, 1_000_000)
+PLATFORMS = ("x", "bluesky", "mastodon", "linkedin")
+TARGET = 20.0
+"""Milliseconds at the larger number."""
+ROUNDS = 20
+ITEM = "01890000-0000-7000-8000-000000000000"
+
+_ITEM = """
+INSERT INTO item (id, user_id, state, story_id, published, seen, ident, alias, title)
+VALUES (:item, (SELECT id FROM user), 'drafted', :item, 0, 0, 'i', 'a', 'A title')
+"""
+_DRAFTS = """
+WITH RECURSIVE number(n) AS (SELECT :first UNION ALL SELECT n + 1 FROM number WHERE n + 1 < :last)
+INSERT INTO draft (id, user_id, item_id, story_id, format, status, origin, confidence, text, created_at, updated_at)
+SELECT printf('01890000-0000-7000-9000-%012d', n), (SELECT id FROM user), :item, :item,
+    CASE n % 3 WHEN 0 THEN 'SHORT' WHEN 1 THEN 'THREAD' ELSE 'BLOG' END, 'posted', 'direct', 0.5,
+    printf('The ferry number %d opens in March, as its owners said.', n), 0, 0
+FROM number
+"""
+_RECORDS = """
+INSERT INTO engagement (id, user_id, draft_id, platform, format, status, likes, replies, reposts, impressions, clicks,
+    measured_at, created_at)
+SELECT printf('01890000-0000-7000-%04d-%012d', 8001 + platform.place, draft.rid), draft.user_id, draft.id,
+    platform.name, draft.format, iif(draft.rid % 50 = 0, 'failed', 'posted'), draft.rid * 7919 % 400,
+    draft.rid * 31 % 40, draft.rid * 57 % 60, iif(platform.place = 2, NULL, 500 + draft.rid * 104729 % 9000),
+    draft.rid * 13 % 90, 0, 0
+FROM draft CROSS JOIN (SELECT key AS place, value AS name FROM json_each(:platforms)) AS platform
+WHERE draft.id >= :from AND draft.id < :to
+"""
+_SCAN = "SELECT count(*), sum(likes), sum(impressions) FROM engagement WHERE user_id = ? AND status = 'posted'"
+
+
+def measure() -> list[Row]:
+    """The rows of the table."""
+    return asyncio.run(_measure())
+
+
+async def _measure() -> list[Row]:
+    taken: dict[int, float] = {}
+    with TemporaryDirectory() as folder:
+        home, there = Path(folder), 0
+        for records in RECORDS:
+            async with open_desk(load({}, home)) as desk:
+                _fill(desk.settings.database_file, there // len(PLATFORMS), records // len(PLATFORMS))
+                there = records
+                taken[records] = await _summaries(desk)
+                scan = _scan(desk)
+    few, many = (taken[records] for records in RECORDS)
+    one = Row(f"Engagement summary, {RECORDS[0]:,} records", f"{few:.2f} ms", "", "", "", None)
+    shown = f"{many:.2f} ms"
+    other = f"{scan:.0f} ms (sums by a scan)"
+    ratio, target = f"{many / scan:.4f}", f"at most {TARGET:g} ms"
+    return [one, Row(f"Engagement summary, {RECORDS[1]:,} records", shown, other, ratio, target, many <= TARGET)]
+
+
+def _fill(path: Path, first: int, last: int) -> None:
+    """Write drafts `first` to `last` with a record on each platform, through the real tables and triggers."""
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("PRAGMA synchronous = OFF")
+        if not first:
+            connection.execute(_ITEM, {"item": ITEM})
+        for start in range(first, last, 10_000):
+            end = min(start + 10_000, last)
+            connection.execute(_DRAFTS, {"first": start, "last": end, "item": ITEM})
+            names = "[" + ", ".join(f'"{name}"' for name in PLATFORMS) + "]"
+            spans = {"from": f"01890000-0000-7000-9000-{start:012}", "to": f"01890000-0000-7000-9000-{end:012}"}
+            connection.execute(_RECORDS, {"platforms": names, **spans})
+
+
+async def _summaries(desk: Desk) -> float:
+    """Milliseconds of one summary, the median of many; the first one pays for what is read anew."""
+    taken = []
+    for _ in range(ROUNDS):
+        started = time.perf_counter()
+        found = await desk.engagement.summary()
+        taken.append(1000 * (time.perf_counter() - started))
+    assert len(found.top_posts) == 10
+    return statistics.median(taken)
+
+
+def _scan(desk: Desk) -> float:
+    """Milliseconds of adding up three of the sums out of all records; they are those of the summary."""
+    with closing(sqlite3.connect(desk.settings.database_file)) as connection:
+        started = time.perf_counter()
+        connection.execute(_SCAN, (desk.ground.user_id,)).fetchone()
+        return 1000 * (time.perf_counter() - started)
