@@ -126,6 +126,8 @@ item = Table(
     Column("discussion", Text),
     Column("reason", Text),
     required("tags", Json(tuple[str, ...]), server_default="[]"),
+    # What the user wants written, where the item is his own.
+    Column("prompt", Text),
     required("summary", Text, server_default=""),
     required("text", Text, server_default=""),
     UniqueConstraint("source_id", "ident"),
@@ -296,6 +298,22 @@ draft_event = Table(
     UniqueConstraint("draft_id", "version"),
     Index(None, "user_id", "bulk_id"),
     Index("ix_draft_event_user_id_change", "user_id", "rid", **when("kind = 'change'")),
+)
+
+generation = Table(
+    "generation",
+    metadata,
+    id_(),
+    owner(),
+    # A row is a text that is still to be written: of a draft one at a time.
+    of_draft(),
+    required("asked_at", UTC),
+    # The process that writes it, until when it may be thought alive, and how many have begun.
+    Column("owner", Text),
+    Column("lease_until", UTC),
+    required("attempts", Integer, server_default=text("0")),
+    UniqueConstraint("draft_id"),
+    Index(None, "user_id", "id"),
 )
 
 voice = Table(

@@ -32,10 +32,11 @@ def upgrade() -> None:
     _draft_event()
     _draft_image()
     _draft_tag()
+    _generation()
     _engagement()
-
-
     _engagement_total()
+
+
 def _user() -> None:
     op.create_table(
         "user",
@@ -250,6 +251,7 @@ def _item() -> None:
         sa.Column("discussion", sa.Text(), nullable=True),
         sa.Column("reason", sa.Text(), nullable=True),
         sa.Column("tags", sa.Text(), server_default="[]", nullable=False),
+        sa.Column("prompt", sa.Text(), nullable=True),
         sa.Column("summary", sa.Text(), server_default="", nullable=False),
         sa.Column("text", sa.Text(), server_default="", nullable=False),
         sa.PrimaryKeyConstraint("rid", name=op.f("pk_item")),
@@ -454,6 +456,24 @@ def _draft_tag() -> None:
     op.create_index(op.f("ix_draft_tag_user_id"), "draft_tag", ["user_id"], unique=False)
 
 
+def _generation() -> None:
+    op.create_table(
+        "generation",
+        sa.Column("id", ID, nullable=False),
+        sa.Column("user_id", ID, nullable=False),
+        sa.Column("draft_id", ID, nullable=False),
+        sa.Column("asked_at", UTC(), nullable=False),
+        sa.Column("owner", sa.Text(), nullable=True),
+        sa.Column("lease_until", UTC(), nullable=True),
+        sa.Column("attempts", sa.Integer(), server_default=sa.text("0"), nullable=False),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_generation")),
+        sa.UniqueConstraint("draft_id", name=op.f("uq_generation_draft_id")),
+        sa.ForeignKeyConstraint(["user_id"], ["user.id"], name=op.f("fk_generation_user_id"), ondelete="CASCADE"),
+        sa.ForeignKeyConstraint(["draft_id"], ["draft.id"], name=op.f("fk_generation_draft_id"), ondelete="CASCADE"),
+    )
+    op.create_index(op.f("ix_generation_user_id_id"), "generation", ["user_id", "id"], unique=False)
+
+
 def _engagement() -> None:
     op.create_table(
         "engagement",
@@ -461,6 +481,7 @@ def _engagement() -> None:
         sa.Column("user_id", ID, nullable=False),
         sa.Column("draft_id", ID, nullable=False),
         sa.Column("platform", sa.Text(), nullable=False),
+        sa.Column("format", sa.Text(), nullable=False),
         sa.Column("post_id", sa.Text(), nullable=True),
         sa.Column("status", sa.Text(), nullable=False),
         sa.Column("retry_count", sa.Integer(), server_default=sa.text("0"), nullable=False),
@@ -474,7 +495,17 @@ def _engagement() -> None:
         sa.Column("clicks", sa.Integer(), nullable=True),
         sa.Column("measured_at", UTC(), nullable=True),
         sa.Column("created_at", UTC(), nullable=False),
+        sa.Column("interactions", sa.Integer(), sa.Computed(_INTERACTIONS, persisted=True), nullable=True),
+        sa.Column(
+            "engagement_rate",
+            sa.Float(),
+            sa.Computed(
+                f"CASE WHEN impressions > 0 THEN min(1.0, ({_INTERACTIONS}) * 1.0 / impressions) END", persisted=True
+            ),
+            nullable=True,
+        ),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_engagement")),
+        sa.CheckConstraint("format IN ('SHORT', 'THREAD', 'BLOG')", name=op.f("ck_engagement_format")),
         sa.CheckConstraint("status IN ('pending', 'posted', 'failed', 'abandoned')", name=op.f("ck_engagement_status")),
         sa.UniqueConstraint("draft_id", "platform", name=op.f("uq_engagement_draft_id_platform")),
         sa.ForeignKeyConstraint(["user_id"], ["user.id"], name=op.f("fk_engagement_user_id"), ondelete="CASCADE"),
@@ -486,17 +517,6 @@ def _engagement() -> None:
         ["user_id", "status", "retry_after"],
         unique=False,
     )
-        sa.Column("format", sa.Text(), nullable=False),
-        sa.Column("interactions", sa.Integer(), sa.Computed(_INTERACTIONS, persisted=True), nullable=True),
-        sa.Column(
-            "engagement_rate",
-            sa.Float(),
-            sa.Computed(
-                f"CASE WHEN impressions > 0 THEN min(1.0, ({_INTERACTIONS}) * 1.0 / impressions) END", persisted=True
-            ),
-            nullable=True,
-        ),
-        sa.CheckConstraint("format IN ('SHORT', 'THREAD', 'BLOG')", name=op.f("ck_engagement_format")),
     op.create_index(
         "ix_engagement_top",
         "engagement",
