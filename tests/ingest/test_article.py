@@ -27,6 +27,7 @@ from copydesk.ingest.entry import MAX_NAME
 from copydesk.ingest.fetch import Fetcher
 from copydesk.ingest.links import MAX_ADDRESS
 from copydesk.ingest.page import MAX_PAGE
+from copydesk.ingest.page import text_of as page_text
 from feed_server import FeedServer
 from fetching import client
 
@@ -113,7 +114,7 @@ def test_a_paragraph_of_links_is_passed_over() -> None:
 
 
 def test_a_navigation_that_is_never_closed_does_not_hide_the_article() -> None:
-    assert text_of(f"<nav><p>Home</p><article><p>{FIRST}</p></article>") == FIRST
+    assert text_of(f"<nav><p>Home</p><article><p>{FIRST}</p><p>Yes.</p></article>") == f"{FIRST}\n\nYes."
 
 
 def test_a_page_without_paragraphs_gives_its_long_blocks() -> None:
@@ -168,7 +169,15 @@ async def test_the_process_is_given_the_page_as_text(stand_in) -> None:
 
 @pytest.mark.parametrize(
     "body",
-    ["return None", "return ''", "return '<p> '", "raise ValueError", "os._exit(3)", "return page * 2**30", "1/0"],
+    [
+        "return None",
+        "return ''",
+        "return '<p> '",
+        "raise ValueError",
+        "os._exit(os.write(1, b'<p>half'))",
+        "return page * 2**30",
+        "1/0",
+    ],
 )
 async def test_where_trafilatura_fails_the_paragraphs_are_there(stand_in, body: str) -> None:
     stand_in(body)
@@ -286,6 +295,15 @@ def test_character_sets(charset: str | None, meta: str, encoding: str) -> None:
     body = f"<html><head>{meta}<title>Zürich</title></head><p>{FIRST}".encode(encoding)
     found = article_of(body, HTML, URL, charset=charset)
     assert (found.title, found.text) == ("Zürich", FIRST)
+
+
+def test_a_page_says_its_own_character_set() -> None:
+    body = "<meta charset=shift_jis><title>新しい船</title>".encode("shift_jis")
+    assert article_of(body, HTML, URL).title == "新しい船"
+
+
+def test_of_a_page_that_is_too_long_the_beginning_is_looked_at() -> None:
+    assert len(page_text(b"x" * (MAX_PAGE + 5), None)) == MAX_PAGE
 
 
 # Over the network

@@ -101,6 +101,7 @@ def test_what_was_escaped_twice_is_read_as_it_was_meant() -> None:
 def test_the_address_of_a_profile_is_no_author() -> None:
     found = head(meta("article:author", "https://social.example/lin"), meta("author", "Lin"))
     assert found.author == "Lin"
+    assert head(meta("article:author", "https://social.example/lin")).author is None
 
 
 @pytest.mark.parametrize(
@@ -129,6 +130,12 @@ def test_after_a_comment_or_a_script_it_goes_on() -> None:
 def test_a_title_that_is_never_closed_ends_at_the_next_tag() -> None:
     assert head("<title>A ferry", meta("author", "Lin")) == Head(title="A ferry", author="Lin")
     assert head("<title>A <b> ferry</TITLE >").title == "A <b> ferry"
+
+
+def test_the_end_of_a_title_is_not_looked_for_again_and_again() -> None:
+    start = time.process_time()
+    read_head("<title>" * (MAX_HEAD // 7), PAGE)
+    assert time.process_time() - start < 0.2
 
 
 @pytest.mark.parametrize(
