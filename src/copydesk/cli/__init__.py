@@ -18,6 +18,7 @@ COMMANDS = {
     "source": ("copydesk.cli.source", "The sources that Copydesk reads."),
     "draft": ("copydesk.cli.draft", "The drafts, and what is known of each."),
     "run": ("copydesk.cli.run", "The runs of the pipeline."),
+    "voice": ("copydesk.cli.voice", "How you write."),
     "engagement": ("copydesk.cli.engagement", "What came back of posts."),
     "doctor": ("copydesk.cli.doctor", "Look for what is wrong, and say what to do."),
 }

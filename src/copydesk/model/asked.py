@@ -143,6 +143,16 @@ class Asked:
             Asked(kind, value, within=f"{self._within}{where}.", problems=self._problems) for where, value in entries
         ]
 
+    def by_choice(self, name: str, keys: type[E], kind: type[msgspec.Struct]) -> dict[E, "Asked"]:
+        """Of an object whose names are an enumeration's values the fields of each, problems remembered here."""
+        found: dict[E, Asked] = {}
+        for key, value in self.mapping(name).items():
+            where = f"{name}.{str(key)[:_SHOWN].encode('ascii', 'backslashreplace').decode()}"
+            choice = self._choice(where, key, tuple(keys))
+            if choice is not None and value is not None:
+                found[choice] = Asked(kind, value, within=f"{self._within}{where}.", problems=self._problems)
+        return found
+
     def mapping(self, name: str) -> dict[str, object]:
         """An object with whatever is in it."""
         value = self._given.get(name, {})

@@ -1,13 +1,20 @@
 """How the user writes."""
 
+from collections.abc import Mapping
 from datetime import datetime
 from enum import StrEnum
 from typing import Annotated
 
 import msgspec
 
+from copydesk.model.asked import Asked
 from copydesk.model.draft import Format
 from copydesk.model.wire import Struct
+
+LONGEST_STYLE = LONGEST_EXAMPLE = LONGEST_INSTRUCTIONS = 5_000
+MOST_AVOIDED, LONGEST_AVOIDED = 200, 100
+MOST_EXAMPLES = 50
+LARGEST_LENGTH, LARGEST_WORDS = 50_000, 20_000
 
 
 class Emoji(StrEnum):
@@ -60,3 +67,53 @@ class VoiceProfile(Voice, frozen=True, kw_only=True):
     id: str
     created_at: datetime
     updated_at: datetime
+
+
+class ChangeVoice(Struct, frozen=True, forbid_unknown_fields=True):
+    """What of a voice profile is to be replaced; None for what stays as it is."""
+
+    style: str | None = None
+    avoid: tuple[str, ...] | None = None
+    examples: tuple[str, ...] | None = None
+    formats: dict[Format, FormatVoice] | None = None
+
+
+def checked_voice(given: ChangeVoice | Mapping[str, object]) -> ChangeVoice:
+    """`given` with texts trimmed and the limits kept. Raises InvalidError with every field, such as
+    `formats.SHORT.hashtags`.
+
+    Each field replaces the whole of what was there; null is the same as not given. Empty ones clear: "", [], {}.
+    """
+    asked = Asked(ChangeVoice, given)
+    avoid = asked.texts("avoid", MOST_AVOIDED, LONGEST_AVOIDED)
+    examples = asked.texts("examples", MOST_EXAMPLES, LONGEST_EXAMPLE)
+    formats = {kind: _format(one) for kind, one in asked.by_choice("formats", Format, FormatVoice).items()}
+    change = ChangeVoice(
+        style=asked.text("style", LONGEST_STYLE, least=0),
+        avoid=avoid if asked.has("avoid") else None,
+        examples=examples if asked.has("examples") else None,
+        formats=formats if asked.has("formats") else None,
+    )
+    asked.refuse()
+    return change
+
+
+def laid_over(voice: Voice, formats: Mapping[str, object]) -> dict[str, object]:
+    """The settings of `voice` by format, with those of `formats` over them, as JSON; null takes a setting away."""
+    before: dict[str, dict[str, object]] = msgspec.to_builtins(voice.formats)
+    return before | {
+        kind: {**before.get(kind, {}), **settings} if isinstance(settings, Mapping) else settings
+        for kind, settings in formats.items()
+    }
+
+
+def _format(asked: Asked) -> FormatVoice:
+    return FormatVoice(
+        max_length=asked.number("maxLength", 40, LARGEST_LENGTH),
+        max_parts=asked.number("maxParts", 2, 25),
+        target_words=asked.number("targetWords", 50, LARGEST_WORDS),
+        hashtags=asked.number("hashtags", 0, 5),
+        emoji=asked.choice("emoji", Emoji),
+        link=asked.choice("link", Link),
+        instructions=asked.text("instructions", LONGEST_INSTRUCTIONS, least=0) or None,
+    )

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from copydesk import sample
-from copydesk.model.voice import Voice
 from copydesk.settings import Secret, Settings
 
 if TYPE_CHECKING:
@@ -46,5 +45,4 @@ async def _furnish(desk: "Desk") -> None:
         if each.name not in there:
             # Without a test fetch: one of them is down, so that there is something to see.
             await desk.sources.create(each.type, each.url, name=each.name, config=each.config, test=False)
-    voice = msgspec.convert(sample.VOICE, Voice)
-    await desk.voice.update(style=voice.style, avoid=voice.avoid, examples=voice.examples, formats=voice.formats)
+    await desk.voice.update(sample.VOICE)

@@ -1,0 +1,161 @@
+"""`copydesk voice`: show, set."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO
+
+import click
+import msgspec
+
+from copydesk.cli.context import Context, pass_context, print_json
+from copydesk.cli.show import first_line, moment, table
+from copydesk.model.draft import Format
+from copydesk.model.voice import FormatVoice, VoiceProfile
+from copydesk.model.wire import to_wire
+from copydesk.text import clean_lines
+
+if TYPE_CHECKING:
+    from copydesk.desk import Desk
+
+AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON in the interface's shape.")
+EMPTY: dict[str, object] = {"style": "", "avoid": [], "examples": [], "formats": {}}
+TEXTS = ("emoji", "link", "instructions")
+"""Settings of a format that are words even where they look like numbers."""
+
+
+@click.group()
+def voice() -> None:
+    """How you write."""
+
+
+@voice.command()
+@AS_JSON
+@pass_context
+def show(context: Context, *, as_json: bool) -> None:
+    """Show the voice profile, and what of it the offline writer cannot follow."""
+    found = context.run(lambda desk: desk.voice.read())
+    if as_json:
+        print_json(found)
+    else:
+        _print(found)
+
+
+@voice.command(name="set")
+@click.option("--style", help="How you write, in words.")
+@click.option(
+    "--avoid", multiple=True, metavar="WORD", help="A word or phrase that no draft may hold; may be repeated."
+)
+@click.option(
+    "--example",
+    "examples",
+    multiple=True,
+    metavar="TEXT",
+    help="A post that you wrote, or @FILE with one; may be repeated.",
+)
+@click.option(
+    "--format",
+    "settings",
+    multiple=True,
+    metavar="FORMAT.SETTING=VALUE",
+    help="One setting, such as SHORT.hashtags=2; without a value it is taken away.",
+)
+@click.option("--clear", multiple=True, type=click.Choice(list(EMPTY)), help="Empty this field first; may be repeated.")
+@click.option(
+    "--json-file", type=click.File("rb"), help="Take the fields from a JSON object instead; - for what is piped in."
+)
+@AS_JSON
+@pass_context
+def set_(
+    context: Context,
+    /,
+    *,
+    style: str | None,
+    avoid: tuple[str, ...],
+    examples: tuple[str, ...],
+    settings: tuple[str, ...],
+    clear: tuple[str, ...],
+    json_file: BinaryIO | None,
+    as_json: bool,
+) -> None:
+    """Change the voice profile, or create it; what is not named stays.
+
+    --avoid and --example replace the whole list, --format changes one setting. A format is SHORT, THREAD or BLOG; its
+    settings are maxLength, maxParts, targetWords, hashtags, emoji, link and instructions.
+    """
+    named = {"style": style, "avoid": list(avoid) or None, "examples": [_post(each) for each in examples] or None}
+    given = {field: EMPTY[field] for field in clear}
+    given |= {field: value for field, value in named.items() if value is not None}
+    if settings:
+        given["formats"] = _formats(settings)
+    if bool(given) is bool(json_file):
+        raise click.UsageError("Say what to change, or give it in a --json-file: one of the two.")
+    over = not json_file and "formats" not in clear
+    asked = _read(json_file) if json_file else given
+
+    async def work(desk: "Desk") -> VoiceProfile:
+        return await desk.voice.update(asked, over=over)
+
+    changed = context.run(work)
+    if as_json:
+        print_json(changed)
+    else:
+        _print(changed)
+
+
+def _post(example: str) -> str:
+    """The text itself, or that of the file that it names."""
+    if not example.startswith("@"):
+        return example
+    try:
+        return Path(example[1:]).read_text(encoding="utf-8")
+    except (OSError, ValueError) as error:
+        problem = getattr(error, "strerror", None) or "is no UTF-8"
+        raise click.BadParameter(f"{example[1:]}: {problem}", param_hint="--example") from None
+
+
+def _formats(settings: tuple[str, ...]) -> dict[str, dict[str, object]]:
+    """`SHORT.hashtags=2` as {"SHORT": {"hashtags": 2}}."""
+    found: dict[str, dict[str, object]] = {}
+    for setting in settings:
+        name, equals, value = setting.partition("=")
+        kind, dot, field = name.partition(".")
+        if not equals or not dot:
+            raise click.BadParameter(f"{setting!r} is not like SHORT.hashtags=2", param_hint="--format")
+        found.setdefault(kind.strip().upper(), {})[field.strip()] = _value(field.strip(), value.strip())
+    return found
+
+
+def _value(field: str, text: str) -> object:
+    if field in TEXTS or not text.removeprefix("-").isdecimal():
+        return text or None
+    return int(text[:20])
+
+
+def _read(file: BinaryIO) -> dict[str, object]:
+    try:
+        return msgspec.json.decode(file.read(), type=dict[str, object])
+    except msgspec.DecodeError as error:
+        raise click.BadParameter(f"not a JSON object: {error}", param_hint="--json-file") from None
+
+
+def _print(found: VoiceProfile) -> None:
+    from copydesk.desk.voice import unfollowed  # noqa: PLC0415 - beside the store
+
+    click.echo(clean_lines(found.style) if found.style else "No style is set.")
+    rows = [
+        ("avoids", ", ".join(found.avoid) or "nothing"),
+        *(("example", first_line(example)) for example in found.examples),
+        *((kind, _settings(found.formats[kind])) for kind in Format if kind in found.formats),
+        ("changed", moment(found.updated_at)),
+    ]
+    click.echo()
+    table(rows, empty="")
+    if beyond := unfollowed(found):
+        click.echo(
+            f"\nThe offline writer cannot follow {', '.join(beyond)}: that takes a writer that understands words."
+        )
+
+
+def _settings(settings: FormatVoice) -> str:
+    wire = to_wire(settings)
+    assert isinstance(wire, dict)
+    return ", ".join(f"{name} {value}" for name, value in wire.items()) or "as it comes"

@@ -1,0 +1,226 @@
+"""The voice profile: read, updated or created, within its limits; and what the offline writer makes of it."""
+
+import asyncio
+from collections.abc import AsyncIterator
+
+import pytest
+
+from copydesk.desk import Desk
+from copydesk.desk.voice import unfollowed
+from copydesk.drafting.extractive import OfflineWriter
+from copydesk.drafting.thread import split_parts
+from copydesk.errors import InvalidError
+from copydesk.model.draft import Format
+from copydesk.model.voice import Emoji, FormatVoice, Link
+from copydesk.model.wire import to_wire
+from desk_fixtures import NOW, ONE, Watch, Web, add, drafts_of, entry, feed, open_at, word
+from drafting_briefs import brief
+
+EVERYTHING = {
+    "style": "Short and dry.",
+    "avoid": ["synergy", "game changer"],
+    "examples": ["The ferry is late.\nAgain."],
+    "formats": {
+        "SHORT": {"maxLength": 200, "hashtags": 2, "emoji": "never", "link": "always"},
+        "THREAD": {"maxParts": 4},
+        "BLOG": {"targetWords": 120, "instructions": "End with a question."},
+    },
+}
+
+
+@pytest.fixture
+def watch() -> Watch:
+    return Watch()
+
+
+@pytest.fixture
+async def desk(tmp_path, watch) -> AsyncIterator[Desk]:
+    async with open_at(tmp_path, clock=watch) as opened:
+        yield opened
+
+
+def problems(error: pytest.ExceptionInfo[InvalidError]) -> dict[str, str]:
+    return {problem.field: problem.message for problem in error.value.errors}
+
+
+async def test_without_a_profile_an_empty_one_is_read(desk):
+    found = await desk.voice.read()
+
+    assert (found.style, found.avoid, found.examples, found.formats) == ("", (), (), {})
+
+
+async def test_a_profile_is_created_and_read_in_the_shape_of_the_interface(desk):
+    made = await desk.voice.update(EVERYTHING)
+
+    assert await desk.voice.read() == made
+    time = "2026-02-10T12:00:00.000Z"
+    assert to_wire(made) == {**EVERYTHING, "id": made.id, "createdAt": time, "updatedAt": time}
+
+
+async def test_what_is_not_given_or_null_stays(desk, watch):
+    made = await desk.voice.update(EVERYTHING)
+    watch.now = watch.now.replace(hour=15)
+    changed = await desk.voice.update({"style": "Long.", "avoid": None})
+
+    assert (changed.id, changed.created_at, changed.updated_at) == (made.id, NOW, watch.now)
+    assert (changed.style, changed.avoid, changed.formats) == ("Long.", made.avoid, made.formats)
+
+
+async def test_each_field_that_is_given_is_replaced_as_a_whole(desk):
+    await desk.voice.update(EVERYTHING)
+    changed = await desk.voice.update({"avoid": ["leverage"], "formats": {"SHORT": {"hashtags": 0}}})
+
+    assert changed.avoid == ("leverage",)
+    assert changed.formats == {Format.SHORT: FormatVoice(hashtags=0)}
+
+
+async def test_empty_fields_clear(desk):
+    await desk.voice.update(EVERYTHING)
+    changed = await desk.voice.update({"style": "", "avoid": [], "examples": [], "formats": {}})
+
+    assert (changed.style, changed.avoid, changed.examples, changed.formats) == ("", (), (), {})
+
+
+async def test_settings_can_be_laid_over_those_that_are_there(desk):
+    await desk.voice.update(EVERYTHING)
+    given = {"formats": {"SHORT": {"hashtags": None, "emoji": "free"}, "BLOG": {"targetWords": 300}}}
+    changed = await desk.voice.update(given, over=True)
+
+    assert changed.formats == {
+        Format.SHORT: FormatVoice(max_length=200, emoji=Emoji.FREE, link=Link.ALWAYS),
+        Format.THREAD: FormatVoice(max_parts=4),
+        Format.BLOG: FormatVoice(target_words=300, instructions="End with a question."),
+    }
+
+
+@pytest.mark.parametrize(
+    ("given", "field", "rule"),
+    [
+        ({"style": "s" * 5001}, "style", "takes at most 5,000 characters, not 5,001"),
+        ({"style": 3}, "style", "takes a text"),
+        ({"style": "a\x00"}, "style", "holds a NUL character"),
+        ({"avoid": "synergy"}, "avoid", "takes a list"),
+        ({"avoid": ["w"] * 201}, "avoid", "takes at most 200 entries, not 201"),
+        ({"avoid": ["ok", "w" * 101]}, "avoid[1]", "takes 1 to 100 characters, not 101"),
+        ({"avoid": [" "]}, "avoid[0]", "takes 1 to 100 characters, not 0"),
+        ({"examples": ["e"] * 51}, "examples", "takes at most 50 entries, not 51"),
+        ({"examples": ["e" * 5001]}, "examples[0]", "takes 1 to 5,000 characters, not 5,001"),
+        ({"formats": []}, "formats", "takes an object with named fields"),
+        ({"formats": {"TWEET": {}}}, "formats.TWEET", "takes one of SHORT, THREAD, BLOG"),
+        ({"formats": {"SHORT": 3}}, "formats.SHORT", "takes an object with named fields"),
+        ({"formats": {"SHORT": {"size": 3}}}, "formats.SHORT.size", "is no known field"),
+        ({"formats": {"SHORT": {"maxLength": 39}}}, "formats.SHORT.maxLength", "takes a whole number of 40 to 50,000"),
+        ({"formats": {"THREAD": {"maxParts": 1}}}, "formats.THREAD.maxParts", "takes a whole number of 2 to 25"),
+        ({"formats": {"THREAD": {"maxParts": 26}}}, "formats.THREAD.maxParts", "takes a whole number of 2 to 25"),
+        (
+            {"formats": {"BLOG": {"targetWords": 49}}},
+            "formats.BLOG.targetWords",
+            "takes a whole number of 50 to 20,000",
+        ),
+        ({"formats": {"SHORT": {"hashtags": 6}}}, "formats.SHORT.hashtags", "takes a whole number of 0 to 5"),
+        ({"formats": {"SHORT": {"hashtags": "2"}}}, "formats.SHORT.hashtags", "takes a whole number of 0 to 5"),
+        ({"formats": {"SHORT": {"emoji": "much"}}}, "formats.SHORT.emoji", "takes one of never, sparing, free"),
+        ({"formats": {"SHORT": {"link": True}}}, "formats.SHORT.link", "takes one of always, never, auto"),
+        (
+            {"formats": {"SHORT": {"instructions": "i" * 5001}}},
+            "formats.SHORT.instructions",
+            "takes at most 5,000 characters, not 5,001",
+        ),
+        ({"tone": "dry"}, "tone", "is no known field"),
+    ],
+)
+async def test_what_breaks_a_rule_is_refused_with_its_path_and_changes_nothing(desk, given, field, rule):
+    made = await desk.voice.update(EVERYTHING)
+    for over in (False, True):
+        with pytest.raises(InvalidError) as error:
+            await desk.voice.update(given, over=over)
+        assert problems(error) == {field: rule}
+
+    assert await desk.voice.read() == made
+
+
+async def test_two_changes_at_once_are_both_kept(desk):
+    await asyncio.gather(desk.voice.update({"style": "Dry."}), desk.voice.update({"avoid": ["synergy"]}))
+    found = await desk.voice.read()
+
+    assert (found.style, found.avoid) == ("Dry.", ("synergy",))
+
+
+async def test_what_the_offline_writer_cannot_follow_is_told(desk):
+    assert unfollowed(await desk.voice.update(EVERYTHING)) == ("style", "examples", "formats.BLOG.instructions")
+    assert (
+        unfollowed(await desk.voice.update({"style": "", "examples": [], "formats": {"SHORT": {"hashtags": 1}}})) == ()
+    )
+
+
+async def test_a_run_writes_in_the_voice_of_the_profile(tmp_path):
+    web = Web()
+    web.put(ONE, feed(entry(1), entry(2)))
+    async with open_at(tmp_path, web) as desk:
+        await desk.voice.update({"formats": {"SHORT": {"link": "never", "maxLength": 120}}})
+        await add(desk)
+        await desk.pipeline.run()
+        texts = [draft.text for draft in await drafts_of(desk)]
+
+    assert len(texts) == 2
+    assert all("https://" not in text and len(text) <= 120 for text in texts)
+
+
+async def written(desk: Desk, kind: Format, **item: object) -> str:
+    """What the offline writer writes in the voice of the profile."""
+    asked = brief(kind, voice=await desk.voice.read(), **item)
+    return (await OfflineWriter().write(asked)).text
+
+
+LONG = " ".join(
+    f"The {word(n)} of {word(n + 99)} opened {n} years ago with {word(n + 200)} members." for n in range(60)
+)
+
+
+async def test_the_offline_writer_keeps_to_the_length(desk):
+    await desk.voice.update({"formats": {"SHORT": {"maxLength": 110}, "THREAD": {"maxLength": 130}}})
+
+    assert len(await written(desk, Format.SHORT)) <= 110
+    assert all(len(part) <= 130 for part in split_parts(await written(desk, Format.THREAD)))
+
+
+async def test_the_offline_writer_keeps_to_the_number_of_parts(desk):
+    plain = split_parts(await written(desk, Format.THREAD, text=LONG))
+    await desk.voice.update({"formats": {"THREAD": {"maxParts": 3}}})
+
+    assert len(plain) > 3
+    assert len(split_parts(await written(desk, Format.THREAD, text=LONG))) == 3
+
+
+async def test_the_offline_writer_keeps_to_the_words_that_are_wanted(desk):
+    found = []
+    for words in (50, 150):
+        await desk.voice.update({"formats": {"BLOG": {"targetWords": words}}})
+        found.append(len((await written(desk, Format.BLOG, text=LONG)).split()))
+
+    assert found[0] < found[1]
+
+
+async def test_the_offline_writer_gives_as_many_hashtags_as_wanted(desk):
+    for wanted in (0, 1, 2):
+        await desk.voice.update({"formats": {"SHORT": {"hashtags": wanted}}})
+        assert (await written(desk, Format.SHORT, platforms=("mastodon",))).count("#") == wanted
+
+
+async def test_the_offline_writer_uses_emoji_and_link_as_wanted(desk):
+    await desk.voice.update({"formats": {"SHORT": {"emoji": "never", "link": "never"}}})
+    title = "A library \N{HAMMER} where you borrow drills"
+    text = await written(desk, Format.SHORT, title=title)
+    assert "\N{HAMMER}" not in text
+    assert "https://" not in text
+
+    await desk.voice.update({"formats": {"SHORT": {"emoji": "free", "link": "always"}}})
+    assert "https://rivernews.example/library" in await written(desk, Format.SHORT, title=title)
+
+
+async def test_the_offline_writer_avoids_the_words_of_the_list(desk):
+    assert "library" in (await written(desk, Format.SHORT)).lower()
+    await desk.voice.update({"avoid": ["library"]})
+
+    text = await written(desk, Format.SHORT, url="https://rivernews.example/1")
+    assert "library" not in text.lower()
