@@ -75,7 +75,8 @@ async def test_the_migrations_make_the_tables_of_this_version(tmp_path: Path) ->
 
     engine = create_engine(f"sqlite:///{engines.path}")
     with engine.connect() as connection:
-        found = compare_metadata(MigrationContext.configure(connection), tables.metadata)
+        options = {"include_name": lambda name, kind, _: kind != "table" or not name.startswith("draft_words")}
+        found = compare_metadata(MigrationContext.configure(connection, opts=options), tables.metadata)
     engine.dispose()
     assert found == []
 

@@ -9,7 +9,8 @@ from copydesk.model.draft import TO_REVIEW, ListedDraft
 from copydesk.model.filters import Counts, Narrowing, checked_filters, checked_limit
 from copydesk.model.item import Item
 from copydesk.model.page import Page
-from copydesk.store import counts, items, lists
+from copydesk.model.query import query_of
+from copydesk.store import counts, items, lists, search
 
 
 class Drafts:
@@ -33,6 +34,22 @@ class Drafts:
         shown = found[:limit]
         more = cursors.write(shown[-1].id, *listed) if len(found) > limit else None
         return Page(items=shown, next_cursor=more)
+
+    async def search(
+        self, query: str, *, limit: int = 25, cursor: str | None = None, **narrowed: Unpack[Narrowing]
+    ) -> Page[ListedDraft]:
+        """A page of the drafts that have the words of `query` in their text, item's title, tags or source's name.
+
+        Newest first. How a query is written: `copydesk.model.query`. Raises InvalidError for a query without a word,
+        and as `list` does.
+        """
+        asked, filters, limit = query_of(query), checked_filters(narrowed), checked_limit(limit)
+        listed = ("search", self._ground.user_id, asked, filters)
+        before = cursors.read(cursor, *listed) if cursor is not None else None
+        # One more is asked for than is shown, to know whether there is a next page.
+        found = await self._ground.read(search.find, asked, filters, limit=limit + 1, before=before)
+        more = cursors.write(found[limit - 1].place, *listed) if len(found) > limit else None
+        return Page(items=tuple(hit.draft for hit in found[:limit]), next_cursor=more)
 
     async def queue(self, limit: int = 100) -> tuple[ListedDraft, ...]:
         """What waits for review, the best first."""

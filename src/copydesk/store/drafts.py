@@ -13,6 +13,7 @@ from copydesk.model.wire import Struct
 from copydesk.store.counts import APPROVED
 from copydesk.store.ids import new_id
 from copydesk.store.parts import in_parts
+from copydesk.store.search import about
 from copydesk.store.tables import Origin, draft, draft_event, draft_image, draft_tag, item, tag
 
 _PLAIN = tuple(draft.c[name] for name in Draft.__struct_fields__ if name not in {"tags", "images"})
@@ -47,7 +48,8 @@ def add(conn: Connection, user_id: str, new: NewDraft) -> bool:
     values = {column.name: getattr(made, column.name) for column in _PLAIN}
     beside = {name: getattr(new, name) for name in ("source_id", "source_type", "story_id", "origin", "run_id")}
     total = made.score.total if made.score else None
-    put = upsert(draft).values(user_id=user_id, total_score=total, **values, **beside).on_conflict_do_nothing()
+    words = {"about": about(made), "total_score": total}
+    put = upsert(draft).values(user_id=user_id, **values, **beside, **words).on_conflict_do_nothing()
     if conn.execute(put).rowcount == 0:
         return False
     if made.images:

@@ -19,7 +19,7 @@ from copydesk.store.backup import back_up
 from copydesk.store.engine import Engines
 from copydesk.store.faults import fault_of, translated
 from copydesk.store.tables import metadata
-from copydesk.store.triggers import create_triggers
+from copydesk.store.triggers import DRAFT_WORDS, create_triggers
 
 REVISIONS: Final = ("0001",)
 """Every revision that this version can read, oldest first."""
@@ -90,6 +90,7 @@ def _create_tables(connection: Connection) -> bool:
     if connection.exec_driver_sql(tables).scalar_one():
         return False
     metadata.create_all(connection, checkfirst=False)
+    connection.exec_driver_sql(DRAFT_WORDS)
     create_triggers(connection)
     connection.exec_driver_sql(_VERSION_TABLE)
     connection.exec_driver_sql("INSERT INTO alembic_version VALUES (?)", (HEAD,))

@@ -203,6 +203,8 @@ draft = Table(
     Column("feedback", Text),
     Column("rejection_feedback", Text),
     Column("last_error", Text),
+    # The title of its item and its tags, each on a line: what it is found by beside its text.
+    required("about", Text, server_default=""),
     required("text", Text),
     required("checks", Json(Checks), server_default="{}"),
     required("sentences", Json(tuple[Trace, ...]), server_default="[]"),

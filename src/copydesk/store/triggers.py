@@ -39,6 +39,24 @@ _UNCOUNT = f"""    UPDATE draft_count SET drafts = drafts - 1
 _MOVED = """old.status <> new.status OR (old.archived_at IS NULL) <> (new.archived_at IS NULL)
     OR old.source_id IS NOT new.source_id OR old.user_id <> new.user_id"""
 
+DRAFT_WORDS: Final = """CREATE VIRTUAL TABLE draft_words USING fts5(
+    text, about, source_id,
+    content = 'draft', content_rowid = 'rid', tokenize = "unicode61 remove_diacritics 2"
+)"""
+"""The full text index of the drafts. It holds no text of its own, and must be told exactly what it forgets."""
+
+_INDEX = """    INSERT INTO draft_words (rowid, text, about, source_id)
+    VALUES (new.rid, new.text, new.about, new.source_id);
+"""
+_FORGET = """    INSERT INTO draft_words (draft_words, rowid, text, about, source_id)
+    VALUES ('delete', old.rid, old.text, old.about, old.source_id);
+"""
+_REWRITTEN = "old.text <> new.text OR old.about <> new.about OR old.source_id IS NOT new.source_id"
+_TAGS = """SELECT group_concat(name, char(10)) || char(10) FROM draft_tag JOIN tag ON tag.id = tag_id
+        WHERE draft_id = draft.id"""
+_TELL = f"""UPDATE draft SET about = (SELECT title FROM item WHERE id = item_id) || char(10)
+        || coalesce(({_TAGS}), '')"""  # noqa: S608 - the words above
+
 TRIGGERS: Final = {
     "item_counted": """CREATE TRIGGER item_counted AFTER INSERT ON item BEGIN
     UPDATE source SET item_count = item_count + 1 WHERE id = new.source_id;
@@ -52,6 +70,25 @@ END""",
     WHEN {_MOVED} BEGIN
 {_UNCOUNT}{_COUNT}END""",
     "draft_uncounted": f"CREATE TRIGGER draft_uncounted AFTER DELETE ON draft BEGIN\n{_UNCOUNT}END",
+    "draft_indexed": f"CREATE TRIGGER draft_indexed AFTER INSERT ON draft BEGIN\n{_INDEX}END",
+    "draft_indexed_anew": f"""CREATE TRIGGER draft_indexed_anew AFTER UPDATE OF text, about, source_id ON draft
+    WHEN {_REWRITTEN} BEGIN
+{_FORGET}{_INDEX}END""",
+    "draft_forgotten": f"CREATE TRIGGER draft_forgotten AFTER DELETE ON draft BEGIN\n{_FORGET}END",
+    "item_retitled": f"""CREATE TRIGGER item_retitled AFTER UPDATE OF title ON item WHEN old.title <> new.title BEGIN
+    {_TELL} WHERE item_id = new.id;
+END""",
+    # A new draft says its tags itself, for each change of its words costs as much as all the rest of it.
+    "draft_tagged": f"""CREATE TRIGGER draft_tagged AFTER INSERT ON draft_tag BEGIN
+    {_TELL} WHERE id = new.draft_id
+        AND NOT instr(about, (SELECT char(10) || name || char(10) FROM tag WHERE id = new.tag_id));
+END""",  # noqa: S608 - the words above
+    "draft_untagged": f"""CREATE TRIGGER draft_untagged AFTER DELETE ON draft_tag BEGIN
+    {_TELL} WHERE id = old.draft_id;
+END""",
+    "tag_renamed": f"""CREATE TRIGGER tag_renamed AFTER UPDATE OF name ON tag WHEN old.name <> new.name BEGIN
+    {_TELL} WHERE id IN (SELECT draft_id FROM draft_tag WHERE tag_id = new.id);
+END""",  # noqa: S608 - the words above
     "engagement_added": f"CREATE TRIGGER engagement_added AFTER INSERT ON engagement BEGIN\n{_ADD}END",
     "engagement_changed": f"""CREATE TRIGGER engagement_changed AFTER UPDATE OF {_READ} ON engagement BEGIN
 {_SUBTRACT}{_ADD}END""",

@@ -32,6 +32,7 @@ def upgrade() -> None:
     _draft_event()
     _draft_image()
     _draft_tag()
+    _draft_words()
     _generation()
     _engagement()
     _engagement_total()
@@ -301,6 +302,7 @@ def _draft() -> None:
         sa.Column("feedback", sa.Text(), nullable=True),
         sa.Column("rejection_feedback", sa.Text(), nullable=True),
         sa.Column("last_error", sa.Text(), nullable=True),
+        sa.Column("about", sa.Text(), server_default="", nullable=False),
         sa.Column("text", sa.Text(), nullable=False),
         sa.Column("checks", sa.Text(), server_default="{}", nullable=False),
         sa.Column("sentences", sa.Text(), server_default="[]", nullable=False),
@@ -472,6 +474,13 @@ def _generation() -> None:
         sa.ForeignKeyConstraint(["draft_id"], ["draft.id"], name=op.f("fk_generation_draft_id"), ondelete="CASCADE"),
     )
     op.create_index(op.f("ix_generation_user_id_id"), "generation", ["user_id", "id"], unique=False)
+
+
+def _draft_words() -> None:
+    op.execute("""CREATE VIRTUAL TABLE draft_words USING fts5(
+    text, about, source_id,
+    content = 'draft', content_rowid = 'rid', tokenize = "unicode61 remove_diacritics 2"
+)""")
 
 
 def _engagement() -> None:

@@ -1,0 +1,84 @@
+"""Finding drafts by their words: SQLite's full text index, which triggers keep beside the drafts.
+
+What a draft is about (its item's title and its tags) is written beside its text, for the index has to be told what
+it forgets. The names of sources are not in it: which of them have a word is found first, and their drafts by the
+source's id, so that a source can be renamed without a word of its drafts being read.
+"""
+
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from typing import Any, Final, NamedTuple
+
+from sqlalchemy import Connection, Integer, bindparam, cast, column, literal, literal_column, select, table
+from sqlalchemy.sql.elements import ColumnElement
+
+from copydesk.model.draft import Draft, ListedDraft
+from copydesk.model.filters import Filters
+from copydesk.model.query import Query, Term, has, words_of
+from copydesk.store import lists
+from copydesk.store.tables import draft, item, source
+
+_WORDS: Final = table("draft_words", column("rowid"), column("draft_words"))
+_NAMES = select(source.c.id, source.c.name).where(source.c.user_id == bindparam("user"))
+
+
+class Hit(NamedTuple):
+    """A draft that was found, and its place in the order of what is found."""
+
+    draft: ListedDraft
+    place: str
+
+
+def about(made: Draft) -> ColumnElement[str]:
+    """What a new draft is about, for the index: its item's title and its tags, each on a line of its own."""
+    title = select(item.c.title).where(item.c.id == made.item_id).scalar_subquery()
+    return title + literal("".join(f"\n{name}" for name in made.tags) + "\n")
+
+
+def find(
+    conn: Connection, user_id: str, query: Query, filters: Filters, *, limit: int, before: str | None
+) -> tuple[Hit, ...]:
+    """Drafts that have every word and pass the filters, the newest first, those after the place `before`.
+
+    The newest is the one that was stored last, which is the order of their ids but where two processes write at the
+    same moment.
+    """
+    values = lists.values_of(user_id, filters, limit, before)
+    values |= {"words": _expression(query, _sources(conn, user_id))}
+    rows = conn.exec_driver_sql(_found(lists.shape_of(filters, before)), values).all()
+    drafts = lists.filled(conn, user_id, [row[:-1] for row in rows])
+    return tuple(Hit(found, str(row[-1])) for found, row in zip(drafts, rows, strict=True))
+
+
+@lru_cache
+def _found(shape: lists.Shape) -> str:
+    # A plus before a column keeps the database from its index: the words are what leads to the drafts, newest first.
+    kept: dict[str, ColumnElement[Any]] = {each.name: literal_column(f"+draft.{each.name}") for each in draft.columns}
+    conditions = [_WORDS.c.draft_words.op("MATCH")(bindparam("words")), kept["user_id"] == bindparam("user")]
+    conditions += lists.narrowed(shape._replace(statuses=0), kept)
+    conditions += [lists.has_tag(place) for place in range(shape.tags)]
+    if shape.statuses:
+        conditions.append(kept["status"].in_([bindparam(f"status{place}") for place in range(shape.statuses)]))
+    if shape.further:
+        conditions.append(_WORDS.c.rowid < cast(bindparam("before"), Integer))
+    hits = _WORDS.join(draft, draft.c.rid == _WORDS.c.rowid).join(item, item.c.id == draft.c.item_id)
+    query = select(*lists.ROW, draft.c.rid).select_from(hits).where(*conditions)
+    return lists.text_of(lists.first(query.order_by(_WORDS.c.rowid.desc())))
+
+
+def _sources(conn: Connection, user_id: str) -> list[tuple[str, tuple[str, ...]]]:
+    """The user's sources, each with the words of its name."""
+    return [(source_id, words_of(name)) for source_id, name in conn.execute(_NAMES, {"user": user_id})]
+
+
+def _expression(query: Query, sources: Sequence[tuple[str, tuple[str, ...]]]) -> str:
+    """The query in the language of FTS5, in which everything that a person wrote stands in quotation marks."""
+    wanted = " AND ".join(_term(term, sources) for term in query.terms if not term.excluded)
+    unwanted = " OR ".join(_term(term, sources) for term in query.terms if term.excluded)
+    return f"({wanted}) NOT ({unwanted})" if unwanted else wanted
+
+
+def _term(term: Term, sources: Iterable[tuple[str, tuple[str, ...]]]) -> str:
+    written = '{{text about}} : "{}"{}'.format(term.text.replace('"', " "), " *" if term.open_end else "")
+    named = [f'source_id : "{source_id}"' for source_id, words in sources if has(words, term)]
+    return f"({' OR '.join([written, *named])})"
