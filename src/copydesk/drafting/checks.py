@@ -13,7 +13,7 @@ from copydesk.drafting.rules.rule import Rule
 from copydesk.drafting.subject import Recent, Subject, subject_of
 from copydesk.model.draft import Checks, Finding, Severity
 
-__all__ = ["RULES", "Recent", "Subject", "check", "confidence", "source_findings", "subject_of"]
+__all__ = ["RULES", "Recent", "Subject", "check", "confidence", "source_findings", "subject_of", "with_notes"]
 
 _ALL: tuple[Rule, ...] = (*form.RULES, *facts.RULES, *voice.RULES, *structure.RULES, *tells.RULES)
 RULES = tuple(rule.name for rule in _ALL)
@@ -35,6 +35,14 @@ def check(text: str, subject: Subject) -> Checks:
         for found in islice(rule.look(reading, subject), AT_MOST)
     ]
     return Checks(ran=len(rules), findings=tuple(findings))
+
+
+def with_notes(checks: Checks, notes: tuple[str, ...]) -> Checks:
+    """`checks` and what the writer itself has to say about the text: infos of the rule `writer`."""
+    if not notes:
+        return checks
+    said = [Finding(rule="writer", severity=Severity.INFO, message=note) for note in notes]
+    return Checks(ran=checks.ran + 1, findings=(*checks.findings, *said))
 
 
 def confidence(checks: Checks) -> float:

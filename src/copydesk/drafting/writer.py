@@ -44,6 +44,15 @@ class Brief(Struct, frozen=True):
     """What the reviewer wants changed about `previous`."""
     previous: str | None = None
     """The text that a new version is wanted of."""
+    earlier: tuple[str, ...] = ()
+    """The versions before it: none of them is wanted again."""
+    instructions: str | None = None
+    """The user's prompt. The only words here that tell a writer what to do; without a `url` it is the material too."""
+
+    @property
+    def before(self) -> tuple[str, ...]:
+        """Every version that there was."""
+        return (self.previous, *self.earlier) if self.previous else self.earlier
 
     @property
     def settings(self) -> FormatVoice:
@@ -57,6 +66,8 @@ class Written(Struct, frozen=True):
     text: str
     sentences: tuple[Trace, ...] = ()
     """Every sentence and framing of the text in order; empty where the writer cannot tell."""
+    notes: tuple[str, ...] = ()
+    """What the writer could not do of what was asked, in words for the reviewer."""
 
 
 class Writer(Protocol):

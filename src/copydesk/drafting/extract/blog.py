@@ -9,7 +9,7 @@ from itertools import chain, pairwise
 from copydesk.drafting.extract import choose, credit, frames
 from copydesk.drafting.extract.frames import Composed
 from copydesk.drafting.extract.hashtags import with_hashtags
-from copydesk.drafting.extract.material import Material, checked, nothing_left, room, template
+from copydesk.drafting.extract.material import Material, checked, nothing_left, nothing_new, room, template
 from copydesk.drafting.extract.passages import Passage, count_words, readable
 from copydesk.drafting.extract.short import standing
 from copydesk.drafting.writer import Field, Trace, Written
@@ -56,12 +56,14 @@ def write_blog(material: Material) -> Written:
         raise WriterError(
             "The item has nothing to quote but its title: too little for a blog post.", hint="Ask for a SHORT."
         )
-    fits_in = room(material.brief)
+    fits_in, again = room(material.brief), False
     for count in range(len(chosen), 0, -1):
         post = with_hashtags(_post(material, chosen[:count]), material, fits_in)
         if checked(post, fits_in, material.brief.voice.avoid):
-            return Written(text=post.text, sentences=post.traces)
-    raise nothing_left(material)
+            if post.text not in material.brief.before:
+                return Written(text=post.text, sentences=post.traces)
+            again = True
+    raise nothing_new() if again else nothing_left(material)
 
 
 def markdown(text: str) -> str:
@@ -76,9 +78,10 @@ def _chosen(material: Material) -> list[Passage]:
     fresh = [choice for choice in weighed if not choose.repeats(choice.passage.text, title)]
     most = max(4, len(material.found) // SHARE)
     wanted, chosen = material.brief.settings.target_words or WORDS, list[Passage]()
-    for choice in choose.best(fresh or weighed, min(most, 80)):
+    best = choose.best(fresh or weighed, min(most * 2 if material.brief.before else most, 80))
+    for choice in sorted(best, key=lambda choice: material.quoted_before(choice.passage)):
         words = count_words(choice.passage.text)
-        if wanted > 0 and words < wanted + 20:
+        if len(chosen) < most and wanted > 0 and words < wanted + 20:
             chosen.append(choice.passage)
             wanted -= words
     return chosen
@@ -86,9 +89,9 @@ def _chosen(material: Material) -> list[Passage]:
 
 def _post(material: Material, chosen: list[Passage]) -> Composed:
     first, *later = _groups(sorted(chosen, key=lambda passage: (passage.field is Field.TEXT, passage.start)))
-    blocks = [_title(material), _line(material, _LEADS, "{credit}:", 0), _quotation(first)]
+    blocks = [_title(material), _line(material, _LEADS, "{credit}:", 0), _quotation(first, material)]
     for number, group in enumerate(later, 1):
-        blocks += [_line(material, _LATER, "{name}:", number), _quotation(group)]
+        blocks += [_line(material, _LATER, "{name}:", number), _quotation(group, material)]
     if material.brief.also and material.english:
         blocks.append(frames.compose("The story is also at {also}.", {"also": template(_also(material))}))
     blocks.append(_line(material, _ENDS, "{where}", 0))
@@ -105,7 +108,7 @@ def _groups(ordered: list[Passage]) -> list[list[Passage]]:
 
 
 def _title(material: Material) -> Composed:
-    if material.headline.broken:
+    if material.headline.broken and material.name:
         frame = "# From {name}" if material.english else "# {name}"
         return frames.compose(frame, {"name": template(markdown(material.name))})
     piece = material.title_piece()
@@ -127,15 +130,19 @@ def _line(material: Material, english: tuple[str, ...], other: str, number: int)
     )
 
 
-def _quotation(group: list[Passage]) -> Composed:
-    """Block quotations; sentences that follow each other in the source share one, so that no gap is hidden."""
+def _quotation(group: list[Passage], material: Material) -> Composed:
+    """Block quotations; sentences that follow each other in the source share one, so that no gap is hidden.
+
+    Where nobody is there to be quoted they are plain paragraphs: the words are the user's own.
+    """
+    mark = "> " if material.name else ""
     paragraphs = [[group[0]]]
     for before, passage in pairwise(group):
         if passage.place == before.place + 1 and passage.field is before.field:
             paragraphs[-1].append(passage)
         else:
             paragraphs.append([passage])
-    lines = ("> " + " ".join(markdown(passage.text) for passage in paragraph) for paragraph in paragraphs)
+    lines = (mark + " ".join(markdown(passage.text) for passage in paragraph) for paragraph in paragraphs)
     traces = (Trace(text=p.text, field=p.field, start=p.start, end=p.end) for p in group)
     return Composed("\n\n".join(lines), tuple(traces))
 

@@ -53,18 +53,25 @@ class Material(NamedTuple):
     """Every sentence that can be quoted, in order, none twice, none with an avoided word."""
     avoided: str | None
     """A word of the avoid list that cost the title or a sentence."""
+    said: tuple[str, ...] = ()
+    """The words of every earlier version."""
 
     def title_piece(self, text: str | None = None) -> Piece:
         """The headline, or `text` of it; in quotation marks where it says "I", which the user does not."""
         text = self.headline.text if text is None else text
-        shown = credit.quoted(text, self.language) if speaks_as_author(text) else text
+        shown = credit.quoted(text, self.language) if self.name and speaks_as_author(text) else text
         trace = Trace(text=text, field=Field.TITLE, start=self.headline.start, end=self.headline.end)
         return Piece(shown, (trace,))
 
     def quote_piece(self, passage: Passage) -> Piece:
-        """A sentence in quotation marks."""
+        """A sentence in quotation marks; without them where it is nobody's but the user's own."""
         trace = Trace(text=passage.text, field=passage.field, start=passage.start, end=passage.end)
-        return Piece(credit.quoted(passage.text, self.language), (trace,))
+        return Piece(credit.quoted(passage.text, self.language) if self.name else passage.text, (trace,))
+
+    def quoted_before(self, passage: Passage) -> bool:
+        """Whether an earlier version has this sentence, whatever marks it has there."""
+        words = _bare(passage.text)
+        return any(words in said for said in self.said)
 
     @property
     def seed(self) -> str:
@@ -90,7 +97,8 @@ def read(brief: Brief) -> Material:
     link = None if brief.settings.link is Link.NEVER else links.postable(links.untracked(brief.url or ""))
     if first_avoided(headline.text, brief.voice.avoid):
         headline = Headline("", 0, 0)
-    return Material(brief, headline, name, link, credit.is_english(brief), allowed, avoided)
+    said = tuple(_bare(text) for text in brief.before)
+    return Material(brief, headline, name, link, credit.is_english(brief), allowed, avoided, said)
 
 
 def template(shown: str) -> Piece:
@@ -134,6 +142,19 @@ def nothing_left(material: Material) -> WriterError:
     if material.headline.wordless and not material.found:
         return WriterError("The item has no words to make a draft of.", hint="Write this one by hand.")
     return WriterError("Nothing of the item fits into the length that is set.", hint="Allow more, or write it by hand.")
+
+
+def nothing_new() -> WriterError:
+    """Why there is no other version."""
+    return WriterError(
+        "The offline writer can make no other version of this: it has used what the item says.",
+        hint="Edit the text by hand.",
+    )
+
+
+def _bare(text: str) -> str:
+    """`text` without marks, which a frame may have changed."""
+    return re.sub(r"\W+", " ", text).strip()
 
 
 def _is_caption(brief: Brief) -> bool:

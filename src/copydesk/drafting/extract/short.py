@@ -8,7 +8,7 @@ from copydesk.drafting.extract import choose, frames
 from copydesk.drafting.extract.choose import Choice
 from copydesk.drafting.extract.frames import Composed, Piece
 from copydesk.drafting.extract.hashtags import with_hashtags
-from copydesk.drafting.extract.material import Material, checked, nothing_left, room, template
+from copydesk.drafting.extract.material import Material, checked, nothing_left, nothing_new, room, template
 from copydesk.drafting.extract.passages import Passage
 from copydesk.drafting.length import graphemes
 from copydesk.drafting.writer import Written
@@ -29,12 +29,15 @@ def write_short(material: Material) -> Written:
     attempts = [(material, strict), (material, shown_short)]
     if material.brief.settings.link is not Link.ALWAYS:
         attempts.append((material._replace(link=None), strict))
+    again = False
     for number, (offered, fits_in) in enumerate(attempts):
-        for composed in chain(_candidates(offered), _cut_headlines(offered) if number else ()):
+        for composed in chain(_candidates(offered), _cut_headlines(offered) if number and not again else ()):
             finished = with_hashtags(composed, offered, fits_in)
-            if checked(finished, fits_in, material.brief.voice.avoid) and finished.text != material.brief.previous:
-                return Written(text=finished.text, sentences=finished.traces)
-    raise nothing_left(material)
+            if checked(finished, fits_in, material.brief.voice.avoid):
+                if finished.text not in material.brief.before:
+                    return Written(text=finished.text, sentences=finished.traces)
+                again = True
+    raise nothing_new() if again else nothing_left(material)
 
 
 def standing(material: Material) -> list[Choice]:
@@ -44,12 +47,11 @@ def standing(material: Material) -> list[Choice]:
 
 
 def quotable(material: Material, beside: str) -> list[Passage]:
-    """Sentences worth quoting beside the headline `beside`, best first; what the last version quoted comes last."""
+    """Sentences worth quoting beside the headline `beside`, best first; what an earlier version quoted comes last."""
     weighed = choose.weigh(material.found, material.headline.text)
     fresh = [choice for choice in weighed if choice.alone >= ALONE and not choose.repeats(choice.passage.text, beside)]
     ranked = [choice.passage for choice in sorted(fresh, key=lambda choice: -choice.score)[:QUOTES]]
-    previous = _bare(material.brief.previous or "")
-    return sorted(ranked, key=lambda passage: _bare(passage.text) in previous)
+    return sorted(ranked, key=material.quoted_before)
 
 
 def pieces_of(material: Material, quote: Passage | None = None) -> dict[str, Piece | None]:
@@ -71,11 +73,6 @@ def usable_frames(options: tuple[str, ...], english: tuple[str, ...], material: 
     title = material.headline.text
     possible = [frame for frame in ordered if material.link or "{url}" not in frame]
     return [frame for frame in possible if not _clashes(frame, title)] or possible
-
-
-def _bare(text: str) -> str:
-    """`text` without marks, which a frame may have changed."""
-    return re.sub(r"\W+", " ", text).strip()
 
 
 def _clashes(frame: str, title: str) -> bool:

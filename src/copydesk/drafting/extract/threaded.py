@@ -6,7 +6,7 @@ from itertools import chain
 from copydesk.drafting.extract import choose, frames
 from copydesk.drafting.extract.frames import Composed
 from copydesk.drafting.extract.hashtags import with_hashtags
-from copydesk.drafting.extract.material import Fits, Material, checked, nothing_left, room
+from copydesk.drafting.extract.material import Fits, Material, checked, nothing_left, nothing_new, room
 from copydesk.drafting.extract.passages import Passage
 from copydesk.drafting.extract.short import pieces_of, quotable, standing, usable_frames
 from copydesk.drafting.thread import join_parts
@@ -21,6 +21,7 @@ SHARE = 3
 
 def write_thread(material: Material) -> Written:
     """Two parts at least. Raises WriterError where the item has too little for that, or nothing fits."""
+    again = False
     for short_links in (False, True):
         fits_in = room(material.brief, short_links=short_links)
         closing = _closing(material, fits_in)
@@ -30,7 +31,12 @@ def write_thread(material: Material) -> Written:
                 if quote or points:
                     parts = [opening, *points, *closing]
                     parts[-1] = with_hashtags(parts[-1], material, fits_in)
-                    return _assembled(parts)
+                    thread = _assembled(parts)
+                    if thread.text not in material.brief.before:
+                        return thread
+                    again = True
+    if again:
+        raise nothing_new()
     raise nothing_left(material) if material.avoided else _too_little()
 
 
@@ -67,7 +73,8 @@ def _points(material: Material, said: Passage | None, fits_in: Fits, closing: li
     count = min(most, max(1, len(material.found) // SHARE))
     weighed = standing(material)
     chosen: list[tuple[Passage, Composed]] = []
-    for choice in choose.best(weighed, 2 * count + 5):
+    best = choose.best(weighed, 2 * count + 5)
+    for choice in sorted(best, key=lambda choice: material.quoted_before(choice.passage)):
         part = frames.compose("{quote}", {"quote": material.quote_piece(choice.passage)})
         beside = material.headline.text + (said.text if said else "")
         known = choice.passage == said or choose.repeats(choice.passage.text, beside)
