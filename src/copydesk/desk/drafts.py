@@ -4,6 +4,7 @@ from typing import Unpack
 
 from copydesk.desk import cursor as cursors
 from copydesk.desk.ground import Ground
+from copydesk.desk.review import Review
 from copydesk.errors import NotFoundError
 from copydesk.model.draft import TO_REVIEW, ListedDraft
 from copydesk.model.filters import Counts, Narrowing, checked_filters, checked_limit
@@ -13,7 +14,7 @@ from copydesk.model.query import query_of
 from copydesk.store import counts, items, lists, search
 
 
-class Drafts:
+class Drafts(Review):
     """What was written, and what became of it."""
 
     def __init__(self, ground: Ground) -> None:

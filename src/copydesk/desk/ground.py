@@ -1,7 +1,7 @@
 """What every operation of the desk stands on."""
 
 import random
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
 from sqlalchemy import Connection
 
 from copydesk import __version__
+from copydesk.errors import CopydeskError
 from copydesk.settings import Settings
 from copydesk.store import sources as kept_sources
 from copydesk.store.engine import Engines
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
 P = ParamSpec("P")
 T = TypeVar("T")
+A = TypeVar("A")
 Clock = Callable[[], datetime]
 
 
@@ -62,6 +64,14 @@ class Ground:
     async def write(self, work: Callable[Concatenate[Connection, str, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
         """As `read`, for what changes this user's rows: one transaction, see `Engines.write`."""
         return await self.engines.write(work, self.user_id, *args, **kwargs)
+
+    async def write_each(self, work: Callable[[Connection, str, A], T], every: Sequence[A]) -> list[T | CopydeskError]:
+        """As `write` for each of `every`: a transaction for each, an error in the place of what could not be done."""
+
+        def mine(connection: Connection, each: A) -> T:
+            return work(connection, self.user_id, each)
+
+        return await self.engines.write_each(mine, every)
 
     def jitter(self) -> float:
         """-1 to 1: keeps many desks from asking one publisher at the same moment."""

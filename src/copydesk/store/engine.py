@@ -7,23 +7,27 @@ statement to its last: crossing to the thread for every statement costs more tha
 import asyncio
 import os
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack, suppress
+from functools import partial
 from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, TypeVar, cast
 
 import aiosqlite
 from sqlalchemy import URL, Connection, Engine, NullPool, create_engine, event
 
-from copydesk.errors import StoreError
+from copydesk.errors import CopydeskError, StoreError
 from copydesk.store.faults import translated
 
 P = ParamSpec("P")
 T = TypeVar("T")
+A = TypeVar("A")
 
 BUSY_TIMEOUT = 5.0
 """Seconds to wait for another process's transaction."""
 READERS = 4
+COMMITTED_TOGETHER = 25
+"""Units of `write_each` in one transaction."""
 
 _PRAGMAS = """
 PRAGMA journal_mode = WAL;
@@ -59,6 +63,30 @@ class Engines:
         with translated(self.path):
             self._written = True
             return await self._writer.run(_in_transaction, lambda connection: work(connection, *args, **kwargs))
+
+    async def write_each(self, work: Callable[[Connection, A], T], every: Sequence[A]) -> list[T | CopydeskError]:
+        """As `write` for each of `every` in turn, in one crossing; each is done wholly or not at all.
+
+        Where `work` raises a CopydeskError, that one is taken back and the error stands in its place. They are
+        committed in groups of COMMITTED_TOGETHER, for that is what costs. A group that a StoreError hits is not done,
+        nor are those after it: it stands in the place of them all.
+        """
+        self._written = True
+        return await self._writer.run(self._in_groups, (work, every))
+
+    def _in_groups(
+        self, connection: Connection, asked: tuple[Callable[[Connection, A], T], Sequence[A]]
+    ) -> list[T | CopydeskError]:
+        work, every = asked
+        done: list[T | CopydeskError] = []
+        try:
+            for start in range(0, len(every), COMMITTED_TOGETHER):
+                group = every[start : start + COMMITTED_TOGETHER]
+                with translated(self.path):
+                    done += _in_transaction(connection, partial(_each_apart, work=work, every=group))
+        except StoreError as error:
+            done += [error] * (len(every) - len(done))
+        return done
 
     async def read(self, work: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
         """What `work` returns; it cannot write and holds no snapshot: each statement sees what is committed by then.
@@ -102,6 +130,26 @@ def _in_transaction(connection: Connection, work: Callable[[Connection], T]) -> 
         # next unit could not begin, and closing would commit what is left.
         _driver(connection).rollback()
         raise
+
+
+def _each_apart(
+    connection: Connection, work: Callable[[Connection, A], T], every: Sequence[A]
+) -> list[T | CopydeskError]:
+    """Each in a savepoint of its own."""
+    # By the driver: SQLAlchemy's savepoints cost more than what is done in them.
+    driver = _driver(connection)
+    done: list[T | CopydeskError] = []
+    for each in every:
+        driver.execute("SAVEPOINT one")
+        try:
+            done.append(work(connection, each))
+        except StoreError:
+            raise
+        except CopydeskError as error:
+            driver.execute("ROLLBACK TO one")
+            done.append(error)
+        driver.execute("RELEASE one")
+    return done
 
 
 def _without_transaction(connection: Connection, work: Callable[[Connection], T]) -> T:

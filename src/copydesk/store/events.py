@@ -1,0 +1,119 @@
+"""What happened to drafts, as it is kept: written once, never changed."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+import msgspec
+from sqlalchemy import Connection, Row, bindparam, insert, select, text
+from sqlalchemy.dialects.sqlite import dialect
+
+from copydesk.errors import StoreDamagedError
+from copydesk.model.history import EventKind
+from copydesk.model.wire import Struct
+from copydesk.store.tables import draft_event
+from copydesk.store.types import microseconds
+
+
+class Event(Struct, frozen=True):
+    """An event that is to be written."""
+
+    draft_id: str
+    version: int
+    at: datetime
+    who: str
+    kind: EventKind
+    action: str
+    before: Mapping[str, Any]
+    """The columns that it changed, with the values that the database keeps."""
+    after: Mapping[str, Any]
+    feedback: str | None = None
+    bulk_id: str | None = None
+    of_rid: int | None = None
+    undo_rid: int | None = None
+    redo_rid: int | None = None
+
+
+class KeptEvent(Event, frozen=True, kw_only=True):
+    """An event that is there."""
+
+    rid: int
+
+
+_NAMED: dict[str, Any] = {name: bindparam(name) for name in ("user_id", *Event.__struct_fields__)}
+# As text with the database's own values: it runs for every change, a hundred times in a bulk.
+_INSERT = str(insert(draft_event).values(**_NAMED).compile(dialect=dialect(paramstyle="named")))
+_KEPT = select(*(draft_event.c[name] for name in KeptEvent.__struct_fields__)).where(
+    draft_event.c.user_id == bindparam("owner")
+)
+_ONE = _KEPT.where(draft_event.c.rid == bindparam("wanted"))
+_OF_DRAFT = _KEPT.where(draft_event.c.draft_id == bindparam("draft")).order_by(draft_event.c.version)
+_NEWEST = _KEPT.where(draft_event.c.draft_id == bindparam("draft")).order_by(draft_event.c.version.desc()).limit(1)
+_OF_BULK = _KEPT.where(draft_event.c.bulk_id == bindparam("bulk")).order_by(draft_event.c.rid.desc())
+# In words, for SQLite knows the index over changes by the very condition of its making.
+_LAST_CHANGE = _KEPT.where(text("kind = 'change'")).order_by(draft_event.c.rid.desc()).limit(1)
+
+
+def add(conn: Connection, user_id: str, event: Event) -> int:
+    """Write an event; its number."""
+    values = {
+        "user_id": user_id,
+        "draft_id": event.draft_id,
+        "version": event.version,
+        "at": microseconds(event.at),
+        "who": event.who,
+        "kind": event.kind.value,
+        "action": event.action,
+        "bulk_id": event.bulk_id,
+        "of_rid": event.of_rid,
+        "undo_rid": event.undo_rid,
+        "redo_rid": event.redo_rid,
+        "feedback": event.feedback,
+        "before": _json(event.before),
+        "after": _json(event.after),
+    }
+    rid = conn.exec_driver_sql(_INSERT, values).lastrowid
+    assert rid is not None
+    return rid
+
+
+def _json(columns: Mapping[str, Any]) -> str:
+    return msgspec.json.encode(columns).decode()
+
+
+def one(conn: Connection, user_id: str, rid: int) -> KeptEvent:
+    """The event of this number, which is known to be there."""
+    row = conn.execute(_ONE, {"owner": user_id, "wanted": rid}).first()
+    if row is None:
+        raise StoreDamagedError(f"The database lacks the event {rid} of a draft.")
+    return _event(row)
+
+
+def of_draft(conn: Connection, user_id: str, draft_id: str) -> tuple[KeptEvent, ...]:
+    """Everything that happened to a draft, in order."""
+    return _events(conn.execute(_OF_DRAFT, {"owner": user_id, "draft": draft_id}).all())
+
+
+def newest(conn: Connection, user_id: str, draft_id: str) -> KeptEvent | None:
+    """The last thing that happened to a draft."""
+    row = conn.execute(_NEWEST, {"owner": user_id, "draft": draft_id}).first()
+    return _event(row) if row else None
+
+
+def last_change(conn: Connection, user_id: str) -> KeptEvent | None:
+    """The last thing that the user did to any draft, undone by now or not."""
+    row = conn.execute(_LAST_CHANGE, {"owner": user_id}).first()
+    return _event(row) if row else None
+
+
+def of_bulk(conn: Connection, user_id: str, bulk_id: str) -> tuple[KeptEvent, ...]:
+    """Everything that was done at once, the last first."""
+    return _events(conn.execute(_OF_BULK, {"owner": user_id, "bulk": bulk_id}).all())
+
+
+def _events(rows: Sequence[Row[*tuple[Any, ...]]]) -> tuple[KeptEvent, ...]:
+    return tuple(_event(row) for row in rows)
+
+
+def _event(row: Row[*tuple[Any, ...]]) -> KeptEvent:
+    return KeptEvent(**row._mapping)
