@@ -30,14 +30,14 @@ _KEPT = ("PATH", "LD_LIBRARY_PATH", "SYSTEMROOT", "LANG")
 _slots: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Semaphore] = WeakKeyDictionary()
 
 
-async def ask(module: str, body: bytes, *, seconds: float) -> bytes:
-    """What `module` answers to `body`; nothing where it fails. It never outlives this call.
+async def ask(module: str, body: bytes, *arguments: str, seconds: float) -> bytes:
+    """What `module`, started with `arguments`, answers to `body`; nothing where it fails. It never outlives this call.
 
     Raises TimeoutError where the work takes longer than `seconds`.
     """
     async with _slots.setdefault(asyncio.get_running_loop(), asyncio.Semaphore(AT_ONCE)):
         process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-P", "-m", module),
+            *(sys.executable, "-P", "-m", module, *arguments),
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.DEVNULL,

@@ -4,7 +4,6 @@ It repairs what the strict parser refuses, but some input makes it run for minut
 part in the main process and no more than it needs in this one.
 """
 
-import contextlib
 import io
 import sys
 import time
@@ -14,17 +13,9 @@ from typing import Any
 import feedparser
 import msgspec
 
+from copydesk.ingest.apart import limit, say_ready
 from copydesk.ingest.picture import offer
 from copydesk.ingest.raw import RawEntry, RawFeed
-
-MAX_MEMORY = 1 << 30
-MAX_FILES = 16
-"""Open at once: the three it is given, and what Python opens where a codec is first used."""
-MAX_SECONDS = 30
-"""Of CPU: in case that the one who waits for the answer is gone."""
-
-READY = b"\n"
-"""Said when feedparser is loaded: the deadline is for its work, not for the loading."""
 
 _TEXTS = {
     "id": "ident",
@@ -46,30 +37,10 @@ _MARKUP = frozenset(["text/html", "application/xhtml+xml"])
 
 
 def main() -> None:
-    """Say READY, read the feed, answer on standard output; an exit status other than 0 is an answer too."""
+    """Say that we are ready, read the feed, answer on standard output; an exit status other than 0 is an answer too."""
     limit()
-    sys.stdout.buffer.write(READY)
-    sys.stdout.buffer.flush()
+    say_ready()
     sys.stdout.buffer.write(msgspec.msgpack.encode(parse(sys.stdin.buffer.read(), int(sys.argv[1]))))
-
-
-def limit() -> None:
-    """Give back what a parser has no use for: memory and time without end, files, processes."""
-    try:
-        import resource  # noqa: PLC0415 - not on every platform
-    except ImportError:
-        return
-    for what, most in (
-        ("RLIMIT_AS", MAX_MEMORY),
-        ("RLIMIT_CPU", MAX_SECONDS),
-        ("RLIMIT_NOFILE", MAX_FILES),
-        ("RLIMIT_NPROC", 0),
-        ("RLIMIT_FSIZE", 0),
-        ("RLIMIT_CORE", 0),
-    ):
-        # Not every platform has each of them, or a lower limit is in force already.
-        with contextlib.suppress(AttributeError, ValueError, OSError):
-            resource.setrlimit(getattr(resource, what), (most, most))
 
 
 def parse(body: bytes, most: int) -> RawFeed | None:
