@@ -416,6 +416,17 @@ experiment = Table(
     Index(None, "user_id", "status", "id"),
 )
 
+# How many drafts of a kind an experiment was given: the next one's place in its blocks.
+experiment_turn = Table(
+    "experiment_turn",
+    metadata,
+    owner(primary_key=True),
+    required("experiment_id", ID, ForeignKey("experiment.id", ondelete="CASCADE"), primary_key=True, index=True),
+    required("stratum", Text, primary_key=True),
+    required("next", Integer),
+    sqlite_with_rowid=False,
+)
+
 schedule_slot = Table(
     "schedule_slot",
     metadata,

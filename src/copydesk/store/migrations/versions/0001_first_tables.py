@@ -19,6 +19,7 @@ def upgrade() -> None:
     _user()
     _clock_check()
     _experiment()
+    _experiment_turn()
     _host_cooldown()
     _job()
     _run()
@@ -84,6 +85,26 @@ def _experiment() -> None:
         sa.ForeignKeyConstraint(["user_id"], ["user.id"], name=op.f("fk_experiment_user_id"), ondelete="CASCADE"),
     )
     op.create_index(op.f("ix_experiment_user_id_status_id"), "experiment", ["user_id", "status", "id"], unique=False)
+
+
+def _experiment_turn() -> None:
+    op.create_table(
+        "experiment_turn",
+        sa.Column("user_id", ID, nullable=False),
+        sa.Column("experiment_id", ID, nullable=False),
+        sa.Column("stratum", sa.Text(), nullable=False),
+        sa.Column("next", sa.Integer(), nullable=False),
+        sa.PrimaryKeyConstraint("user_id", "experiment_id", "stratum", name=op.f("pk_experiment_turn")),
+        sa.ForeignKeyConstraint(["user_id"], ["user.id"], name=op.f("fk_experiment_turn_user_id"), ondelete="CASCADE"),
+        sa.ForeignKeyConstraint(
+            ["experiment_id"],
+            ["experiment.id"],
+            name=op.f("fk_experiment_turn_experiment_id"),
+            ondelete="CASCADE",
+        ),
+        sqlite_with_rowid=False,
+    )
+    op.create_index(op.f("ix_experiment_turn_experiment_id"), "experiment_turn", ["experiment_id"], unique=False)
 
 
 def _host_cooldown() -> None:
