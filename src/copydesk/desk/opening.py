@@ -22,7 +22,10 @@ if TYPE_CHECKING:
     import httpx
 
     from copydesk.desk.engagement import Engagements
+    from copydesk.desk.experiments import Experiments
+    from copydesk.desk.schedule import Schedule
     from copydesk.desk.sources import Sources
+    from copydesk.desk.work import Work
 
 __all__ = ["Desk", "open_desk"]
 
@@ -53,6 +56,27 @@ class Desk:
         from copydesk.desk.engagement import Engagements  # noqa: PLC0415
 
         return Engagements(self.ground)
+
+    @cached_property
+    def schedule(self) -> "Schedule":
+        """When drafts go out; imported when it is asked for, as the sources are."""
+        from copydesk.desk.schedule import Schedule  # noqa: PLC0415
+
+        return Schedule(self.ground, self.drafts)
+
+    @cached_property
+    def work(self) -> "Work":
+        """What is to be done without being asked, and who does it."""
+        from copydesk.desk.work import Work  # noqa: PLC0415
+
+        return Work(self.ground)
+
+    @cached_property
+    def experiments(self) -> "Experiments":
+        """What the user tries out; imported when it is asked for, as the sources are."""
+        from copydesk.desk.experiments import Experiments  # noqa: PLC0415
+
+        return Experiments(self.ground)
 
     @property
     def settings(self) -> Settings:

@@ -2,7 +2,7 @@
 
 from datetime import datetime
 
-from sqlalchemy import Connection, insert, select
+from sqlalchemy import Connection, insert, select, update
 
 from copydesk.model.wire import Struct
 from copydesk.store.ids import new_id
@@ -34,3 +34,8 @@ def add_owner(conn: Connection, now: datetime, time_zone: str) -> User:
     new = User(id=new_id(now), name=OWNER, time_zone=time_zone, created_at=now)
     conn.execute(insert(user).values(id=new.id, name=new.name, time_zone=time_zone, created_at=now))
     return new
+
+
+def set_time_zone(conn: Connection, user_id: str, name: str) -> None:
+    """Keep another time zone."""
+    conn.execute(update(user).where(user.c.id == user_id).values(time_zone=name))

@@ -1,0 +1,153 @@
+"""The automatic schedule: planned first, then carried out draft by draft, so that a plan can be had for itself."""
+
+from collections.abc import Collection, Sequence
+from datetime import datetime, timedelta
+from zoneinfo import ZoneInfo
+
+from sqlalchemy import Connection
+
+from copydesk.desk.ground import Ground
+from copydesk.desk.review import put
+from copydesk.errors import ConflictError, CopydeskError, FieldError, InvalidError, StoreError
+from copydesk.model.change import ChangeDraft
+from copydesk.model.draft import Action, Status
+from copydesk.model.schedule import AutoSchedule, Placed, Slot
+from copydesk.model.wire import Struct
+from copydesk.scheduling.meant import Moment
+from copydesk.scheduling.plan import Approved, Planned, plan
+from copydesk.store import changes, planned, schedule
+from copydesk.store.ids import new_id
+from copydesk.store.planned import Candidate
+
+MOST_IDS = 10_000
+AT_ONCE = 100
+"""So many drafts are scheduled before others who want to write have their turn."""
+TURNS = 5
+"""So often what another process came in between is planned anew."""
+_MINUTE = timedelta(minutes=1)
+
+
+class _Situation(Struct, frozen=True):
+    """What a plan is made of."""
+
+    candidates: tuple[Candidate, ...]
+    slots: tuple[Slot, ...]
+    zone: ZoneInfo
+    taken: frozenset[datetime]
+
+
+class _Outcome(Struct, frozen=True):
+    """What a turn did, or would do."""
+
+    placed: tuple[Placed, ...]
+    overtaken: tuple[str, ...]
+    """Drafts that somebody changed, or whose slot somebody took, after the plan was made."""
+    without_slot: int
+    without_slot_because: str
+
+
+class Auto:
+    """One automatic schedule."""
+
+    def __init__(self, ground: Ground) -> None:
+        self._ground = ground
+        self._bulk_id = new_id(ground.clock())
+
+    async def schedule(self, draft_ids: Sequence[str] | None, *, dry_run: bool) -> AutoSchedule:
+        """Plan, and carry the plan out unless it is a dry run."""
+        wanted = _checked(draft_ids)
+        situation, unfit = await self._look(wanted)
+        outcome = await self._turn(situation, dry_run=dry_run)
+        placed, turns = list(outcome.placed), 1
+        while outcome.overtaken and turns < TURNS:
+            situation, changed = await self._look(outcome.overtaken)
+            unfit += changed
+            outcome = await self._turn(situation, dry_run=False)
+            placed += outcome.placed
+            turns += 1
+        changed_again = len(outcome.overtaken)
+        reasons = [
+            outcome.without_slot_because,
+            _because(unfit, "is no approved draft", "are no approved drafts"),
+            _because(changed_again, "was changed meanwhile", "were changed meanwhile"),
+        ]
+        return AutoSchedule(
+            scheduled=tuple(sorted(placed, key=lambda each: (each.scheduled_at, each.draft_id))),
+            skipped=outcome.without_slot + unfit + changed_again,
+            reason="; ".join(reason for reason in reasons if reason),
+            bulk_id=self._bulk_id if placed and not dry_run else None,
+        )
+
+    async def _look(self, ids: Collection[str] | None) -> tuple[_Situation, int]:
+        """What there is to plan, and how many of the ids are no approved draft."""
+        situation = await self._ground.read(_situation, ids, self._ground.clock())
+        return situation, len(ids) - len(situation.candidates) if ids is not None else 0
+
+    async def _turn(self, situation: _Situation, *, dry_run: bool) -> _Outcome:
+        by_id = {each.id: each for each in situation.candidates}
+        now = self._ground.clock()
+        approved = [
+            Approved(id=each.id, confidence=each.confidence, created_at=each.created_at) for each in by_id.values()
+        ]
+        made = plan(approved, situation.slots, situation.zone, situation.taken, now)
+        done = [None] * len(made.scheduled) if dry_run else await self._carry_out(made.scheduled)
+        ends = list(zip(made.scheduled, done, strict=True))
+        return _Outcome(
+            placed=tuple(_placed(by_id[each.draft_id], each.at) for each, error in ends if error is None),
+            overtaken=tuple(each.draft_id for each, error in ends if error is not None),
+            without_slot=made.skipped,
+            without_slot_because=made.reason,
+        )
+
+    async def _carry_out(self, scheduled: Sequence[Planned]) -> list[CopydeskError | None]:
+        done: list[CopydeskError | None] = []
+        for start in range(0, len(scheduled), AT_ONCE):
+            ends = await self._ground.write_each(self._place, scheduled[start : start + AT_ONCE])
+            if isinstance(ends[-1], StoreError):
+                raise ends[-1]  # what was done before stands
+            done += ends
+        return done
+
+    def _place(self, conn: Connection, user_id: str, each: Planned) -> None:
+        """Schedule one draft, if it is still approved and its slot still free."""
+        now = self._ground.clock()
+        minute = each.at.replace(second=0, microsecond=0)
+        if each.at <= now or planned.stands(conn, user_id, minute, minute + _MINUTE):
+            raise ConflictError("The slot was taken meanwhile.")
+        seen = changes.one_seen(conn, user_id, each.draft_id)
+        asked = ChangeDraft(action=Action.SCHEDULE, scheduled_at=each.at)
+        put(conn, user_id, seen, asked, now, at=Moment(at=each.at, meant=each.meant), bulk_id=self._bulk_id)
+
+
+def _situation(conn: Connection, user_id: str, ids: Collection[str] | None, now: datetime) -> _Situation:
+    found = planned.approved(conn, user_id) if ids is None else planned.candidates(conn, user_id, tuple(ids))
+    return _Situation(
+        candidates=tuple(each for each in found if each.status is Status.APPROVED and not each.archived),
+        slots=schedule.slots(conn, user_id),
+        zone=schedule.zone(conn, user_id),
+        taken=schedule.taken(conn, user_id, now - _MINUTE),
+    )
+
+
+def _checked(draft_ids: Sequence[str] | None) -> tuple[str, ...] | None:
+    """Each id once. An empty list is refused: whoever filtered all away does not mean every draft, nor none."""
+    if draft_ids is None:
+        return None
+    if not 1 <= len(draft_ids) <= MOST_IDS:
+        says = f"takes 1 to {MOST_IDS:,} ids, not {len(draft_ids):,}; leave it out for every approved draft"
+        raise InvalidError(FieldError("draftIds", says))
+    return tuple(dict.fromkeys(draft_ids))
+
+
+def _placed(candidate: Candidate, at: datetime) -> Placed:
+    return Placed(
+        draft_id=candidate.id,
+        scheduled_at=at,
+        format=candidate.format,
+        confidence=candidate.confidence,
+        text=candidate.text.strip().split("\n", 1)[0],
+    )
+
+
+def _because(number: int, one: str, many: str) -> str:
+    return "" if not number else f"1 {one}" if number == 1 else f"{number} {many}"

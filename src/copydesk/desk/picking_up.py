@@ -1,0 +1,145 @@
+"""What happens when a draft's time has come: it is picked up, or missed, or moved with the time zone database."""
+
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import TypeVar
+
+from sqlalchemy import Connection
+
+from copydesk.desk.clockwork import Clockwork
+from copydesk.desk.grace import grace
+from copydesk.desk.ground import Ground
+from copydesk.errors import StoreError
+from copydesk.model.draft import Format, Status
+from copydesk.model.history import SYSTEM, EventKind
+from copydesk.model.transitions import Happening, after_happening
+from copydesk.model.wire import Struct
+from copydesk.scheduling.late import Due, due_now, is_missed
+from copydesk.scheduling.meant import Meant, moved
+from copydesk.store import changes, planned
+from copydesk.store.changes import Seen, Step
+from copydesk.store.planned import Timed
+
+T = TypeVar("T")
+NOT_CONNECTED = "No platform was connected when it was due; nothing was sent."
+MOVED = "moved"
+"""What the history calls a time that moved with the rules of its zone."""
+AT_ONCE = 100
+
+
+class Accounts(Struct, frozen=True):
+    """The accounts that posts can go to."""
+
+    connected: tuple[str, ...] = ()
+    last_sent: Mapping[str, datetime] = {}
+    """When something last went out on each."""
+
+    def of(self, platforms: Sequence[str]) -> tuple[str, ...]:
+        """Where a draft for `platforms` goes; for none in particular, everywhere."""
+        return tuple(name for name in self.connected if not platforms or name in platforms)
+
+
+class PickingUp:
+    """The drafts of one desk whose time has come. As long as the clock is in doubt nothing is done to them."""
+
+    def __init__(self, ground: Ground, clock: Clockwork) -> None:
+        self._ground = ground
+        self._clock = clock
+        self.accounts = Accounts()
+        """Whoever connects platforms sets it."""
+
+    async def pick_up(self) -> tuple[Due, ...]:
+        """Take the drafts whose time has come: they are posting from then on, and whoever asked sends them.
+
+        Oldest first; on each account at most one in five minutes, so that after a night without power not everything
+        goes out at once. None of them is late by more than its grace period, nor without a connected account.
+        """
+        if not self.accounts.connected or await self._clock.doubt():
+            return ()
+        now = self._ground.clock()
+        due = [self._due(each) for each in await self._ground.read(planned.scheduled_until, now)]
+        ready = due_now([each for each in due if each.accounts], self.accounts.last_sent, now, self._grace)
+        taken = await self._each(ready, lambda conn, user_id, each: _pick_up(conn, user_id, each, now))
+        return tuple(taken)
+
+    async def miss(self) -> tuple[str, ...]:
+        """Mark the drafts that are late by more than their grace period as missed; their ids, oldest first."""
+        if await self._clock.doubt():
+            return ()
+        now = self._ground.clock()
+        due = await self._ground.read(planned.scheduled_until, now)
+        late = [self._due(each) for each in due if is_missed(each.at, each.format, now, self._grace)]
+        missed = await self._each(late, lambda conn, user_id, each: self._miss(conn, user_id, each, now))
+        return tuple(each.draft_id for each in missed)
+
+    async def follow_zones(self) -> tuple[str, ...]:
+        """Move what is scheduled to where the rules of its zone have it now; the ids of the drafts that moved."""
+        now = self._ground.clock()
+        standing = await self._ground.read(planned.scheduled_after, now)
+        off = [(each, at) for each in standing if (at := _moved(each)) is not None]
+        followed = await self._each(off, lambda conn, user_id, each: _move(conn, user_id, *each, now))
+        return tuple(each.id for each, _ in followed)
+
+    @property
+    def _grace(self) -> Mapping[Format, timedelta]:
+        return grace(self._ground.settings.schedule)
+
+    def _due(self, each: Timed) -> Due:
+        return Due(draft_id=each.id, format=each.format, at=each.at, accounts=self.accounts.of(each.platforms))
+
+    def _miss(self, conn: Connection, user_id: str, late: Due, now: datetime) -> None:
+        says = f"It was late by more than {_words(self._grace[late.format])}; nothing was sent."
+        _happen(conn, user_id, late, Happening.LATE, now, last_error=says if late.accounts else NOT_CONNECTED)
+
+    async def _each(self, every: Sequence[T], work: Callable[[Connection, str, T], None]) -> list[T]:
+        """Those that `work` was done to, each in a transaction of its own; the others were changed meanwhile."""
+        done: list[T] = []
+        for start in range(0, len(every), AT_ONCE):
+            some = every[start : start + AT_ONCE]
+            ends = await self._ground.write_each(work, some)
+            done += [each for each, error in zip(some, ends, strict=True) if error is None]
+            if isinstance(ends[-1], StoreError):
+                raise ends[-1]
+        return done
+
+
+def _pick_up(conn: Connection, user_id: str, due: Due, now: datetime) -> None:
+    _happen(conn, user_id, due, Happening.PICKED_UP, now, last_error=None)
+
+
+def _happen(
+    conn: Connection, user_id: str, due: Due, what: Happening, now: datetime, *, last_error: str | None
+) -> None:
+    """Carry out what happens to a draft whose time has come, if that is still its time."""
+    seen = _still(conn, user_id, due.draft_id, due.at)
+    after = {"status": after_happening(what, seen.status), "last_error": last_error}
+    changes.put(conn, user_id, seen, _step(what, after, now))
+
+
+def _moved(each: Timed) -> datetime | None:
+    if each.wall is None or each.zone is None:
+        return None
+    return moved(Meant(wall=each.wall, zone=each.zone), each.at)
+
+
+def _move(conn: Connection, user_id: str, each: Timed, at: datetime, now: datetime) -> None:
+    seen = _still(conn, user_id, each.id, each.at)
+    changes.put(conn, user_id, seen, _step(MOVED, {"scheduled_at": at}, now))
+
+
+def _still(conn: Connection, user_id: str, draft_id: str, at: datetime) -> Seen:
+    """The draft, still scheduled for that time. ConflictError where it is not: the user was faster."""
+    seen = changes.one_seen(conn, user_id, draft_id)
+    if seen.status is not Status.SCHEDULED or seen.value("scheduled_at") != at:
+        raise changes.overtaken(seen)
+    return seen
+
+
+def _step(action: str, after: Mapping[str, object], now: datetime) -> Step:
+    return Step(kind=EventKind.FIXED, action=action, after=changes.stored(after), at=now, who=SYSTEM)
+
+
+def _words(span: timedelta) -> str:
+    minutes = span // timedelta(minutes=1)
+    amount, unit = (minutes // 60, "hour") if minutes % 60 == 0 and minutes > 60 else (minutes, "minute")
+    return f"{amount} {unit}" if amount == 1 else f"{amount} {unit}s"

@@ -1,0 +1,125 @@
+"""When drafts go out: the user's slots and time zone, what is close together, and the automatic schedule."""
+
+from collections.abc import Sequence
+from datetime import datetime
+
+import msgspec
+
+from copydesk.desk.auto import Auto
+from copydesk.desk.clockwork import Clockwork
+from copydesk.desk.ground import Ground
+from copydesk.desk.picking_up import PickingUp
+from copydesk.desk.review import Review
+from copydesk.errors import FieldError, InvalidError
+from copydesk.model.draft import Draft
+from copydesk.model.job import ClockDoubt
+from copydesk.model.schedule import AutoSchedule, Conflict, Conflicts, ReadTime, Slot
+from copydesk.scheduling.conflicts import bounds
+from copydesk.scheduling.daytime import slot_read, slot_written
+from copydesk.scheduling.meant import about_the_gap
+from copydesk.scheduling.shown import shown
+from copydesk.scheduling.slots import checked_slots
+from copydesk.scheduling.times import time_read
+from copydesk.scheduling.zones import zone_named
+from copydesk.store import planned, schedule, users
+from copydesk.store.planned import Timed
+
+ONE_LINE = 200
+
+
+class Schedule:
+    """The user's slots, and what stands in them.
+
+    `picking_up` is what happens when a draft's time has come, `clock` whether the time can be trusted.
+    """
+
+    def __init__(self, ground: Ground, review: Review) -> None:
+        self._ground = ground
+        self._review = review
+        self.clock = Clockwork(ground)
+        self.picking_up = PickingUp(ground, self.clock)
+
+    async def slots(self) -> tuple[Slot, ...]:
+        """The user's weekly slots, Sunday first."""
+        return await self._ground.read(schedule.slots)
+
+    async def set_slots(self, slots: Sequence[Slot]) -> tuple[Slot, ...]:
+        """Replace all slots by these; they are on the clock of the user's zone. InvalidError with every wrong one."""
+        checked = checked_slots(slots)
+        await self._ground.write(schedule.set_slots, checked)
+        return checked
+
+    def read_slot(self, text: str, *, field: str = "slots") -> Slot:
+        """A slot as people write it: `mon 09:00`. InvalidError that shows how."""
+        return slot_read(text, field=field)
+
+    def written(self, slot: Slot) -> str:
+        """A slot as people write it."""
+        return slot_written(slot)
+
+    async def zone(self) -> str:
+        """The IANA name of the user's time zone."""
+        return (await self._ground.read(schedule.zone)).key
+
+    async def set_zone(self, name: str) -> str:
+        """Let slots and times be on the clock of another zone from now on; its name.
+
+        What is scheduled keeps the wall time and the zone that it was meant in. InvalidError for a zone that does not
+        exist.
+        """
+        zone = zone_named(name)
+        await self._ground.write(users.set_time_zone, zone.key)
+        self._ground.user = msgspec.structs.replace(self._ground.user, time_zone=zone.key)
+        return zone.key
+
+    async def read_time(self, text: str, *, field: str = "scheduledAt") -> ReadTime:
+        """A time as people write it, on the clock of the user's zone, and as it is to be shown back.
+
+        InvalidError where it cannot be read in exactly one way, is not in the future or is over five years ahead.
+        """
+        zone, now = await self._ground.read(schedule.zone), self._ground.clock()
+        moment = time_read(text, zone, now, field=field)
+        return ReadTime(at=moment.at, shown=shown(moment.at, zone, now), note=about_the_gap(moment))
+
+    async def shown(self, *instants: datetime) -> tuple[str, ...]:
+        """Instants as the user is told them, on the clock of the user's zone."""
+        zone, now = await self._ground.read(schedule.zone), self._ground.clock()
+        return tuple(shown(at, zone, now) for at in instants)
+
+    async def next_for(self, draft_id: str) -> Draft:
+        """Give an approved draft the next slot that is free. Raises as any change of a draft does."""
+        return await self._review.schedule(draft_id, smart=True)
+
+    async def conflicts(self, scheduled_at: datetime, exclude: str | None = None) -> Conflicts:
+        """The drafts within 30 minutes of a time, but for `exclude`. InvalidError for a time without an offset."""
+        if scheduled_at.utcoffset() is None:
+            raise InvalidError(FieldError("scheduledAt", "needs an offset from UTC, such as Z or +01:00"))
+        try:
+            first, last = bounds(scheduled_at)
+        except OverflowError:
+            raise InvalidError(FieldError("scheduledAt", "is at an end of the calendar")) from None
+        near = await self._ground.read(planned.standing, first, last)
+        close = tuple(_conflict(each, scheduled_at) for each in near if each.id != exclude)
+        return Conflicts(has_conflict=bool(close), count=len(close), conflicts=close)
+
+    async def auto(self, draft_ids: Sequence[str] | None = None, *, dry_run: bool = False) -> AutoSchedule:
+        """Give each approved draft, or those of the ids, the next free slot; the best draft first, then the oldest.
+
+        Each draft is a transaction of its own, and all are undone as one. With `dry_run` nothing is changed. Drafts
+        that got no time are counted, and the reason says why. InvalidError for an empty list of ids.
+        """
+        return await Auto(self._ground).schedule(draft_ids, dry_run=dry_run)
+
+    async def clock_doubt(self) -> ClockDoubt | None:
+        """What is wrong with the wall clock; None where nothing is. As long as there is, nothing goes out by itself."""
+        return await self.clock.doubt()
+
+    async def accept_clock(self) -> ClockDoubt | None:
+        """Trust the wall clock as it is now; the doubt that there was."""
+        return await self.clock.accept()
+
+
+def _conflict(each: Timed, at: datetime) -> Conflict:
+    text = each.text.strip().split("\n", 1)[0][:ONE_LINE]
+    minutes = round((each.at - at).total_seconds() / 60, 1)
+    return Conflict(id=each.id, text=text, format=each.format, scheduled_at=each.at, minutes=minutes)

@@ -1,0 +1,44 @@
+"""What is done without being asked, and how that went."""
+
+from datetime import datetime
+from enum import StrEnum
+
+from copydesk.model.wire import Struct
+
+
+class JobName(StrEnum):
+    """The jobs, in the order in which they are begun where several are due."""
+
+    ZONES = "zones"
+    """Moves what is scheduled after the time zone database."""
+    MISSED = "missed"
+    """Marks the drafts that are too late."""
+    DUE = "due"
+    """Picks up the drafts whose time has come."""
+    GENERATION = "generation"
+    """Writes the drafts that wait for their text."""
+    PIPELINE = "pipeline"
+    """Reads the sources whose time has come."""
+
+
+class JobState(Struct, frozen=True):
+    """Who is at a job, and how it last went."""
+
+    name: str
+    owner: str | None
+    """The process that is at it; None where nobody is."""
+    lease_until: datetime | None
+    began_at: datetime | None
+    ended_at: datetime | None
+    failed_at: datetime | None
+    error: str | None
+    """The last error, until the job ends well."""
+
+
+class ClockDoubt(Struct, frozen=True):
+    """The wall clock jumped, or is before what is known to have happened."""
+
+    since: datetime
+    """When that was noticed, by the doubtful clock."""
+    seconds: float
+    """By how much: positive is forward."""

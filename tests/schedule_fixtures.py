@@ -1,0 +1,62 @@
+"""Drafts with and without a time, put into a desk's database."""
+
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Connection, select
+
+from copydesk.desk import Desk
+from copydesk.model.schedule import Slot
+from copydesk.store import tables
+from store_fixtures import add_draft, add_item
+
+MON, TUE, WED, THU, FRI, SAT, SUN = 1, 2, 3, 4, 5, 6, 0
+
+
+def slot(day: int, hour: int, minute: int = 0) -> Slot:
+    """A weekly slot."""
+    return Slot(day_of_week=day, hour=hour, minute=minute)
+
+
+async def put(desk: Desk, count: int = 1, **values: Any) -> list[str]:
+    """Drafts in the database, approved unless `values` say otherwise; their ids."""
+
+    def add(conn: Connection, user_id: str) -> list[str]:
+        item = add_item(conn, user_id, None)
+        row = {
+            "status": "approved",
+            "origin": "direct",
+            "source_type": "rss",
+            "created_at": desk.ground.clock(),
+            **values,
+        }
+        return [add_draft(conn, user_id, item, **row) for _ in range(count)]
+
+    return await desk.ground.write(add)
+
+
+async def put_one(desk: Desk, **values: Any) -> str:
+    """One such draft."""
+    (draft_id,) = await put(desk, **values)
+    return draft_id
+
+
+async def put_at(desk: Desk, at: datetime, **values: Any) -> str:
+    """A draft that is scheduled for `at`."""
+    return await put_one(desk, status="scheduled", scheduled_at=at, **values)
+
+
+async def times(desk: Desk) -> dict[str, datetime]:
+    """Every draft that has a time, and that time."""
+    draft = tables.draft.c
+
+    def read(conn: Connection, user_id: str) -> dict[str, datetime]:
+        rows = conn.execute(select(draft.id, draft.scheduled_at).where(draft.scheduled_at.is_not(None)))
+        return {row.id: row.scheduled_at for row in rows}
+
+    return await desk.ground.read(read)
+
+
+async def status_of(desk: Desk, draft_id: str) -> str:
+    """Where a draft is."""
+    return (await desk.drafts.get(draft_id)).status
