@@ -17,6 +17,8 @@ from copydesk import __version__
 COMMANDS = {
     "source": ("copydesk.cli.source", "The sources that Copydesk reads."),
     "draft": ("copydesk.cli.draft", "The drafts, and what is known of each."),
+    "slot": ("copydesk.cli.slot", "The weekly times at which drafts go out."),
+    "schedule": ("copydesk.cli.schedule", "When drafts go out, by the plan."),
     "run": ("copydesk.cli.run", "The runs of the pipeline."),
     "voice": ("copydesk.cli.voice", "How you write."),
     "engagement": ("copydesk.cli.engagement", "What came back of posts."),

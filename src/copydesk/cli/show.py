@@ -8,7 +8,7 @@ import click
 from copydesk.text import clean
 
 
-def table(rows: Iterable[Sequence[object]], *, empty: str) -> None:
+def table(rows: Iterable[Sequence[object]], *, empty: str, err: bool = False) -> None:
     """Print rows as aligned columns; the last column takes what it needs. `empty` stands for no rows."""
     cells = [[clean(str(cell)) for cell in row] for row in rows]
     if not cells:
@@ -17,7 +17,7 @@ def table(rows: Iterable[Sequence[object]], *, empty: str) -> None:
     widths = [max(len(row[column]) for row in cells) for column in range(len(cells[0]) - 1)]
     for row in cells:
         padded = [cell.ljust(width) for cell, width in zip(row, widths, strict=False)]
-        click.echo("  ".join([*padded, row[-1]]).rstrip())
+        click.echo("  ".join([*padded, row[-1]]).rstrip(), err=err)
 
 
 def moment(when: datetime | None) -> str:

@@ -1,0 +1,84 @@
+"""`copydesk slot`: list, set, zone."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import click
+
+from copydesk.cli.context import Context, pass_context, print_json
+from copydesk.cli.show import table
+from copydesk.model.draft import Status
+
+if TYPE_CHECKING:
+    from copydesk.desk import Desk
+    from copydesk.model.schedule import Slot
+
+AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON in the interface's shape.")
+
+
+@click.group()
+def slot() -> None:
+    """The weekly times at which drafts go out."""
+
+
+@slot.command(name="list")
+@AS_JSON
+@pass_context
+def list_(context: Context, *, as_json: bool) -> None:
+    """List the weekly times, Sunday first."""
+
+    async def work(desk: "Desk") -> None:
+        await _print(desk, await desk.schedule.slots(), as_json=as_json)
+
+    context.run(work)
+
+
+@slot.command(name="set")
+@click.argument("times", nargs=-1, metavar="TIME...")
+@click.option("--clear", is_flag=True, help="Have no weekly times at all.")
+@AS_JSON
+@pass_context
+def set_(context: Context, *, times: tuple[str, ...], clear: bool, as_json: bool) -> None:
+    """Replace all weekly times: copydesk slot set "mon 09:00" "wed 14:30"."""
+    if bool(times) is clear:
+        raise click.UsageError("Give the weekly times, or --clear to have none.")
+
+    async def work(desk: "Desk") -> None:
+        read = [desk.schedule.read_slot(text, field=f"slots[{place}]") for place, text in enumerate(times)]
+        await _print(desk, await desk.schedule.set_slots(read), as_json=as_json)
+
+    context.run(work)
+
+
+@slot.command()
+@click.argument("name", required=False)
+@AS_JSON
+@pass_context
+def zone(context: Context, *, name: str | None, as_json: bool) -> None:
+    """Show the time zone that times are meant in, or set it: copydesk slot zone Europe/Prague."""
+
+    async def work(desk: "Desk") -> tuple[str, int]:
+        if name is None:
+            return await desk.schedule.zone(), 0
+        return await desk.schedule.set_zone(name), (await desk.drafts.counts()).by_status[Status.SCHEDULED]
+
+    found, scheduled = context.run(work)
+    if as_json:
+        print_json({"timeZone": found})
+        return
+    click.echo(found)
+    if scheduled:
+        drafts = "1 scheduled draft keeps" if scheduled == 1 else f"{scheduled} scheduled drafts keep"
+        click.echo(f"{drafts} the time and the zone that were meant.", err=True)
+
+
+async def _print(desk: "Desk", slots: "Sequence[Slot]", *, as_json: bool) -> None:
+    if as_json:
+        print_json(slots)
+        return
+    table(
+        [(desk.schedule.written(each),) for each in slots],
+        empty='No weekly times. Set some: copydesk slot set "mon 09:00"',
+    )
+    if slots:
+        click.echo(f"On the clock of {await desk.schedule.zone()}.", err=True)
