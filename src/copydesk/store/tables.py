@@ -302,20 +302,19 @@ draft_event = Table(
     Index("ix_draft_event_user_id_change", "user_id", "rid", **when("kind = 'change'")),
 )
 
+# Who writes what: that a text is to be written is said by its draft's state, not by a row here.
 generation = Table(
     "generation",
     metadata,
-    id_(),
-    owner(),
-    # A row is a text that is still to be written: of a draft one at a time.
-    of_draft(),
-    required("asked_at", UTC),
-    # The process that writes it, until when it may be thought alive, and how many have begun.
-    Column("owner", Text),
-    Column("lease_until", UTC),
-    required("attempts", Integer, server_default=text("0")),
-    UniqueConstraint("draft_id"),
-    Index(None, "user_id", "id"),
+    of_draft(primary_key=True),
+    owner(index=True),
+    # Of the one who wrote or writes it: his claim, his process, and until when that may be thought alive.
+    required("claim_id", ID),
+    required("owner", Text),
+    required("lease_until", UTC),
+    # How many have begun and not come to an end.
+    required("attempts", Integer),
+    sqlite_with_rowid=False,
 )
 
 voice = Table(

@@ -482,19 +482,18 @@ def _draft_tag() -> None:
 def _generation() -> None:
     op.create_table(
         "generation",
-        sa.Column("id", ID, nullable=False),
-        sa.Column("user_id", ID, nullable=False),
         sa.Column("draft_id", ID, nullable=False),
-        sa.Column("asked_at", UTC(), nullable=False),
-        sa.Column("owner", sa.Text(), nullable=True),
-        sa.Column("lease_until", UTC(), nullable=True),
-        sa.Column("attempts", sa.Integer(), server_default=sa.text("0"), nullable=False),
-        sa.PrimaryKeyConstraint("id", name=op.f("pk_generation")),
-        sa.UniqueConstraint("draft_id", name=op.f("uq_generation_draft_id")),
-        sa.ForeignKeyConstraint(["user_id"], ["user.id"], name=op.f("fk_generation_user_id"), ondelete="CASCADE"),
+        sa.Column("user_id", ID, nullable=False),
+        sa.Column("claim_id", ID, nullable=False),
+        sa.Column("owner", sa.Text(), nullable=False),
+        sa.Column("lease_until", UTC(), nullable=False),
+        sa.Column("attempts", sa.Integer(), nullable=False),
+        sa.PrimaryKeyConstraint("draft_id", name=op.f("pk_generation")),
         sa.ForeignKeyConstraint(["draft_id"], ["draft.id"], name=op.f("fk_generation_draft_id"), ondelete="CASCADE"),
+        sa.ForeignKeyConstraint(["user_id"], ["user.id"], name=op.f("fk_generation_user_id"), ondelete="CASCADE"),
+        sqlite_with_rowid=False,
     )
-    op.create_index(op.f("ix_generation_user_id_id"), "generation", ["user_id", "id"], unique=False)
+    op.create_index(op.f("ix_generation_user_id"), "generation", ["user_id"], unique=False)
 
 
 def _draft_words() -> None:
