@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from sqlalchemy import Connection
 
 from copydesk.desk.ground import Ground
-from copydesk.model.draft import Checks, Draft, DraftImage, Format, ListedDraft
+from copydesk.model.draft import Checks, Draft
 from copydesk.model.item import Item
 from copydesk.model.voice import Voice
 from copydesk.model.wire import Struct
@@ -35,38 +35,34 @@ class Beside(Struct, frozen=True):
     """None for the user's own: there is nothing that its draft could contradict."""
 
 
-async def checked_new(
-    ground: Ground, text: str, format: Format, *, images: tuple[DraftImage, ...] = (), platforms: tuple[str, ...] = ()
-) -> Checked:
-    """Check a text that the user gave."""
+async def checked_new(ground: Ground, draft: Draft) -> Checked:
+    """Check a draft that is not kept yet, of a text that the user gave."""
     beside = await ground.read(_beside, ground.clock() - RECENT)
-    return await asyncio.to_thread(_checked, text, format, beside, images, platforms)
+    return await asyncio.to_thread(_checked, draft, beside)
 
 
-async def checked_again(ground: Ground, text: str, draft: ListedDraft) -> Checked:
-    """Check a new text of a draft that is there."""
-    beside = await ground.read(_beside, ground.clock() - RECENT, draft)
-    return await asyncio.to_thread(_checked, text, draft.format, beside, draft.images, draft.target_platforms)
+async def checked_again(ground: Ground, draft: Draft) -> Checked:
+    """Check a draft that is there, with another text than the one that is kept."""
+    beside = await ground.read(_beside, ground.clock() - RECENT, draft.item_id)
+    return await asyncio.to_thread(_checked, draft, beside)
 
 
-def _beside(conn: Connection, user_id: str, since: datetime, draft: Draft | None = None) -> Beside:
-    item = items.one(conn, user_id, draft.item_id) if draft else None
+def _beside(conn: Connection, user_id: str, since: datetime, item_id: str | None = None) -> Beside:
+    item = items.one(conn, user_id, item_id) if item_id else None
     recent = drafts.texts_since(conn, user_id, since, MOST_RECENT, without=item.story_id if item else None)
     voice = voices.read(conn, user_id) or Voice()
-    return Beside(voice=voice, recent=recent, item=item if item and item.source_id else None)
+    return Beside(voice=voice, recent=recent, item=item if item and item.source_type else None)
 
 
-def _checked(
-    text: str, format: Format, beside: Beside, images: tuple[DraftImage, ...], platforms: tuple[str, ...]
-) -> Checked:
+def _checked(draft: Draft, beside: Beside) -> Checked:
     from copydesk.drafting.checks import Recent, Subject, check, confidence, subject_of  # noqa: PLC0415
     from copydesk.drafting.writer import brief_of  # noqa: PLC0415 - only where something is checked
 
-    recent = Recent(beside.recent)
+    recent, voice, platforms = Recent(beside.recent), beside.voice, draft.target_platforms
     if beside.item:
-        brief = brief_of(beside.item, format, beside.voice, platforms=platforms)
-        subject = subject_of(brief, recent=recent, images=images)
+        brief = brief_of(beside.item, draft.format, voice, platforms=platforms)
+        subject = subject_of(brief, recent=recent, images=draft.images)
     else:
-        subject = Subject(format=format, voice=beside.voice, recent=recent, images=images, platforms=platforms)
-    checks = check(text, subject)
+        subject = Subject(format=draft.format, voice=voice, recent=recent, images=draft.images, platforms=platforms)
+    checks = check(draft.text, subject)
     return Checked(checks=checks, confidence=confidence(checks))

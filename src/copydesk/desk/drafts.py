@@ -3,6 +3,7 @@
 from typing import Unpack
 
 from copydesk.desk import cursor as cursors
+from copydesk.desk.creating import Creating
 from copydesk.desk.ground import Ground
 from copydesk.desk.review import Review
 from copydesk.errors import NotFoundError
@@ -14,7 +15,7 @@ from copydesk.model.query import query_of
 from copydesk.store import counts, items, lists, search
 
 
-class Drafts(Review):
+class Drafts(Review, Creating):
     """What was written, and what became of it."""
 
     def __init__(self, ground: Ground) -> None:

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 
+import msgspec
 from sqlalchemy import Connection
 
 from copydesk.desk.checking import checked_again
@@ -108,8 +109,8 @@ class Review:
     async def _edited(self, seen: Seen, text: str) -> Edited:
         # What is not allowed is refused before the work of checking.
         after_edit(seen.status, archived=seen.archived)
-        draft = await self._ground.read(_shown, seen.id)
-        checked = await checked_again(self._ground, text, draft)
+        draft = msgspec.structs.replace(await self._ground.read(_shown, seen.id), text=text)
+        checked = await checked_again(self._ground, draft)
         sentences = tuple(trace for trace in seen.value("sentences") if trace.text in text)
         return Edited(text=text, checks=checked.checks, confidence=checked.confidence, sentences=sentences)
 

@@ -159,12 +159,17 @@ class Trace(Struct, frozen=True, omit_defaults=True):
     end: int | None = None
 
 
+MANUAL = "manual"
+"""In the place of a source's type, for an item that the user gave."""
+
+
 class DraftItem(Struct, frozen=True):
     """The source item of a draft, as lists show it."""
 
     id: str
     title: str
-    source_type: SourceType
+    source_type: str
+    """A SourceType, or MANUAL."""
 
 
 class Draft(Struct, frozen=True, omit_defaults=False):

@@ -57,8 +57,10 @@ class Item(Struct, frozen=True):
 
     id: str
     source_id: str
+    """Empty for what the user gave: it belongs to no source."""
     source_name: str
-    source_type: SourceType
+    source_type: SourceType | None
+    """None for what the user gave."""
     story_id: str
     """Items that tell the same story share it."""
     entry: Entry

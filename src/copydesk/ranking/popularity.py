@@ -20,7 +20,7 @@ class Popularity:
 
     def __init__(self, candidates: Sequence[Candidate], now: datetime) -> None:
         self._now = now
-        self._heats: defaultdict[SourceType, list[float]] = defaultdict(list)
+        self._heats: defaultdict[SourceType | None, list[float]] = defaultdict(list)
         for story in candidates:
             for item in story.items:
                 if _has_figures(item):
@@ -34,7 +34,7 @@ class Popularity:
         if not counted:
             return _UNKNOWN
         place, item = max(((self._place(item), item) for item in counted), key=lambda each: (each[0], each[1].id))
-        return place, f"{_figures(item)}: above {place:.0%} of the {item.source_type.value} items"
+        return place, f"{_figures(item)}: above {place:.0%} of the {item.source_type} items"
 
     def _place(self, item: Item) -> float:
         """The share of items below this one; of those level with it, itself included, half."""

@@ -66,6 +66,7 @@ def tellers(story: Candidate) -> tuple[StorySource, ...]:
 
 
 def _teller(item: Item) -> StorySource:
+    assert item.source_type, "what the user gave is not ranked"
     return StorySource(
         item_id=item.id,
         source_id=item.source_id,

@@ -26,6 +26,10 @@ _COLUMNS = (
 )
 
 
+YOU = "you"
+"""In the place of a source's name, for what the user gave."""
+
+
 class KnownItem(Struct, frozen=True):
     """Of a stored item what decides whether an entry is new, changed, or the same."""
 
@@ -122,8 +126,24 @@ def waiting(conn: Connection, user_id: str, source_ids: Collection[str] | None) 
 
 def one(conn: Connection, user_id: str, item_id: str) -> Item | None:
     """One of the user's items."""
-    row = conn.execute(_of_user(user_id).where(item.c.id == item_id)).first()
+    row = conn.execute(_of_user(user_id, also_own=True).where(item.c.id == item_id)).first()
     return _item(row) if row else None
+
+
+def add_own(conn: Connection, user_id: str, new: NewItem) -> None:
+    """Store what the user gave, which belongs to no source and is a story of its own."""
+    conn.execute(
+        insert(item).values(
+            **_values(new.entry),
+            id=new.id,
+            user_id=user_id,
+            story_id=new.id,
+            canonical=new.canonical,
+            published=new.published,
+            seen=new.published,
+            state=new.state,
+        )
+    )
 
 
 def story_members(conn: Connection, user_id: str, since: datetime) -> tuple[StoryMember, ...]:
@@ -131,7 +151,9 @@ def story_members(conn: Connection, user_id: str, since: datetime) -> tuple[Stor
     columns = (item.c.id, item.c.source_id, item.c.story_id, item.c.title, item.c.canonical, item.c.published)
     query = (
         select(*columns)
-        .where(item.c.user_id == user_id, item.c.published >= since, item.c.story_id != "")
+        .where(
+            item.c.user_id == user_id, item.c.published >= since, item.c.story_id != "", item.c.source_id.is_not(None)
+        )
         .order_by(item.c.published, item.c.id)
     )
     return tuple(StoryMember(**row._mapping) for row in conn.execute(query))
@@ -170,10 +192,11 @@ def _own_source(user_id: str, source_id: str) -> ScalarSelect[str]:
     return select(source.c.id).where(source.c.id == source_id, source.c.user_id == user_id).scalar_subquery()
 
 
-def _of_user(user_id: str) -> Select[*tuple[object, ...]]:
-    """The user's items, each with the name and type of its source."""
+def _of_user(user_id: str, *, also_own: bool = False) -> Select[*tuple[object, ...]]:
+    """The user's items, each with the name and type of its source; what the user gave is among them if asked for."""
     about = (source.c.name.label("source_name"), source.c.type.label("source_type"))
-    return select(*_COLUMNS, *about).join(source, source.c.id == item.c.source_id).where(item.c.user_id == user_id)
+    joined = item.join(source, source.c.id == item.c.source_id, isouter=also_own)
+    return select(*_COLUMNS, *about).select_from(joined).where(item.c.user_id == user_id)
 
 
 def _values(entry: Entry) -> dict[str, object]:
@@ -183,4 +206,6 @@ def _values(entry: Entry) -> dict[str, object]:
 def _item(row: Row[*tuple[object, ...]]) -> Item:
     values = dict(row._mapping)
     entry = Entry(**{name: values.pop(name) for name in _ENTRY}, published=values["published"])
+    if values["source_id"] is None:
+        values |= {"source_id": "", "source_name": YOU}
     return Item(entry=entry, **values)

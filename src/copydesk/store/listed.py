@@ -12,7 +12,7 @@ from typing import Any, Final, get_args, get_origin, get_type_hints
 import msgspec
 
 from copydesk.errors import StoreDamagedError
-from copydesk.model.draft import Draft, DraftImage, DraftItem, ImageSource, ListedDraft
+from copydesk.model.draft import MANUAL, Draft, DraftImage, DraftItem, ImageSource, ListedDraft
 from copydesk.model.source import SourceType
 
 PLAIN: Final = tuple(name for name in Draft.__struct_fields__ if name not in {"tags", "images"})
@@ -37,7 +37,7 @@ def listed(
 
 def _listed(row: Sequence[Any], images: tuple[DraftImage, ...], tags: tuple[str, ...]) -> ListedDraft:
     *plain, title, kind = row
-    about = DraftItem(id=plain[_ITEM_ID], title=title, source_type=SourceType(kind))
+    about = DraftItem(id=plain[_ITEM_ID], title=title, source_type=MANUAL if kind is None else SourceType(kind))
     for place, read in _READ:
         value = plain[place]
         if value is not None:

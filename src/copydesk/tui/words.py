@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import NamedTuple
 
-from copydesk.model.draft import Severity, Status
+from copydesk.model.draft import MANUAL, Severity, Status
 from copydesk.model.source import SourceType
 
 BAR = 10
@@ -37,13 +37,14 @@ SEVERITY = {
     Severity.WARNING: Sign("W", "warn", "warning"),
     Severity.INFO: Sign("i", "dim", "note"),
 }
-SOURCE = {
+SOURCE: dict[str, str] = {
     SourceType.RSS: "feed",
     SourceType.TWITTER: "X",
     SourceType.REDDIT: "Reddit",
     SourceType.HACKERNEWS: "Hacker News",
     SourceType.GOOGLE_NEWS: "Google News",
     SourceType.SUBSTACK: "Substack",
+    MANUAL: "yours",
 }
 _UNITS = (("w", 7 * 24 * 3600), ("d", 24 * 3600), ("h", 3600), ("m", 60))
 

@@ -4,6 +4,7 @@ from datetime import datetime
 
 from textual.content import Content
 
+from copydesk.model.draft import MANUAL
 from copydesk.model.item import Entry, Item
 from copydesk.text import clean_lines
 from copydesk.tui.browser import is_link
@@ -29,7 +30,7 @@ def item_page(item: Item, now: datetime) -> list[Block]:
 def _facts(item: Item, now: datetime) -> Block:
     entry = item.entry
     facts = [
-        ("from", f"{cell(item.source_name)} · {SOURCE[item.source_type]}"),
+        ("from", f"{cell(item.source_name)} · {SOURCE[item.source_type or MANUAL]}"),
         ("by", cell(entry.author or entry.publisher or "")),
         ("dated", f"{ago(item.published, now)} · {exact(item.published)}"),
         ("heard", _popularity(entry)),
