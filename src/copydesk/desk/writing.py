@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Self
 
@@ -10,6 +11,7 @@ from sqlalchemy import Connection
 
 from copydesk.desk.ground import Ground
 from copydesk.desk.report import Report
+from copydesk.desk.trial import Turn, next_turn, take
 from copydesk.errors import WriterError
 from copydesk.model.draft import Checks, Draft, DraftImage, Format, ImageSource, Status
 from copydesk.model.item import Item, ItemState
@@ -31,6 +33,8 @@ RECENT = timedelta(days=60)
 """A draft should not repeat what was written in this time."""
 MOST_RECENT = 200
 """Drafts that a new one is compared with."""
+MOST_TURNS = 5
+"""So often a story is written at most, where others draft beside this run."""
 
 
 async def write_drafts(ground: Ground, ranked: Sequence[Ranked], request: RunRequest, report: Report) -> None:
@@ -80,25 +84,38 @@ class _Writing:
 
     async def write(self, story: Ranked, formats: Sequence[Format]) -> None:
         """Write, check and store the drafts of a story, all in one transaction; or what became of it without any."""
-        written, errors = [], []
-        for kind in formats:
-            try:
-                written.append(await self._write_safely(story, kind))
-            except WriterError as error:
-                errors.append(error)
+        for _ in range(MOST_TURNS - 1):
+            turns = await self._ground.read(_turns, formats)
+            with suppress(_TurnTakenError):
+                return await self._write_once(story, formats, turns)
+        # Whoever finds the place taken each time takes part in no experiment.
+        return await self._write_once(story, formats, {})
+
+    async def _write_once(self, story: Ranked, formats: Sequence[Format], turns: Mapping[Format, Turn]) -> None:
+        written, errors = await self._write_all(story, formats, turns)
+        kept = await self._keep(story, written, errors, turns)
         self._report.add(drafts_failed=len(errors))
-        if not written:
-            await self._give_up(story, errors[0])
-        elif await self._store(story, written):
+        if kept:
             for draft in written:
                 self._recent.add(draft.text)
             self._report.add(drafts_created=len(written))
         self._report.step(story.lead.entry.title, steps=len(formats))
 
-    async def _write_safely(self, story: Ranked, format: Format) -> Draft:
+    async def _write_all(
+        self, story: Ranked, formats: Sequence[Format], turns: Mapping[Format, Turn]
+    ) -> tuple[list[Draft], list[WriterError]]:
+        written, errors = [], []
+        for kind in formats:
+            try:
+                written.append(await self._write_safely(story, kind, turns.get(kind)))
+            except WriterError as error:
+                errors.append(error)
+        return written, errors
+
+    async def _write_safely(self, story: Ranked, format: Format, turn: Turn | None) -> Draft:
         """The draft; whatever goes wrong is a WriterError: one story must not stand in the way of all the others."""
         try:
-            return await self._write(story, format)
+            return await self._write(story, format, turn)
         except WriterError:
             raise
         except Exception as error:
@@ -107,14 +124,17 @@ class _Writing:
             named = type(error).__name__
             raise WriterError(f"Writing failed with an error that Copydesk did not expect ({named}).") from error
 
-    async def _write(self, story: Ranked, format: Format) -> Draft:
+    async def _write(self, story: Ranked, format: Format, turn: Turn | None) -> Draft:
         from copydesk.drafting.checks import check, subject_of  # noqa: PLC0415
         from copydesk.drafting.writer import brief_of  # noqa: PLC0415
 
         lead = story.lead
         also = tuple(source.name for source in story.score.sources if source.item_id != lead.id)
         # What could be written one way or another is decided by the source's own id: ours differ between desks.
-        brief = msgspec.structs.replace(brief_of(lead, format, self._voice, also=also), item_id=lead.entry.ident)
+        voice = turn.voice(self._voice, format) if turn else self._voice
+        parameters = turn.parameters if turn else {}
+        brief = brief_of(lead, format, voice, also=also)
+        brief = msgspec.structs.replace(brief, item_id=lead.entry.ident, parameters=parameters)
         written = await self._writer.write(brief)
         now = self._ground.clock()
         images = _images(lead, now)
@@ -150,26 +170,36 @@ class _Writing:
             writer=self._writer.name,
         )
 
-    async def _store(self, story: Ranked, written: Sequence[Draft]) -> bool:
-        """Keep the drafts and what they mean for the items of their story.
+    async def _keep(
+        self, story: Ranked, written: Sequence[Draft], errors: Sequence[WriterError], turns: Mapping[Format, Turn]
+    ) -> bool:
+        """Keep the drafts, what they mean for the items of their story, and the turns that were theirs.
 
-        False, and nothing kept, where the story's item is gone, or was drafted by another run first.
+        False, and nothing kept, where the story's item is gone, was drafted by another run first, or where nothing
+        was written: a story that cannot be written today cannot be written tomorrow, and does not wait any longer.
+        Raises _TurnTakenError, with nothing kept.
         """
         lead = story.lead
         told = f"told by {lead.source_name}"
         others = [(item.id, ItemState.DUPLICATE, told) for item in story.items if item.id != lead.id]
 
         def keep(conn: Connection, user_id: str) -> bool:
-            if not items.settle(conn, user_id, [(lead.id, ItemState.DRAFTED, None)]):
+            if not written:
+                reason = f"could not be drafted: {errors[0]}"
+                items.settle(conn, user_id, [(item.id, ItemState.FILTERED, reason) for item in story.items])
+            elif not items.settle(conn, user_id, [(lead.id, ItemState.DRAFTED, None)]):
                 return False
             items.settle(conn, user_id, others)
             for draft in written:
-                drafts.add(conn, user_id, self._new(story, draft))
-            return True
+                drafts.add(conn, user_id, self._new(story, draft, turns.get(draft.format)))
+            # Also the turns of what could not be written: else the next story would fail in the same variant.
+            if not all(take(conn, user_id, turn) for turn in turns.values()):
+                raise _TurnTakenError
+            return bool(written)
 
         return await self._ground.write(keep)
 
-    def _new(self, story: Ranked, draft: Draft) -> NewDraft:
+    def _new(self, story: Ranked, draft: Draft, turn: Turn | None) -> NewDraft:
         return NewDraft(
             draft=draft,
             source_id=story.lead.source_id,
@@ -177,13 +207,19 @@ class _Writing:
             story_id=story.story_id,
             origin=Origin.PIPELINE,
             run_id=self._report.run_id,
+            experiment_id=turn.experiment_id if turn else None,
+            variant_id=turn.variant_id if turn else None,
         )
 
-    async def _give_up(self, story: Ranked, error: WriterError) -> None:
-        """A story that cannot be written today cannot be written tomorrow: it does not wait any longer."""
-        reason = f"could not be drafted: {error}"
-        outcomes = [(item.id, ItemState.FILTERED, reason) for item in story.items]
-        await self._ground.write(items.settle, outcomes)
+
+class _TurnTakenError(Exception):
+    """Another draft took the place in the experiment, or it has ended: the text is to be written once more."""
+
+
+def _turns(conn: Connection, user_id: str, formats: Sequence[Format]) -> dict[Format, Turn]:
+    """What an experiment gives the next draft of each format; nothing where none is active."""
+    found = {kind: next_turn(conn, user_id, kind) for kind in formats}
+    return {kind: turn for kind, turn in found.items() if turn is not None}
 
 
 def _needed(

@@ -9,7 +9,7 @@ from copydesk.model.draft import Field, Format, Trace
 from copydesk.model.item import Item
 from copydesk.model.source import SourceType
 from copydesk.model.voice import FormatVoice, Voice
-from copydesk.model.wire import Struct
+from copydesk.model.wire import Json, Struct
 
 __all__ = ["Brief", "Field", "Trace", "Writer", "Written", "brief_of", "choose_writer"]
 
@@ -48,6 +48,8 @@ class Brief(Struct, frozen=True):
     """The versions before it: none of them is wanted again."""
     instructions: str | None = None
     """The user's prompt. The only words here that tell a writer what to do; without a `url` it is the material too."""
+    parameters: dict[str, Json] = {}
+    """What an experiment sets, by name: for writers that know what to do with it. What a voice can hold stands there."""
 
     @property
     def before(self) -> tuple[str, ...]:

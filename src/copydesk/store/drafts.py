@@ -17,6 +17,7 @@ from copydesk.store.search import about
 from copydesk.store.tables import Origin, draft, draft_event, draft_image, draft_tag, item, tag
 
 _PLAIN = tuple(draft.c[name] for name in Draft.__struct_fields__ if name not in {"tags", "images"})
+_BESIDE = ("source_id", "source_type", "story_id", "origin", "run_id", "experiment_id", "variant_id")
 
 
 class NewDraft(Struct, frozen=True):
@@ -28,6 +29,8 @@ class NewDraft(Struct, frozen=True):
     story_id: str
     origin: Origin
     run_id: str | None = None
+    experiment_id: str | None = None
+    variant_id: str | None = None
 
 
 class Decided(Struct, frozen=True):
@@ -46,7 +49,7 @@ def add(conn: Connection, user_id: str, new: NewDraft) -> bool:
     """
     made = new.draft
     values = {column.name: getattr(made, column.name) for column in _PLAIN}
-    beside = {name: getattr(new, name) for name in ("source_id", "source_type", "story_id", "origin", "run_id")}
+    beside = {name: getattr(new, name) for name in _BESIDE}
     total = made.score.total if made.score else None
     words = {"about": about(made), "total_score": total}
     put = upsert(draft).values(user_id=user_id, **values, **beside, **words).on_conflict_do_nothing()
