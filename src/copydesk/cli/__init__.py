@@ -21,6 +21,7 @@ COMMANDS = {
     "schedule": ("copydesk.cli.schedule", "When drafts go out, by the plan."),
     "run": ("copydesk.cli.run", "The runs of the pipeline."),
     "voice": ("copydesk.cli.voice", "How you write."),
+    "experiment": ("copydesk.cli.experiment", "What you try out."),
     "engagement": ("copydesk.cli.engagement", "What came back of posts."),
     "doctor": ("copydesk.cli.doctor", "Look for what is wrong, and say what to do."),
 }

@@ -1,0 +1,196 @@
+"""`copydesk experiment`: new, list, show, conclude, archive."""
+
+from string import ascii_lowercase
+from typing import TYPE_CHECKING
+
+import click
+import msgspec
+
+from copydesk.cli.context import Context, pass_context, print_json
+from copydesk.cli.show import moment, table
+from copydesk.model.experiment import Arm, Experiment, ExperimentStatus, Results
+from copydesk.text import clean
+
+if TYPE_CHECKING:
+    from copydesk.desk import Desk
+
+AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON in the interface's shape.")
+
+
+@click.group()
+def experiment() -> None:
+    """What you try out: drafts written in two to five ways, in turn."""
+
+
+@experiment.command()
+@click.argument("name")
+@click.argument("parameter")
+@click.option(
+    "--variant",
+    "given",
+    multiple=True,
+    metavar="LABEL=VALUE",
+    help="One way, two to five of them; the first is what the others are compared with.",
+)
+@click.option(
+    "--variants", metavar="JSON", help='All ways instead: \'[{"id": "a", "label": "none", "config": {...}}]\'.'
+)
+@AS_JSON
+@pass_context
+def new(
+    context: Context, *, name: str, parameter: str, given: tuple[str, ...], variants: str | None, as_json: bool
+) -> None:
+    """Begin an experiment: experiment new "How many hashtags" hashtags --variant none=0 --variant two=2
+
+    PARAMETER is hook, tone, length, hashtags, emoji, cta, link, writer, temperature, instructions, or another name
+    that a writer knows. VALUE is a number, true, false, null for "as always", or words.
+    """
+    if bool(given) is (variants is not None):
+        raise click.UsageError("Name the ways with --variant LABEL=VALUE, or all of them with --variants.")
+    listed = _read(variants) if variants is not None else _listed(given, parameter)
+    asked = {"name": name, "parameter": parameter, "variants": listed}
+
+    async def work(desk: "Desk") -> tuple[Experiment, tuple[Experiment, ...]]:
+        made = await desk.experiments.create(asked)
+        return made, await desk.experiments.list(ExperimentStatus.ACTIVE)
+
+    made, active = context.run(work)
+    if as_json:
+        print_json(made)
+        return
+    click.echo(f"Began {clean(made.name)} as {made.id}.")
+    if active[-1].id != made.id:
+        click.echo(f"It waits until {clean(active[-1].name)} is concluded: a draft takes part in one experiment.")
+    _say_unfollowed(made)
+
+
+@experiment.command(name="list")
+@click.option("--status", type=click.Choice([status.value for status in ExperimentStatus]), help="Only in this state.")
+@AS_JSON
+@pass_context
+def list_(context: Context, *, status: str | None, as_json: bool) -> None:
+    """List experiments, newest first."""
+    found = context.run(lambda desk: desk.experiments.list(status))
+    if as_json:
+        print_json(found)
+        return
+    rows = [
+        (
+            each.id,
+            each.status,
+            moment(each.started_at),
+            f"{sum(arm.drafted for arm in _results(each).arms)} drafts",
+            each.parameter,
+            each.name,
+        )
+        for each in found
+    ]
+    table(rows, empty="No experiments. Begin one: copydesk experiment new NAME PARAMETER --variant LABEL=VALUE ...")
+
+
+@experiment.command()
+@click.argument("id")
+@AS_JSON
+@pass_context
+def show(context: Context, *, id: str, as_json: bool) -> None:
+    """Show an experiment with what became of its drafts: counts and raw rates, no verdict."""
+    found = context.run(lambda desk: desk.experiments.get(id))
+    if as_json:
+        print_json(found)
+    else:
+        _print(found)
+
+
+@experiment.command()
+@click.argument("id")
+@click.option("--winner", metavar="VARIANT", help="The id of the variant that won, if one did.")
+@AS_JSON
+@pass_context
+def conclude(context: Context, *, id: str, winner: str | None, as_json: bool) -> None:
+    """End an experiment: new drafts take part in it no longer."""
+    done = context.run(lambda desk: desk.experiments.conclude(id, winner))
+    if as_json:
+        print_json(done)
+    else:
+        _print(done)
+
+
+@experiment.command()
+@click.argument("id")
+@AS_JSON
+@pass_context
+def archive(context: Context, *, id: str, as_json: bool) -> None:
+    """Put a concluded experiment away."""
+    done = context.run(lambda desk: desk.experiments.archive(id))
+    if as_json:
+        print_json(done)
+    else:
+        click.echo(f"Archived {clean(done.name)}.")
+
+
+def _listed(given: tuple[str, ...], parameter: str) -> list[dict[str, object]]:
+    """`none=0` as a variant, with a letter as its id."""
+    listed: list[dict[str, object]] = []
+    for place, each in enumerate(given):
+        label, equals, value = each.partition("=")
+        if not equals:
+            raise click.BadParameter(f"{each!r} is not like none=0", param_hint="--variant")
+        config = {parameter.strip(): _value(value.strip())}
+        listed.append({"id": ascii_lowercase[place % 26], "label": label, "config": config})
+    return listed
+
+
+def _value(text: str) -> object:
+    """A number, true, false or null; anything else is words."""
+    try:
+        value: object = msgspec.json.decode(text)
+    except msgspec.DecodeError:
+        return text
+    return text if isinstance(value, dict | list) else value
+
+
+def _read(text: str) -> list[object]:
+    try:
+        return msgspec.json.decode(text, type=list[object])
+    except msgspec.DecodeError as error:
+        raise click.BadParameter(f"not a JSON list: {error}", param_hint="--variants") from None
+
+
+def _results(found: Experiment) -> Results:
+    return msgspec.convert(found.results, Results, strict=False)
+
+
+def _print(found: Experiment) -> None:
+    results = _results(found)
+    rows = [
+        ("id", found.id),
+        ("name", found.name),
+        ("parameter", found.parameter),
+        ("status", found.status),
+        ("started", moment(found.started_at)),
+        ("ended", moment(found.ended_at)),
+        ("winner", results.winner or "none"),
+    ]
+    table(rows, empty="")
+    click.echo()
+    head = ("", "id", "variant", "assigned", "drafted", "accepted", "rejected", "edited", "published", "rate")
+    table([head, *(_arm(arm) for arm in results.arms)], empty="")
+    _say_unfollowed(found)
+
+
+def _arm(arm: Arm) -> tuple[object, ...]:
+    edited, rate = _share(arm.mean_edit_ratio), _share(arm.rate_pooled)
+    counts = (arm.assigned, arm.drafted, arm.accepted, arm.rejected)
+    return ("", arm.id, arm.name, *counts, edited, arm.published, rate)
+
+
+def _share(value: float | None) -> str:
+    return "unknown" if value is None else f"{value:.1%}"
+
+
+def _say_unfollowed(found: Experiment) -> None:
+    from copydesk.desk.experiments import unfollowed  # noqa: PLC0415 - beside the store
+
+    if unfollowed(found):
+        told = f"The offline writer cannot follow {clean(found.parameter)} as it is set here: it writes variants alike."
+        click.echo(told, err=True)
