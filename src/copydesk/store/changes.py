@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from sqlalchemy import Connection, Row, TypeDecorator, bindparam, literal_column, select, type_coerce, update
 from sqlalchemy.dialects.sqlite import dialect
+from sqlalchemy.exc import IntegrityError
 from sqlalchemy.types import NullType
 
 from copydesk.errors import ConflictError, NotFoundError
@@ -146,7 +147,7 @@ def put(conn: Connection, user_id: str, seen: Seen, step: Step) -> int:
     """
     after = step.after if step.of else {name: to for name, to in step.after.items() if seen.stored[name] != to}
     event = _event(seen, step, after)
-    rid = events.add(conn, user_id, event)
+    rid = _written(conn, user_id, seen, event)
     undo_rid, redo_rid = _next(event, rid)
     given = {"owner": user_id, "draft": seen.id, "seen_version": seen.version, "seen_status": seen.stored["status"]}
     given |= {"at": microseconds(step.at), "to_undo": undo_rid, "to_redo": redo_rid}
@@ -154,6 +155,17 @@ def put(conn: Connection, user_id: str, seen: Seen, step: Step) -> int:
     if conn.exec_driver_sql(_update(tuple(after)), given).rowcount == 0:
         raise _overtaken(conn, user_id, seen)
     return rid
+
+
+def _written(conn: Connection, user_id: str, seen: Seen, event: Event) -> int:
+    try:
+        return events.add(conn, user_id, event)
+    except IntegrityError:
+        # A draft has one event for each version: whoever was faster has written this one, or the draft is gone.
+        now = one_seen(conn, user_id, seen.id)
+        if now.version == seen.version:
+            raise
+        raise overtaken(now) from None
 
 
 def _event(seen: Seen, step: Step, after: Mapping[str, Any]) -> Event:
