@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from copydesk.errors import NotAFeedError, TooLargeError, TooSlowError
-from copydesk.ingest import looseparser, slowfeed
+from copydesk.ingest import apart, looseparser, slowfeed
 from copydesk.ingest.feed import MAX_BODY, parse_feed
 from feeds_for_tests import BASE, parse, rss
 
@@ -164,14 +164,14 @@ async def test_feedparser_is_killed_when_nobody_waits_any_more(monkeypatch: pyte
 
 
 async def test_a_process_that_fails_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(slowfeed.sys, "executable", "/bin/false")
+    monkeypatch.setattr(apart.sys, "executable", "/bin/false")
     with pytest.raises(NotAFeedError, match="damaged"):
         await parse_feed(rss("<title>A & B</title>").encode(), charset=None, base_url=BASE)
 
 
 async def test_the_process_sees_nothing_of_our_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COPYDESK_TOKEN", "hunter2")
-    assert "hunter2" not in str(slowfeed._environment())
+    assert "hunter2" not in str(apart._environment())
 
 
 async def test_the_process_stands_in_no_folder_of_ours(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -191,7 +191,7 @@ async def test_the_process_stands_in_no_folder_of_ours(monkeypatch: pytest.Monke
 def test_the_process_can_start_no_other_and_open_few_files() -> None:
     """A parser that was tricked could have filled the machine with processes."""
     resource = pytest.importorskip("resource")
-    program = "import resource as r; from copydesk.ingest.looseparser import limit; limit(); print(*{})"
+    program = "import resource as r; from copydesk.ingest.apart import limit; limit(); print(*{})"
     names = ("RLIMIT_NPROC", "RLIMIT_NOFILE")
     limits = program.format([f"r.getrlimit(r.{name})[1]" for name in names]).replace("'", "")
     said = subprocess.run([sys.executable, "-c", limits], check=True, capture_output=True, text=True).stdout
