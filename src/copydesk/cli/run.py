@@ -1,4 +1,4 @@
-"""`copydesk run`: list."""
+"""`copydesk run`: list, stats."""
 
 import click
 
@@ -36,3 +36,25 @@ def list_(context: Context, *, limit: int, cursor: str | None, as_json: bool) ->
     table(rows, empty="No runs yet. Start one: copydesk --run-pipeline")
     if page.next_cursor:
         click.echo(f"More: --cursor {page.next_cursor}", err=True)
+
+
+@run.command()
+@click.option("--json", "as_json", is_flag=True, help="Print JSON in the interface's shape.")
+@pass_context
+def stats(context: Context, *, as_json: bool) -> None:
+    """Show how the runs went: averages over those that ended, and why others failed."""
+    found = context.run(lambda desk: desk.pipeline.statistics())
+    if as_json:
+        print_json(found)
+        return
+    lately = found.last30_days
+    duration = "unknown" if found.average_duration is None else f"{found.average_duration:.1f} s"
+    rows = [
+        ("runs", f"{found.total_runs:,}, ended {found.ended_runs:,}"),
+        ("succeeded", f"{found.success_rate:.1%}" if found.ended_runs else "unknown"),
+        ("a run takes", duration),
+        ("a run brings", f"{found.average_items_per_run:.1f} items, {found.average_drafts_per_run:.1f} drafts"),
+        ("in 30 days", f"{lately.runs:,} runs, {lately.items:,} items, {lately.drafts:,} drafts"),
+        *(("failed of", f"{error.category}, {error.count:,} times") for error in found.top_errors),
+    ]
+    table(rows, empty="")

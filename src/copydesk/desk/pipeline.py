@@ -22,7 +22,7 @@ from copydesk.errors import (
 )
 from copydesk.model.draft import Format
 from copydesk.model.page import Page
-from copydesk.model.run import Run, RunRequest, RunStatus
+from copydesk.model.run import Run, RunRequest, RunStatistics, RunStatus
 from copydesk.store import runs, sources
 from copydesk.store.ids import new_id
 from copydesk.store.runs import Claimed
@@ -112,6 +112,12 @@ class Pipeline:
         found = await self._ground.read(runs.newest, limit + 1, before)
         more = cursors.write(found[limit - 1].id, "runs") if len(found) > limit else None
         return Page(items=found[:limit], next_cursor=more)
+
+    async def statistics(self) -> RunStatistics:
+        """How the user's runs went."""
+        from copydesk.desk.statistics import statistics  # noqa: PLC0415 - seldom asked for
+
+        return await self._ground.read(statistics, self._ground.clock())
 
     async def recover(self) -> tuple[Run, ...]:
         """Find the runs whose process died, and say so of them."""

@@ -3,6 +3,8 @@
 from datetime import datetime
 from enum import StrEnum
 
+import msgspec
+
 from copydesk.model.wire import Struct
 
 
@@ -86,3 +88,39 @@ class Progress(Struct, frozen=True):
     total: int | None
     note: str = ""
     """What is being done, for a line on the screen."""
+
+
+class ErrorCount(Struct, frozen=True):
+    """How often runs ended with one kind of error."""
+
+    category: str
+    count: int
+
+
+class LatelyRun(Struct, frozen=True):
+    """What runs came to in a stretch of time."""
+
+    runs: int
+    items: int
+    drafts: int
+
+
+class RunStatistics(Struct, frozen=True):
+    """How the user's runs went, as the interface shows it. Averages are over the runs that have ended.
+
+    Items are those that a run stored: one that waits through several runs counts once.
+    """
+
+    total_runs: int
+    """Also those that wait or are under way."""
+    success_rate: float
+    """0 to 1: those that succeeded by those that ended, in whichever way; 0 where none has ended."""
+    average_duration: float | None
+    """Seconds; None where none has ended."""
+    average_items_per_run: float
+    average_drafts_per_run: float
+    top_errors: tuple[ErrorCount, ...]
+    """Why runs failed or were broken off, the most frequent first; a run that the user cancelled is no error."""
+    last30_days: LatelyRun = msgspec.field(name="last30Days")
+    """The runs that were asked for in these days."""
+    ended_runs: int = 0

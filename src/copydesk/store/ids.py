@@ -56,6 +56,11 @@ def time_of(id: str) -> datetime:
     return _EPOCH + int(digits[:12], 16) * _MILLISECOND
 
 
+def first_id(moment: datetime) -> str:
+    """What comes before every id that was made at `moment` or later, and after every earlier one."""
+    return _canonical(_milliseconds(moment), 0)
+
+
 def _milliseconds(now: datetime) -> int:
     if now.utcoffset() is None:
         raise ValueError(f"a time without an offset makes no id: {now!r}")

@@ -3,11 +3,12 @@
 from collections.abc import Mapping
 from datetime import datetime
 
-from sqlalchemy import ColumnElement, Connection, Row, exists, insert, select, update
+from sqlalchemy import ColumnElement, Connection, Row, exists, func, insert, select, update
 
-from copydesk.model.run import Run, RunRequest, RunStats, RunStatus
+from copydesk.model.run import ErrorCount, LatelyRun, Run, RunRequest, RunStats, RunStatus
 from copydesk.model.wire import Struct
-from copydesk.store.tables import run
+from copydesk.store.ids import first_id
+from copydesk.store.tables import run, run_error, run_total
 
 _SHOWN = (run.c.id, run.c.status, run.c.stage, run.c.started_at, run.c.ended_at, run.c.stats, run.c.error)
 
@@ -105,6 +106,46 @@ def ask_to_cancel(conn: Connection, user_id: str, run_id: str) -> bool:
 def cancel_requested(conn: Connection, user_id: str, run_id: str) -> bool:
     """Whether somebody asked for the run to be cancelled."""
     return bool(conn.execute(select(run.c.cancel_requested).where(*_is(user_id, run_id))).scalar())
+
+
+class Sums(Struct, frozen=True):
+    """What the runs that ended came to."""
+
+    ended: int = 0
+    succeeded: int = 0
+    microseconds: int = 0
+    items: int = 0
+    drafts: int = 0
+
+
+def sums(conn: Connection, user_id: str) -> Sums:
+    """The sums over all the user's runs that ended; kept by triggers."""
+    columns = [run_total.c[name] for name in Sums.__struct_fields__]
+    row = conn.execute(select(*columns).where(run_total.c.user_id == user_id)).first()
+    return Sums(**row._mapping) if row else Sums()
+
+
+def under_way_or_queued(conn: Connection, user_id: str) -> int:
+    """How many runs have not ended."""
+    open_ones = run.c.status.in_([RunStatus.QUEUED, RunStatus.RUNNING])
+    return conn.execute(select(func.count()).where(run.c.user_id == user_id, open_ones)).scalar_one()
+
+
+def errors(conn: Connection, user_id: str, most: int) -> tuple[ErrorCount, ...]:
+    """The errors that runs ended with, the most frequent first."""
+    query = select(run_error.c.category, run_error.c.runs).where(run_error.c.user_id == user_id, run_error.c.runs > 0)
+    rows = conn.execute(query.order_by(run_error.c.runs.desc(), run_error.c.category).limit(most))
+    return tuple(ErrorCount(category=category, count=count) for category, count in rows)
+
+
+def since(conn: Connection, user_id: str, moment: datetime) -> LatelyRun:
+    """What the runs came to that were asked for since."""
+    items, drafts = (
+        func.coalesce(func.sum(func.json_extract(run.c.stats, path)), 0) for path in ("$.itemsNew", "$.draftsCreated")
+    )
+    query = select(func.count(), items, drafts).where(run.c.user_id == user_id, run.c.id >= first_id(moment))
+    row = conn.execute(query).one()
+    return LatelyRun(runs=row[0], items=row[1], drafts=row[2])
 
 
 def _is(user_id: str, run_id: str) -> tuple[ColumnElement[bool], ...]:

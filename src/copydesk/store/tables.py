@@ -161,6 +161,27 @@ run = Table(
     Index("uq_run_user_id_running", "user_id", unique=True, **when("status = 'running'")),
 )
 
+# What the runs that ended came to, kept by triggers: statistics of many runs read one row.
+run_total = Table(
+    "run_total",
+    metadata,
+    owner(primary_key=True),
+    *(
+        required(name, Integer, server_default=text("0"))
+        for name in ("ended", "succeeded", "microseconds", "items", "drafts")
+    ),
+    sqlite_with_rowid=False,
+)
+
+run_error = Table(
+    "run_error",
+    metadata,
+    owner(primary_key=True),
+    required("category", Text, primary_key=True),
+    required("runs", Integer, server_default=text("0")),
+    sqlite_with_rowid=False,
+)
+
 _SCHEDULED = when("scheduled_at IS NOT NULL")
 _BY_PIPELINE = when("origin = 'pipeline'")
 

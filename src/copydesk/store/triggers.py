@@ -57,6 +57,30 @@ _TAGS = """SELECT group_concat(name, char(10)) || char(10) FROM draft_tag JOIN t
 _TELL = f"""UPDATE draft SET about = (SELECT title FROM item WHERE id = item_id) || char(10)
         || coalesce(({_TAGS}), '')"""  # noqa: S608 - the words above
 
+_RUN_SUMS: Final = {
+    "ended": "1",
+    "succeeded": "{0}.status = 'succeeded'",
+    "microseconds": "max(0, {0}.ended_at - {0}.started_at)",
+    "items": "coalesce(json_extract({0}.stats, '$.itemsNew'), 0)",
+    "drafts": "coalesce(json_extract({0}.stats, '$.draftsCreated'), 0)",
+}
+"""What a run that ended adds to the sums."""
+_ERROR = "iif({0}.status = 'interrupted', 'interrupted', coalesce({0}.error_category, 'error'))"
+_ERRED = "{0}.ended_at IS NOT NULL AND {0}.status IN ('failed', 'interrupted')"
+_RUN_ADD = f"""    INSERT INTO run_total (user_id, {", ".join(_RUN_SUMS)})
+    SELECT new.user_id, {", ".join(value.format("new") for value in _RUN_SUMS.values())} WHERE new.ended_at IS NOT NULL
+    ON CONFLICT DO UPDATE SET {", ".join(f"{name} = {name} + excluded.{name}" for name in _RUN_SUMS)};
+    INSERT INTO run_error (user_id, category, runs)
+    SELECT new.user_id, {_ERROR.format("new")}, 1 WHERE {_ERRED.format("new")}
+    ON CONFLICT DO UPDATE SET runs = runs + 1;
+"""  # noqa: S608 - made of the words above
+_RUN_SUBTRACT = f"""    UPDATE run_total
+    SET {", ".join(f"{name} = {name} - ({value.format('old')})" for name, value in _RUN_SUMS.items())}
+    WHERE user_id = old.user_id AND old.ended_at IS NOT NULL;
+    UPDATE run_error SET runs = runs - 1
+    WHERE user_id = old.user_id AND category = {_ERROR.format("old")} AND {_ERRED.format("old")};
+"""  # noqa: S608 - made of the words above
+
 TRIGGERS: Final = {
     "item_counted": """CREATE TRIGGER item_counted AFTER INSERT ON item BEGIN
     UPDATE source SET item_count = item_count + 1 WHERE id = new.source_id;
@@ -89,6 +113,12 @@ END""",
     "tag_renamed": f"""CREATE TRIGGER tag_renamed AFTER UPDATE OF name ON tag WHEN old.name <> new.name BEGIN
     {_TELL} WHERE id IN (SELECT draft_id FROM draft_tag WHERE tag_id = new.id);
 END""",  # noqa: S608 - the words above
+    "run_added": f"CREATE TRIGGER run_added AFTER INSERT ON run BEGIN\n{_RUN_ADD}END",
+    # A run that is under way is noted every second: that changes no sum.
+    "run_changed": f"""CREATE TRIGGER run_changed AFTER UPDATE ON run
+WHEN old.ended_at IS NOT NULL OR new.ended_at IS NOT NULL BEGIN
+{_RUN_SUBTRACT}{_RUN_ADD}END""",
+    "run_removed": f"CREATE TRIGGER run_removed AFTER DELETE ON run BEGIN\n{_RUN_SUBTRACT}END",
     "engagement_added": f"CREATE TRIGGER engagement_added AFTER INSERT ON engagement BEGIN\n{_ADD}END",
     "engagement_changed": f"""CREATE TRIGGER engagement_changed AFTER UPDATE OF {_READ} ON engagement BEGIN
 {_SUBTRACT}{_ADD}END""",

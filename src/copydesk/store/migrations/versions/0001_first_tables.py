@@ -23,6 +23,8 @@ def upgrade() -> None:
     _host_cooldown()
     _job()
     _run()
+    _run_total()
+    _run_error()
     _schedule_slot()
     _source()
     _tag()
@@ -167,6 +169,32 @@ def _run() -> None:
         ["user_id"],
         unique=True,
         sqlite_where=sa.text("status = 'running'"),
+    )
+
+
+def _run_total() -> None:
+    op.create_table(
+        "run_total",
+        sa.Column("user_id", ID, nullable=False),
+        *(
+            sa.Column(name, sa.Integer(), server_default=sa.text("0"), nullable=False)
+            for name in ("ended", "succeeded", "microseconds", "items", "drafts")
+        ),
+        sa.PrimaryKeyConstraint("user_id", name=op.f("pk_run_total")),
+        sa.ForeignKeyConstraint(["user_id"], ["user.id"], name=op.f("fk_run_total_user_id"), ondelete="CASCADE"),
+        sqlite_with_rowid=False,
+    )
+
+
+def _run_error() -> None:
+    op.create_table(
+        "run_error",
+        sa.Column("user_id", ID, nullable=False),
+        sa.Column("category", sa.Text(), nullable=False),
+        sa.Column("runs", sa.Integer(), server_default=sa.text("0"), nullable=False),
+        sa.PrimaryKeyConstraint("user_id", "category", name=op.f("pk_run_error")),
+        sa.ForeignKeyConstraint(["user_id"], ["user.id"], name=op.f("fk_run_error_user_id"), ondelete="CASCADE"),
+        sqlite_with_rowid=False,
     )
 
 

@@ -1,0 +1,48 @@
+"""The pipeline's statistics on the command line."""
+
+import json
+
+import pytest
+
+from command_line import call_here
+from desk_fixtures import entry, feed
+from feed_server import FeedServer
+
+
+@pytest.fixture
+def server():
+    with FeedServer("0.0.0.0") as server:
+        server.serve("/feed", feed(entry(1), title="The Ferry Gazette"))
+        yield server
+
+
+def test_statistics_are_printed_in_the_interfaces_shape_and_in_words(tmp_path, server):
+    call_here(tmp_path, "source", "add", "rss", server.url("/feed"))
+    call_here(tmp_path, "--run-pipeline")
+    said = call_here(tmp_path, "run", "stats", "--json")
+
+    assert (said.code, said.err) == (0, "")
+    found = json.loads(said.out)
+    assert list(found)[:7] == [
+        *("totalRuns", "successRate", "averageDuration", "averageItemsPerRun", "averageDraftsPerRun", "topErrors"),
+        "last30Days",
+    ]
+    assert (found["totalRuns"], found["successRate"], found["last30Days"]["runs"]) == (1, 1.0, 1)
+    words = call_here(tmp_path, "run", "stats")
+    assert (words.code, words.err) == (0, "")
+    assert "100.0%" in words.out
+
+
+def test_without_runs_nothing_is_claimed(tmp_path):
+    said = call_here(tmp_path, "run", "stats")
+
+    assert said.code == 0
+    assert said.out.count("unknown") == 2
+
+
+def test_what_runs_fail_of_is_named(tmp_path, server):
+    call_here(tmp_path, "source", "add", "rss", server.url("/feed"))
+    server.serve("/feed", b"", status=404)
+    call_here(tmp_path, "--run-pipeline")
+
+    assert "missing, 1 times" in call_here(tmp_path, "run", "stats").out
