@@ -6,10 +6,9 @@ from copydesk.desk.grace import late_before
 from copydesk.desk.ground import Ground
 from copydesk.desk.process import is_alive, me
 from copydesk.errors import CopydeskError
-from copydesk.model.job import JobName, JobState
+from copydesk.model.job import Claim, JobName, JobState, Outlook
 from copydesk.store import jobs
 from copydesk.store.ids import new_id
-from copydesk.store.jobs import Claim, Outlook
 from copydesk.text import clean
 
 LEASE = timedelta(seconds=60)
@@ -33,17 +32,16 @@ class Work:
         return await self._ground.read(jobs.states)
 
     async def begin(self, name: JobName) -> Claim | None:
-        """Claim a job; None where a process that lives is at it."""
+        """Claim a job; None where somebody who lives is at it."""
         now = self._ground.clock()
-        claim = Claim(id=new_id(now), job=name, owner=me(), lease_until=now + LEASE)
-        if await self._ground.write(jobs.claim, claim, now):
-            return claim
-        at_it = {state.name: state.owner for state in await self.states()}.get(name)
+        at_it = next((state for state in await self.states() if state.name == name and state.owner), None)
         # A process that was killed is not waited for.
-        if at_it is not None and is_alive(at_it) is False:
-            taken = await self._ground.write(jobs.claim, claim, now, instead_of=at_it)
-            return claim if taken else None
-        return None
+        dead = at_it.owner if at_it and at_it.owner and is_alive(at_it.owner) is False else None
+        if at_it and at_it.lease_until and at_it.lease_until >= now and dead is None:
+            return None
+        claim = Claim(id=new_id(now), job=name, owner=me(), lease_until=now + LEASE)
+        mine = await self._ground.write(jobs.claim, claim, now, instead_of=dead)
+        return claim if mine else None
 
     async def renew(self, claim: Claim) -> bool:
         """Give a sign of life; False where somebody else took the job over."""

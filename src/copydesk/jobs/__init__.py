@@ -1,1 +1,5 @@
-"""When things happen: APScheduler wakes the work, the database says what is due."""
+"""When things happen by themselves: the database says what is due, and one process at a time does it."""
+
+from copydesk.jobs.jobs import Jobs, Listener, Said, running
+
+__all__ = ["Jobs", "Listener", "Said", "running"]

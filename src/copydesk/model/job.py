@@ -35,6 +35,32 @@ class JobState(Struct, frozen=True):
     """The last error, until the job ends well."""
 
 
+class Claim(Struct, frozen=True):
+    """The right to do a job, for as long as the lease."""
+
+    id: str
+    job: str
+    owner: str
+    """The process, as `desk.process` signs it."""
+    lease_until: datetime
+
+
+class Outlook(Struct, frozen=True):
+    """What is due now, and when the next draft is."""
+
+    next_draft: datetime | None
+    """When the next scheduled draft goes out."""
+    due: bool
+    """Whether a draft's time has come."""
+    late: bool
+    """Whether a draft is late by more than its grace period."""
+    to_write: bool
+    """Whether a draft waits for its text."""
+    to_read: bool
+    """Whether a source's time has come."""
+    jobs: tuple[JobState, ...]
+
+
 class ClockDoubt(Struct, frozen=True):
     """The wall clock jumped, or is before what is known to have happened."""
 

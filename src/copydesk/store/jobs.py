@@ -7,36 +7,10 @@ from sqlalchemy import BindParameter, Connection, Select, and_, bindparam, exist
 from sqlalchemy.dialects.sqlite import insert as upsert
 
 from copydesk.model.draft import Format, Status
-from copydesk.model.job import JobState
+from copydesk.model.job import Claim, JobState, Outlook
 from copydesk.model.wire import Struct
 from copydesk.store.tables import draft, job, source
 from copydesk.store.types import UTC
-
-
-class Claim(Struct, frozen=True):
-    """The right to do a job, for as long as the lease."""
-
-    id: str
-    job: str
-    owner: str
-    """The process, as `desk.process` signs it."""
-    lease_until: datetime
-
-
-class Outlook(Struct, frozen=True):
-    """What is due now, and when the next draft is."""
-
-    next_draft: datetime | None
-    """When the next scheduled draft goes out."""
-    due: bool
-    """Whether a draft's time has come."""
-    late: bool
-    """Whether a draft is late by more than its grace period."""
-    to_write: bool
-    """Whether a draft waits for its text."""
-    to_read: bool
-    """Whether a source's time has come."""
-    jobs: tuple[JobState, ...]
 
 
 class Limits(Struct, frozen=True):

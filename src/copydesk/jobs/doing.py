@@ -1,0 +1,67 @@
+"""What each job does, and what it says of it: nothing where there was nothing to do."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Protocol
+
+from copydesk.desk import Desk
+from copydesk.errors import CopydeskError
+from copydesk.model.job import JobName
+from copydesk.model.run import RunRequest, RunStatus
+
+Doing = Callable[[Desk], Awaitable[str]]
+
+
+async def _zones(desk: Desk) -> str:
+    moved = await desk.schedule.picking_up.follow_zones()
+    return f"{_drafts(len(moved))} moved: the rules of a time zone changed" if moved else ""
+
+
+async def _missed(desk: Desk) -> str:
+    missed = await desk.schedule.picking_up.miss()
+    return f"{_drafts(len(missed))} missed: nothing was sent" if missed else ""
+
+
+async def _due(desk: Desk) -> str:
+    taken = await desk.schedule.picking_up.pick_up()
+    return f"{_drafts(len(taken))} picked up" if taken else ""
+
+
+async def _pipeline(desk: Desk) -> str:
+    run = await desk.pipeline.run(RunRequest(due=True))
+    if run.status is RunStatus.FAILED:
+        raise CopydeskError(run.error or "The run failed.")
+    stats = run.stats
+    unread = f", {stats.sources_failed} sources could not be read" if stats.sources_failed else ""
+    return f"{run.status}: {_drafts(stats.drafts_created)} from {stats.items_ingested} items{unread}"
+
+
+class _Writing(Protocol):
+    """Whoever writes the drafts that wait for their text."""
+
+    async def work_off(self) -> int:
+        """Write all that waits; how many drafts that were."""
+        ...
+
+
+def writing_of(desk: Desk) -> _Writing | None:
+    """Who writes for this desk; None where nobody does."""
+    return getattr(desk, "generation", None)
+
+
+async def _generation(desk: Desk) -> str:
+    writing = writing_of(desk)
+    written = await writing.work_off() if writing is not None else 0
+    return f"{_drafts(written)} written" if written else ""
+
+
+DOING: Mapping[JobName, Doing] = {
+    JobName.ZONES: _zones,
+    JobName.MISSED: _missed,
+    JobName.DUE: _due,
+    JobName.GENERATION: _generation,
+    JobName.PIPELINE: _pipeline,
+}
+
+
+def _drafts(count: int) -> str:
+    return "1 draft" if count == 1 else f"{count} drafts"
