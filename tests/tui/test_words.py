@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from copydesk.model.draft import Status
+from copydesk.model.draft import MANUAL, Status
 from copydesk.model.source import SourceType
 from copydesk.tui.cells import cell, fit
 from copydesk.tui.words import SOURCE, STATUS, age, ago, bar, plural
@@ -32,7 +32,7 @@ def test_an_age_in_words() -> None:
 
 def test_every_state_and_source_has_words() -> None:
     assert STATUS.keys() == set(Status)
-    assert SOURCE.keys() == set(SourceType)
+    assert SOURCE.keys() == {*SourceType, MANUAL}
 
 
 def test_no_two_states_share_letter_and_colour_but_those_that_are_being_written() -> None:

@@ -5,7 +5,9 @@ from typing import Unpack
 from copydesk.desk import cursor as cursors
 from copydesk.desk.creating import Creating
 from copydesk.desk.ground import Ground
+from copydesk.desk.history import History
 from copydesk.desk.review import Review
+from copydesk.desk.undoing import Undoing
 from copydesk.errors import NotFoundError
 from copydesk.model.draft import TO_REVIEW, ListedDraft
 from copydesk.model.filters import Counts, Narrowing, checked_filters, checked_limit
@@ -15,7 +17,7 @@ from copydesk.model.query import query_of
 from copydesk.store import counts, items, lists, search
 
 
-class Drafts(Review, Creating):
+class Drafts(Creating, Review, Undoing, History):
     """What was written, and what became of it."""
 
     def __init__(self, ground: Ground) -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
+from typing import Unpack
 
 import msgspec
 from sqlalchemy import Connection
@@ -21,6 +22,7 @@ from copydesk.model.change import (
     checked_change,
 )
 from copydesk.model.draft import Action, Draft, ListedDraft
+from copydesk.model.filters import Narrowing, checked_filters
 from copydesk.model.history import EventKind, named
 from copydesk.model.transitions import after, after_edit, allowed_actions
 from copydesk.scheduling.meant import Moment, moment_at
@@ -30,6 +32,8 @@ from copydesk.store.changes import Seen, Step
 from copydesk.store.ids import new_id
 
 MINUTE = timedelta(minutes=1)
+AT_ONCE = 1_000
+"""Ids that are read in one go."""
 
 
 class Review:
@@ -105,6 +109,17 @@ class Review:
         each = _Each(asked, found, now, bulk_id or new_id(now))
         done = await self._ground.write_each(each.carry_out, asked.ids)
         return outcome(asked, done)
+
+    async def matching(self, **narrowed: Unpack[Narrowing]) -> tuple[str, ...]:
+        """The ids of all drafts that the filters show, newest first, to act on them; raises as `list` does."""
+        filters = checked_filters(narrowed)
+        found: list[str] = []
+        while True:
+            before = found[-1] if found else None
+            some = await self._ground.read(lists.ids, filters, limit=AT_ONCE, before=before)
+            found += some
+            if len(some) < AT_ONCE:
+                return tuple(found)
 
     async def _edited(self, seen: Seen, text: str) -> Edited:
         # What is not allowed is refused before the work of checking.

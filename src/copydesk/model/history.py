@@ -10,7 +10,7 @@ from copydesk.model.wire import Struct
 
 USER, PIPELINE, SYSTEM = "user", "pipeline", "system"
 """Who changes drafts."""
-CREATE, EDIT, UNDO, REDO = "create", "edit", "undo", "redo"
+CREATE, EDIT = "create", "edit"
 """What is done to a draft besides the actions of `Action` and what the system does by itself."""
 
 
@@ -35,7 +35,7 @@ class DraftEvent(Struct, frozen=True):
     who: str
     kind: EventKind
     action: str
-    """An action's name, a happening's, or one of CREATE, EDIT, UNDO and REDO."""
+    """An action's name, a happening's, CREATE or EDIT; of an undo or a redo, that of the change that it is about."""
     before: dict[str, Any]
     """The columns that it changed, as they were; names as in Python, values of the draft's own types."""
     after: dict[str, Any]

@@ -22,7 +22,7 @@ from copydesk.model.wire import Struct
 from copydesk.store import events
 from copydesk.store.events import Event, KeptEvent
 from copydesk.store.parts import in_parts
-from copydesk.store.tables import draft
+from copydesk.store.tables import draft, engagement
 from copydesk.store.types import microseconds
 
 SHORT: Final = (
@@ -83,6 +83,17 @@ class Step(Struct, frozen=True):
 
 _ABOUT = (draft.c.id, draft.c.version, draft.c.format, draft.c.undo_rid, draft.c.redo_rid)
 _THESE = (draft.c.user_id == bindparam("owner"), draft.c.id.in_(bindparam("ids", expanding=True)))
+
+_SENT: Final = str(
+    select(engagement.c.platform)
+    .where(
+        engagement.c.draft_id == bindparam("draft"),
+        engagement.c.user_id == bindparam("owner"),
+        engagement.c.created_at >= bindparam("since"),
+        engagement.c.status.in_([literal_column("'pending'"), literal_column("'posted'")]),
+    )
+    .compile(dialect=_DIALECT)
+)
 
 
 def _columns(names: Sequence[str]) -> list[Any]:
@@ -203,6 +214,13 @@ def _next(event: Event, rid: int) -> tuple[int | None, int | None]:
     if event.kind in (EventKind.CHANGE, EventKind.REDO):
         return rid, event.redo_rid
     return event.undo_rid, rid if event.kind is EventKind.UNDO else None
+
+
+def sent_since(conn: Connection, user_id: str, draft_id: str, since: datetime) -> str | None:
+    """A platform that the draft went to, or may have gone to, since then."""
+    given = {"owner": user_id, "draft": draft_id, "since": microseconds(since)}
+    platform: str | None = conn.exec_driver_sql(_SENT, given).scalar()
+    return platform
 
 
 @cache

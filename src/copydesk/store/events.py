@@ -5,13 +5,13 @@ from datetime import datetime
 from typing import Any
 
 import msgspec
-from sqlalchemy import Connection, Row, bindparam, insert, select, text
+from sqlalchemy import Connection, Row, Select, bindparam, insert, select, text
 from sqlalchemy.dialects.sqlite import dialect
 
 from copydesk.errors import StoreDamagedError
 from copydesk.model.history import EventKind
 from copydesk.model.wire import Struct
-from copydesk.store.tables import draft_event
+from copydesk.store.tables import draft, draft_event
 from copydesk.store.types import microseconds
 
 
@@ -30,6 +30,7 @@ class Event(Struct, frozen=True):
     feedback: str | None = None
     bulk_id: str | None = None
     of_rid: int | None = None
+    """Of an undo the change that it takes back, of a redo the undo."""
     undo_rid: int | None = None
     redo_rid: int | None = None
 
@@ -52,6 +53,14 @@ _NEWEST = _KEPT.where(draft_event.c.draft_id == bindparam("draft")).order_by(dra
 _OF_BULK = _KEPT.where(draft_event.c.bulk_id == bindparam("bulk")).order_by(draft_event.c.rid.desc())
 # In words, for SQLite knows the index over changes by the very condition of its making.
 _LAST_CHANGE = _KEPT.where(text("kind = 'change'")).order_by(draft_event.c.rid.desc()).limit(1)
+
+
+def _newest_of(name: str) -> Select[*tuple[int]]:
+    there = (draft.c.user_id == bindparam("owner"), draft.c[name].is_not(None))
+    return select(draft.c[name]).where(*there).order_by(draft.c[name].desc()).limit(1)
+
+
+_NEXT = {EventKind.UNDO: _newest_of("undo_rid"), EventKind.REDO: _newest_of("redo_rid")}
 
 
 def add(conn: Connection, user_id: str, event: Event) -> int:
@@ -109,6 +118,21 @@ def last_change(conn: Connection, user_id: str) -> KeptEvent | None:
 def of_bulk(conn: Connection, user_id: str, bulk_id: str) -> tuple[KeptEvent, ...]:
     """Everything that was done at once, the last first."""
     return _events(conn.execute(_OF_BULK, {"owner": user_id, "bulk": bulk_id}).all())
+
+
+def next_back(conn: Connection, user_id: str, kind: EventKind) -> KeptEvent | None:
+    """Of all the user's drafts the newest event that an undo, or a redo, takes back."""
+    rid = conn.execute(_NEXT[kind], {"owner": user_id}).scalar()
+    return one(conn, user_id, rid) if rid is not None else None
+
+
+def taken_back(events: Sequence[KeptEvent]) -> frozenset[int]:
+    """Which of a draft's events are taken back by now; `events` are all of them in their order."""
+    gone: set[int] = set()
+    for event in reversed(events):
+        if event.of_rid is not None and event.rid not in gone:
+            gone.add(event.of_rid)
+    return frozenset(gone)
 
 
 def _events(rows: Sequence[Row[*tuple[Any, ...]]]) -> tuple[KeptEvent, ...]:

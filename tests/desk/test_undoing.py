@@ -1,0 +1,368 @@
+"""Undo and redo: of one draft, of the user's last change, of a bulk as one; and what stands in the way."""
+
+import random
+from datetime import timedelta
+
+import pytest
+
+from copydesk.errors import ConflictError, CopydeskError
+from copydesk.model.draft import Status
+from copydesk.model.history import SYSTEM, EventKind
+from copydesk.model.schedule import Slot
+from copydesk.store import changes, schedule
+from copydesk.store.changes import Step
+from desk_fixtures import NOW, ONE, Watch, Web, add, change, drafts_of, entry, feed, open_at, rows
+
+SLOTS = [Slot(day_of_week=day, hour=9, minute=0) for day in range(7)]
+LATER = NOW + timedelta(days=2)
+GOES_ON = {"version", "updated_at", "undo_rid", "redo_rid"}
+"""The columns of a draft that an undo does not restore: they count and time the changes, the undo with them."""
+
+
+@pytest.fixture
+async def desk(tmp_path):
+    async with open_at(tmp_path, Web()) as desk:
+        await desk.ground.write(schedule.set_slots, SLOTS)
+        yield desk
+
+
+async def made(desk, count: int) -> list[str]:
+    return [(await desk.drafts.create({"text": f"Text {number}."})).drafts[0].id for number in range(count)]
+
+
+def kept(home) -> list[tuple[object, ...]]:
+    """The rows of all drafts, but for what goes on."""
+    names = [str(name) for _, name, *_ in rows(home, "PRAGMA table_info(draft)")]
+    return rows(home, f"SELECT {', '.join(name for name in names if name not in GOES_ON)} FROM draft ORDER BY id")
+
+
+async def by_the_system(desk, draft_id: str, action: str, **after: object) -> None:
+    """Something that the system does to a draft."""
+
+    def work(conn, user_id):
+        seen = changes.one_seen(conn, user_id, draft_id)
+        step = Step(kind=EventKind.FIXED, action=action, after=changes.stored(after), at=NOW, who=SYSTEM)
+        changes.put(conn, user_id, seen, step)
+
+    await desk.ground.write(work)
+
+
+async def test_the_last_change_of_a_draft_is_taken_back_and_done_again(desk, tmp_path):
+    (draft_id,) = await made(desk, 1)
+    first = kept(tmp_path)
+    await desk.drafts.reject(draft_id, "No.")
+    second = kept(tmp_path)
+    await desk.drafts.approve(draft_id)
+    third = kept(tmp_path)
+
+    states = []
+    for step in (desk.drafts.undo, desk.drafts.undo, desk.drafts.redo, desk.drafts.redo, desk.drafts.undo):
+        done = await step(draft_id)
+        assert done.succeeded == (draft_id,)
+        states.append(kept(tmp_path))
+    assert states == [second, first, second, third, second]
+    assert (await desk.drafts.get(draft_id)).version == 8
+
+
+async def test_an_undo_is_itself_in_the_history(desk):
+    (draft_id,) = await made(desk, 1)
+    await desk.drafts.reject(draft_id, "No.")
+    await desk.drafts.undo(draft_id)
+    await desk.drafts.redo(draft_id)
+    await desk.drafts.undo(draft_id)
+    story = [(each.kind, each.action, each.of_version, each.undone) for each in await desk.drafts.history(draft_id)]
+
+    assert story == [
+        ("fixed", "create", None, False),
+        ("change", "reject", None, True),
+        ("undo", "reject", 2, False),
+        ("redo", "reject", 3, True),
+        ("undo", "reject", 4, False),
+    ]
+
+
+async def test_the_undo_of_an_edit_restores_text_checks_and_confidence_to_the_byte(tmp_path):
+    web = Web()
+    web.put(ONE, feed(entry(1)))
+    async with open_at(tmp_path, web) as desk:
+        await add(desk)
+        await desk.pipeline.run()
+        (draft,) = await drafts_of(desk)
+        before = kept(tmp_path)
+        await desk.drafts.change(draft.id, {"text": "Nothing but 77 words.", "action": "approve"})
+        await desk.drafts.undo(draft.id)
+        after = await desk.drafts.get(draft.id)
+
+    assert kept(tmp_path) == before
+    assert (after.text, after.checks, after.confidence) == (draft.text, draft.checks, draft.confidence)
+    assert after.sentences == draft.sentences
+
+
+async def test_the_undo_of_archiving_restores_the_draft(desk):
+    (draft_id,) = await made(desk, 1)
+    await desk.drafts.archive(draft_id)
+    await desk.drafts.undo(draft_id)
+
+    assert (await desk.drafts.get(draft_id)).archived_at is None
+    await desk.drafts.approve(draft_id)
+
+
+async def test_after_another_change_nothing_is_redone(desk):
+    one, two = await made(desk, 2)
+    await desk.drafts.approve(one)
+    await desk.drafts.undo(one)
+    await desk.drafts.reject(one)
+    with pytest.raises(ConflictError, match="nothing to be redone on this draft"):
+        await desk.drafts.redo(one)
+
+    await desk.drafts.undo(one)
+    await desk.drafts.approve(two)
+    with pytest.raises(ConflictError, match="something was changed after the last undo"):
+        await desk.drafts.redo()
+    # By itself the draft is where the undo left it.
+    await desk.drafts.redo(one)
+
+
+async def test_without_an_id_the_users_last_changes_are_taken_back_one_by_one(desk, tmp_path):
+    one, two = await made(desk, 2)
+    first = kept(tmp_path)
+    await desk.drafts.approve(one)
+    await desk.drafts.reject(two)
+    await desk.drafts.unapprove(one)
+    last = kept(tmp_path)
+
+    done = [await desk.drafts.undo() for _ in range(3)]
+    assert [(each.action, each.succeeded) for each in done] == [
+        ("unapprove", (one,)),
+        ("reject", (two,)),
+        ("approve", (one,)),
+    ]
+    assert kept(tmp_path) == first
+    with pytest.raises(ConflictError, match="There is nothing to be undone"):
+        await desk.drafts.undo()
+    assert [(await desk.drafts.redo()).action for _ in range(3)] == ["approve", "reject", "unapprove"]
+    assert kept(tmp_path) == last
+    with pytest.raises(ConflictError, match="There is nothing to be redone"):
+        await desk.drafts.redo()
+
+
+async def test_a_bulk_is_taken_back_and_done_again_as_one(desk, tmp_path):
+    ids = await made(desk, 60)
+    first = kept(tmp_path)
+    await desk.drafts.bulk({"action": "approve", "ids": ids})
+    second = kept(tmp_path)
+    undone = await desk.drafts.undo()
+
+    assert (undone.action, undone.succeeded, undone.failed) == ("approve", tuple(ids[::-1]), ())
+    assert kept(tmp_path) == first
+    redone = await desk.drafts.redo()
+    assert redone.succeeded == tuple(ids)
+    assert kept(tmp_path) == second
+    assert (await desk.drafts.undo()).succeeded == tuple(ids[::-1])
+    assert kept(tmp_path) == first
+
+
+async def test_bulks_under_one_bulk_id_are_one(desk, tmp_path):
+    ids = await made(desk, 130)
+    first = kept(tmp_path)
+    for some in (ids[:100], ids[100:]):
+        await desk.drafts.bulk({"action": "archive", "ids": some}, bulk_id="019c4a5e-0000-7000-8000-000000000001")
+
+    assert len((await desk.drafts.undo()).succeeded) == 130
+    assert kept(tmp_path) == first
+
+
+async def test_what_came_after_a_bulk_is_taken_back_before_it(desk, tmp_path):
+    one, two, three = await made(desk, 3)
+    first = kept(tmp_path)
+    await desk.drafts.bulk({"action": "approve", "ids": [one, two, three]})
+    await desk.drafts.undo(one)
+    await desk.drafts.reject(one)
+    await desk.drafts.edit(two, "Better.")
+
+    assert [(await desk.drafts.undo()).succeeded for _ in range(3)] == [(two,), (one,), (three, two)]
+    assert kept(tmp_path) == first
+
+
+async def test_a_bulk_leaves_out_what_was_taken_back_already(desk):
+    one, two, three = await made(desk, 3)
+    await desk.drafts.bulk({"action": "approve", "ids": [one, two, three]})
+    await desk.drafts.undo(one)
+    await by_the_system(desk, two, "picked_up", status=Status.POSTING)
+    done = await desk.drafts.undo()
+
+    assert done.succeeded == (three,)
+    assert [(failure.id, failure.error) for failure in done.failed] == [
+        (two, "Something happened to this draft since (picked_up); it was left as it is.")
+    ]
+
+
+async def test_one_of_a_bulk_is_taken_back_alone(desk):
+    one, two = await made(desk, 2)
+    await desk.drafts.bulk({"action": "approve", "ids": [one, two]})
+    await desk.drafts.undo(one)
+
+    assert [(await desk.drafts.get(each)).status for each in (one, two)] == ["awaiting_review", "approved"]
+
+
+async def test_a_draft_to_which_nothing_was_done_has_nothing_to_undo(desk):
+    (draft_id,) = await made(desk, 1)
+    with pytest.raises(ConflictError, match="There is nothing to be undone on this draft") as refused:
+        await desk.drafts.undo(draft_id)
+
+    assert refused.value.current_status == "awaiting_review"
+    assert "approve" in refused.value.allowed_actions
+    with pytest.raises(ConflictError, match="There is nothing to be undone"):
+        await desk.drafts.undo()
+
+
+async def test_what_the_system_did_is_not_undone_nor_what_was_before_it(desk):
+    one, two = await made(desk, 2)
+    await desk.drafts.approve(two)
+    await desk.drafts.approve(one)
+    await desk.drafts.schedule(one)
+    await by_the_system(desk, one, "late", status=Status.MISSED)
+    with pytest.raises(ConflictError, match=r"The last thing that happened to this draft \(late\) cannot be undone"):
+        await desk.drafts.undo(one)
+    # Not an older change instead, which nobody meant.
+    with pytest.raises(ConflictError, match=r"Your last change \(schedule\) cannot be undone: late came after it"):
+        await desk.drafts.undo()
+    await desk.drafts.reschedule(one, LATER)
+
+    assert (await desk.drafts.undo()).action == "reschedule"
+    with pytest.raises(ConflictError, match=r"\(late\)|nothing to be undone on this draft"):
+        await desk.drafts.undo(one)
+    assert (await desk.drafts.get(one)).status == "missed"
+    await desk.drafts.undo(two)
+
+
+@pytest.mark.parametrize("delivery", ["pending", "posted"])
+async def test_what_was_sent_since_is_not_undone(desk, tmp_path, delivery):
+    (draft_id,) = await made(desk, 1)
+    await desk.drafts.approve(draft_id)
+    statement = (
+        "INSERT INTO engagement (id, user_id, draft_id, platform, format, status, created_at)"
+        " SELECT 'e', user_id, id, 'bluesky', format, ?, updated_at + 1 FROM draft"
+    )
+    change(tmp_path, statement, delivery)
+    before = kept(tmp_path)
+    for asked in (draft_id, None):
+        with pytest.raises(ConflictError, match="It went to bluesky since; that cannot be undone"):
+            await desk.drafts.undo(asked)
+
+    assert kept(tmp_path) == before
+    await desk.drafts.archive(draft_id)
+    change(tmp_path, "UPDATE engagement SET created_at = 0")
+    await desk.drafts.undo(draft_id)
+
+
+async def test_a_time_that_has_passed_is_not_given_back(tmp_path):
+    clock = Watch()
+    async with open_at(tmp_path, Web(), clock) as desk:
+        one, two = await made(desk, 2)
+        await desk.drafts.bulk({"action": "approve", "ids": [one, two]})
+        await desk.drafts.schedule(one, NOW + timedelta(hours=1))
+        await desk.drafts.cancel_schedule(one)
+        await desk.drafts.schedule(two, NOW + timedelta(hours=1))
+        await desk.drafts.reschedule(two, NOW + timedelta(days=1))
+        clock.forward(7200)
+        for draft_id in (one, two):
+            with pytest.raises(ConflictError, match=r"Its time, 2026-02-10T13:00:00.000Z, has passed"):
+                await desk.drafts.undo(draft_id)
+        await desk.drafts.edit(two, "Other words.")
+        await desk.drafts.undo(two)
+
+        assert (await desk.drafts.get(one)).status == "approved"
+        assert (await desk.drafts.get(two)).scheduled_at == NOW + timedelta(days=1)
+
+
+async def test_a_slot_that_another_draft_has_by_now_is_given_back_all_the_same(desk):
+    one, two = await made(desk, 2)
+    await desk.drafts.bulk({"action": "approve", "ids": [one, two]})
+    first = (await desk.drafts.schedule(one)).scheduled_at
+    await desk.drafts.cancel_schedule(one)
+    assert (await desk.drafts.schedule(two)).scheduled_at == first
+    await desk.drafts.undo(one)
+
+    assert [(await desk.drafts.get(each)).scheduled_at for each in (one, two)] == [first, first]
+
+
+async def random_step(desk, chance: random.Random, ids: list[str]) -> None:
+    """Anything that a user may ask, refused or not."""
+    drafts, draft_id = desk.drafts, chance.choice(ids)
+    some = chance.sample(ids, chance.randint(1, len(ids)))
+    at = NOW + timedelta(hours=chance.randint(1, 500))
+    bulk = chance.choice(["approve", "reject", "archive", "schedule", "cancel_schedule"])
+    step = chance.choice(
+        [
+            lambda: drafts.approve(draft_id),
+            lambda: drafts.reject(draft_id, chance.choice([None, "No.", "é[red]"])),
+            lambda: drafts.unapprove(draft_id, chance.choice([None, "Shorter."])),
+            lambda: drafts.archive(draft_id),
+            lambda: drafts.regenerate(draft_id) if chance.random() < 0.1 else drafts.approve(draft_id),
+            lambda: drafts.edit(draft_id, f"Words {chance.random()} #some #{chance.random()}"),
+            lambda: drafts.change(draft_id, {"text": "Both.", "action": "approve"}),
+            lambda: drafts.schedule(draft_id),
+            lambda: drafts.schedule(draft_id, at, smart=chance.random() < 0.5),
+            lambda: drafts.reschedule(draft_id, at),
+            lambda: drafts.cancel_schedule(draft_id),
+            lambda: drafts.bulk({"action": bulk, "ids": some}),
+            lambda: drafts.undo(draft_id),
+            lambda: drafts.redo(draft_id),
+            drafts.undo,
+            drafts.redo,
+        ]
+    )
+    await step()
+
+
+@pytest.mark.parametrize("seed", range(4))
+async def test_200_random_steps_undone_bring_every_draft_back_to_its_first_state(desk, tmp_path, seed):
+    chance = random.Random(seed)
+    ids = await made(desk, 6)
+    first = kept(tmp_path)
+    done = 0
+    while done < 200:
+        try:
+            await random_step(desk, chance, ids)
+            done += 1
+        except CopydeskError:
+            continue
+    while any(rows(tmp_path, "SELECT 1 FROM draft WHERE undo_rid IS NOT NULL")):
+        assert not (await desk.drafts.undo()).failed
+
+    assert kept(tmp_path) == first
+    with pytest.raises(ConflictError, match="There is nothing to be undone"):
+        await desk.drafts.undo()
+    # Every version has its event, and each says what was there before.
+    for draft_id in ids:
+        story = await desk.drafts.history(draft_id)
+        assert [each.version for each in story] == list(range(1, (await desk.drafts.get(draft_id)).version + 1))
+        now: dict[str, object] = {}
+        for each in story:
+            assert {name: now.get(name, value) for name, value in each.before.items()} == each.before
+            now |= each.after
+
+
+async def test_the_next_step_back_is_found_without_reading_the_history(desk, tmp_path):
+    queries = [
+        "SELECT undo_rid FROM draft WHERE user_id = 'u' AND undo_rid IS NOT NULL ORDER BY undo_rid DESC LIMIT 1",
+        "SELECT redo_rid FROM draft WHERE user_id = 'u' AND redo_rid IS NOT NULL ORDER BY redo_rid DESC LIMIT 1",
+        "SELECT * FROM draft_event WHERE user_id = 'u' AND kind = 'change' ORDER BY rid DESC LIMIT 1",
+    ]
+    for query in queries:
+        ((*_, plan),) = rows(tmp_path, f"EXPLAIN QUERY PLAN {query}")
+        assert str(plan).startswith("SEARCH")
+        assert "INDEX" in str(plan)
+
+
+async def test_two_desks_do_not_take_one_change_back_twice(tmp_path):
+    async with open_at(tmp_path, Web()) as one, open_at(tmp_path, Web()) as two:
+        (draft_id,) = await made(one, 1)
+        await one.drafts.reject(draft_id, "No.")
+        await two.drafts.undo()
+        with pytest.raises(ConflictError, match="There is nothing to be undone"):
+            await one.drafts.undo()
+        await one.drafts.redo()
+
+        assert (await two.drafts.get(draft_id)).rejection_feedback == "No."
