@@ -42,7 +42,12 @@ def decided(
         status = after_edit(status, archived=seen.archived)
         values |= {name: getattr(edited, name) for name in Edited.__struct_fields__}
     if asked.action is not None:
-        status = after(asked.action, status, archived=seen.archived, feedback=asked.feedback)
+        try:
+            status = after(asked.action, status, archived=seen.archived, feedback=asked.feedback)
+        except ConflictError:
+            # The edit is not made either: the state to be told is the one that the draft is in.
+            after(asked.action, seen.status, archived=seen.archived)
+            raise
         values |= _by_action(asked.action, seen, asked.feedback, now)
     if at is not None:
         values |= timed(at)
