@@ -105,6 +105,15 @@ class Schedule(_Section, frozen=True, kw_only=True):
     """Hours for a BLOG."""
 
 
+class Generation(_Section, frozen=True, kw_only=True):
+    """Texts that are written on request, in the background."""
+
+    at_once: Annotated[int, msgspec.Meta(ge=1, le=16)] = 2
+    """Pages and prompts that are worked on at the same time."""
+    deadline: Annotated[float, msgspec.Meta(gt=0, le=3600)] = 120.0
+    """Seconds for the reading of one page, and for the writing of one text."""
+
+
 class Jobs(_Section, frozen=True, kw_only=True):
     """What is done without being asked, by the console while it is open and by `copydesk daemon`."""
 
@@ -146,6 +155,7 @@ class Settings(_Section, frozen=True, kw_only=True):
     pipeline: Pipeline = Pipeline()
     ranking: Ranking = Ranking()
     schedule: Schedule = Schedule()
+    generation: Generation = Generation()
     jobs: Jobs = Jobs()
     reddit: Reddit = Reddit()
     twitter: Twitter = Twitter()
@@ -169,6 +179,7 @@ SECTIONS: dict[str, type[_Section]] = {
     "pipeline": Pipeline,
     "ranking": Ranking,
     "schedule": Schedule,
+    "generation": Generation,
     "jobs": Jobs,
     "reddit": Reddit,
     "twitter": Twitter,

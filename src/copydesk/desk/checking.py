@@ -51,7 +51,7 @@ def _beside(conn: Connection, user_id: str, since: datetime, item_id: str | None
     item = items.one(conn, user_id, item_id) if item_id else None
     recent = drafts.texts_since(conn, user_id, since, MOST_RECENT, without=item.story_id if item else None)
     voice = voices.read(conn, user_id) or Voice()
-    return Beside(voice=voice, recent=recent, item=item if item and item.source_type else None)
+    return Beside(voice=voice, recent=recent, item=item if item and (item.source_type or item.entry.text) else None)
 
 
 def _checked(draft: Draft, beside: Beside) -> Checked:

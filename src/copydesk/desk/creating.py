@@ -1,6 +1,11 @@
-"""New drafts on request: of a text as the user gave it."""
+"""New drafts on request: of a text as the user gave it, or to be written from an address, a prompt or both.
 
-from collections.abc import Mapping
+What the user gives becomes an item of his own, also where a source brought the same address: deleting the source must
+not take away what he asked for, and the page says more than the feed. It tells the story of that item, though, so that
+no run drafts it once more.
+"""
+
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 import msgspec
@@ -8,18 +13,20 @@ from sqlalchemy import Connection
 
 from copydesk.desk.checking import checked_new
 from copydesk.desk.ground import Ground
-from copydesk.errors import ConflictError
+from copydesk.desk.trial import assign
 from copydesk.model.change import Created, CreateDraft, Mode, NewImage, checked_create, created
 from copydesk.model.draft import Draft, DraftImage, Format, Status
 from copydesk.model.history import USER
 from copydesk.model.item import Entry, ItemState
-from copydesk.store import drafts, items
+from copydesk.store import drafts, generation, items
 from copydesk.store.drafts import NewDraft
 from copydesk.store.ids import new_id
 from copydesk.store.items import NewItem
 from copydesk.store.tables import Origin
 
 LONGEST_TITLE = 120
+UNKNOWN = 0.5
+"""The confidence of a draft that no check has seen: as likely to be approved as not."""
 
 
 class Creating:
@@ -30,44 +37,58 @@ class Creating:
     async def create(self, asked: CreateDraft | Mapping[str, object]) -> Created:
         """New drafts, with their item, pictures, tags and checks; in direct mode one, of the text as it stands.
 
-        Raises InvalidError that names every field that breaks a rule.
+        In generate mode one for each format, whose texts are still to be written: `Generation` does it, in this
+        process or another one. Raises InvalidError that names every field that breaks a rule.
         """
         asked = checked_create(asked)
-        if asked.mode is Mode.GENERATE:
-            raise ConflictError("Drafts cannot be written from an address or a prompt yet.", hint="Give their text.")
-        return await self._direct(asked)
+        return await (self._direct(asked) if asked.mode is Mode.DIRECT else self._to_be_written(asked))
 
     async def _direct(self, asked: CreateDraft) -> Created:
         assert asked.text is not None
         now = self._ground.clock()
-        draft = _unchecked(asked, asked.text, now)
+        draft = msgspec.structs.replace(
+            _empty(asked, asked.format or Format.SHORT, new_id(now), now),
+            text=asked.text,
+            status=Status.AWAITING_REVIEW,
+            images=pictures(asked.images, now),
+            writer=USER,
+        )
         checked = await checked_new(self._ground, draft)
         draft = msgspec.structs.replace(draft, checks=checked.checks, confidence=checked.confidence)
         own = own_item(draft.item_id, title_of(draft.text), now)
-        await self._ground.write(_keep, own, (draft,), Origin.DIRECT)
+        await self._ground.write(_keep, own, draft)
         return created(asked.mode, own.id, (draft,))
 
+    async def _to_be_written(self, asked: CreateDraft) -> Created:
+        from copydesk.ranking.canonical import canonical_url  # noqa: PLC0415 - not for the console's first rows
 
-def _unchecked(asked: CreateDraft, text: str, now: datetime) -> Draft:
+        now = self._ground.clock()
+        own = _request(asked, canonical_url(asked.url) if asked.url else "", now)
+        drafts = [_empty(asked, kind, own.id, now) for kind in asked.formats or ()]
+        drafts[0] = msgspec.structs.replace(drafts[0], images=pictures(asked.images, now))
+        await self._ground.write(_keep_request, own, drafts, asked.prompt, now)
+        return created(asked.mode, own.id, drafts)
+
+
+def _empty(asked: CreateDraft, format: Format, item_id: str, now: datetime) -> Draft:
+    """A draft whose text is not there yet."""
     return Draft(
         id=new_id(now),
-        text=text,
-        format=asked.format or Format.SHORT,
-        status=Status.AWAITING_REVIEW,
-        confidence=0,
+        text="",
+        format=format,
+        status=Status.PENDING_GENERATION,
+        confidence=UNKNOWN,
         feedback=None,
         rejection_feedback=None,
         scheduled_at=None,
         posted_at=None,
         post_id=None,
-        item_id=new_id(now),
+        item_id=item_id,
         regenerated_from_id=None,
         created_at=now,
         updated_at=now,
         tags=asked.tags,
         target_platforms=asked.target_platforms,
-        images=pictures(asked.images, now),
-        writer=USER,
     )
 
 
@@ -75,6 +96,14 @@ def own_item(item_id: str, title: str, now: datetime) -> NewItem:
     """The item that a draft of the user's own derives from."""
     entry = Entry(ident=item_id, alias=item_id, title=title)
     return NewItem(id=item_id, entry=entry, canonical="", published=now, state=ItemState.DRAFTED)
+
+
+def _request(asked: CreateDraft, canonical: str, now: datetime) -> NewItem:
+    """The item that drafts are to be written of. Without an address the prompt is all that there is to write from."""
+    given, item_id = asked.prompt or "", new_id(now)
+    title = asked.url or title_of(given)
+    entry = Entry(ident=item_id, alias=item_id, title=title, url=asked.url, text="" if asked.url else given)
+    return NewItem(id=item_id, entry=entry, canonical=canonical, published=now, state=ItemState.DRAFTED)
 
 
 def title_of(text: str) -> str:
@@ -96,8 +125,27 @@ def pictures(asked: tuple[NewImage, ...], now: datetime) -> tuple[DraftImage, ..
     )
 
 
-def _keep(conn: Connection, user_id: str, own: NewItem, made: tuple[Draft, ...], origin: Origin) -> None:
+def _keep(conn: Connection, user_id: str, own: NewItem, draft: Draft) -> None:
     items.add_own(conn, user_id, own)
+    new = NewDraft(draft=draft, source_id=None, source_type=None, story_id=own.id, origin=Origin.DIRECT)
+    drafts.add(conn, user_id, new)
+
+
+def _keep_request(
+    conn: Connection, user_id: str, own: NewItem, made: Sequence[Draft], prompt: str | None, now: datetime
+) -> None:
+    told = generation.story_at(conn, user_id, own.canonical, now) if own.canonical else None
+    items.add_own(conn, user_id, own)
+    generation.note_request(conn, user_id, own.id, prompt, told or own.id)
     for draft in made:
-        new = NewDraft(draft=draft, source_id=None, source_type=None, story_id=own.id, origin=origin)
+        turn = assign(conn, user_id, draft.format, draft.target_platforms)
+        new = NewDraft(
+            draft=draft,
+            source_id=None,
+            source_type=None,
+            story_id=told or own.id,
+            origin=Origin.GENERATE,
+            experiment_id=turn.experiment_id if turn else None,
+            variant_id=turn.variant_id if turn else None,
+        )
         drafts.add(conn, user_id, new)

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from copydesk.desk.engagement import Engagements
     from copydesk.desk.experiments import Experiments
+    from copydesk.desk.generating import Generation
     from copydesk.desk.schedule import Schedule
     from copydesk.desk.sources import Sources
     from copydesk.desk.work import Work
@@ -56,6 +57,13 @@ class Desk:
         from copydesk.desk.engagement import Engagements  # noqa: PLC0415
 
         return Engagements(self.ground)
+
+    @cached_property
+    def generation(self) -> "Generation":
+        """What writes the texts that were asked for; imported when it is asked for, as the sources are."""
+        from copydesk.desk.generating import Generation  # noqa: PLC0415
+
+        return Generation(self.ground)
 
     @cached_property
     def schedule(self) -> "Schedule":

@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 from datetime import datetime
 
-from sqlalchemy import Connection, insert, literal, select
+from sqlalchemy import Connection, and_, insert, literal, or_, select
 from sqlalchemy.dialects.sqlite import insert as upsert
 
 from copydesk.model.draft import Draft, DraftImage, Status
-from copydesk.model.history import CREATE, PIPELINE, USER, EventKind
+from copydesk.model.history import CREATE, PIPELINE, SYSTEM, USER, EventKind
 from copydesk.model.source import SourceType
 from copydesk.model.wire import Struct
 from copydesk.store.counts import APPROVED
@@ -78,7 +78,7 @@ def _tag(conn: Connection, user_id: str, made: Draft) -> None:
 
 
 def _note(conn: Connection, user_id: str, made: Draft, origin: Origin) -> None:
-    who = PIPELINE if origin is Origin.PIPELINE else USER
+    who = {Origin.PIPELINE: PIPELINE, Origin.REGENERATE: SYSTEM}.get(origin, USER)
     event = {"user_id": user_id, "draft_id": made.id, "version": made.version, "at": made.created_at, "who": who}
     fixed = {"kind": EventKind.FIXED, "action": CREATE, "after": {"status": made.status}}
     conn.execute(insert(draft_event).values(**event, **fixed))
@@ -102,11 +102,13 @@ def texts_since(
 
 
 def drafted_among(conn: Connection, user_id: str, story_ids: Sequence[str]) -> frozenset[str]:
-    """Which of these stories runs have drafted."""
+    """Which of these stories runs have drafted, or the user had written."""
     found: set[str] = set()
     for some in in_parts(story_ids):
-        mine = (draft.c.user_id == user_id, draft.c.story_id.in_(some), draft.c.origin == Origin.PIPELINE)
-        found.update(conn.execute(select(draft.c.story_id).where(*mine)).scalars())
+        mine = (draft.c.user_id == user_id, draft.c.story_id.in_(some))
+        on_request = and_(draft.c.origin == Origin.GENERATE, draft.c.status != Status.GENERATION_FAILED)
+        told = or_(draft.c.origin == Origin.PIPELINE, on_request)
+        found.update(conn.execute(select(draft.c.story_id).where(*mine, told)).scalars())
     return frozenset(found)
 
 

@@ -1,0 +1,108 @@
+"""Texts that are written in the background: what waits is claimed, written, and kept, by one process at a time.
+
+Nothing is lost by a kill: what was claimed by a process that died is taken over by the next one that looks.
+"""
+
+import asyncio
+from collections.abc import Sequence
+from contextlib import suppress
+from datetime import timedelta
+from itertools import groupby
+
+from copydesk.desk.ground import Ground
+from copydesk.desk.process import is_alive, me
+from copydesk.errors import StoreError
+from copydesk.model.wire import Struct
+from copydesk.store import generation
+from copydesk.store.generation import Claim, Waiting
+from copydesk.store.ids import new_id
+
+MARGIN = timedelta(seconds=60)
+"""What a claim lasts longer than its work may."""
+LOOK = 0.2
+"""Seconds between two looks whether another process is done."""
+
+
+class Commission(Struct, frozen=True):
+    """The texts of one item that one process writes: their page is read once."""
+
+    claim: Claim
+    texts: tuple[Waiting, ...]
+
+
+class Generation:
+    """What writes the texts that were asked for."""
+
+    def __init__(self, ground: Ground) -> None:
+        self._ground = ground
+        self._slots = asyncio.Semaphore(ground.settings.generation.at_once)
+
+    async def work_off(self, draft_ids: Sequence[str] | None = None) -> int:
+        """Write every text that waits and that nobody else is at, or those of `draft_ids`.
+
+        How many came to an end, well or not: why not is said by the draft. Raises StoreError; what was begun then is
+        done again by the next call, or by another process.
+        """
+        try:
+            async with asyncio.TaskGroup() as group:
+                each = range(self._ground.settings.generation.at_once)
+                workers = [group.create_task(self._until_none_is_left(draft_ids)) for _ in each]
+        except ExceptionGroup as failed:
+            # The first one says it all.
+            raise failed.exceptions[0] from failed
+        return sum(worker.result() for worker in workers)
+
+    async def finish(self, draft_ids: Sequence[str]) -> None:
+        """Write these texts, and wait for those that another process is at."""
+        while True:
+            await self.work_off(draft_ids)
+            if not await self._ground.read(generation.waiting, draft_ids):
+                return
+            await asyncio.sleep(LOOK)
+
+    async def _until_none_is_left(self, draft_ids: Sequence[str] | None) -> int:
+        ended = 0
+        while True:
+            async with self._slots:
+                commission = await self._claim(draft_ids)
+                if commission is None:
+                    return ended
+                ended += await self._carry_out(commission)
+
+    async def _claim(self, draft_ids: Sequence[str] | None) -> Commission | None:
+        """The texts of the first item that can be had; None where there are none."""
+        waiting = await self._ground.read(generation.waiting, draft_ids)
+        free = sorted((text for text in waiting if self._is_free(text)), key=lambda text: _first(waiting, text))
+        for _, group in groupby(free, key=lambda text: text.item_id):
+            texts = tuple(group)
+            claim = self._new_claim(len(texts))
+            got = await self._ground.write(generation.claim, texts, claim)
+            if got:
+                return Commission(claim=claim, texts=got)
+        return None
+
+    def _new_claim(self, texts: int) -> Claim:
+        now = self._ground.clock()
+        longest = timedelta(seconds=self._ground.settings.generation.deadline * (1 + texts))
+        return Claim(id=new_id(now), owner=me(), lease_until=now + longest + MARGIN)
+
+    def _is_free(self, text: Waiting) -> bool:
+        """Whether nobody is at it: its process is dead, or has had all the time that there is."""
+        if text.owner is None or text.lease_until is None:
+            return True
+        return is_alive(text.owner) is False or text.lease_until < self._ground.clock()
+
+    async def _carry_out(self, commission: Commission) -> int:
+        from copydesk.desk.composing import compose  # noqa: PLC0415 - the crafts are for those who write
+
+        try:
+            return await compose(self._ground, commission)
+        except BaseException:
+            with suppress(StoreError):  # the lease ends by itself
+                await self._ground.write(generation.release, commission.claim.id)
+            raise
+
+
+def _first(waiting: Sequence[Waiting], text: Waiting) -> int:
+    """The place of the first text of the same item: an item's texts stand together, in the order of asking."""
+    return next(place for place, other in enumerate(waiting) if other.item_id == text.item_id)
