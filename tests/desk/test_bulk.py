@@ -6,6 +6,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from copydesk.errors import InvalidError, StoreFullError
+from copydesk.model.change import ChangeDraft
+from copydesk.model.draft import Action
 from copydesk.model.schedule import Slot
 from copydesk.model.wire import to_wire
 from copydesk.store import changes, schedule
@@ -143,6 +145,17 @@ async def test_two_desks_that_race_for_the_same_drafts_share_them(tmp_path):
     assert sum(done.succeeded for done in ended) == 80
     assert statuses(tmp_path) == ["approved"] * 80
     assert rows(tmp_path, "SELECT count(*) FROM draft_event WHERE action = 'approve'") == [(80,)]
+
+
+async def test_an_action_that_no_bulk_takes_is_done_to_many_all_the_same(desk):
+    one, two, three = await made(desk, 3)
+    done = await desk.drafts.act(Action.REGENERATE, [two, NOBODY, one, two], ChangeDraft(feedback="Shorter."))
+
+    assert (done.action, done.total, done.results.succeeded) == ("regenerate", 3, (two, one))
+    assert [failure.id for failure in done.results.failed] == [NOBODY]
+    assert [(await desk.drafts.get(each)).feedback for each in (one, two, three)] == ["Shorter.", "Shorter.", None]
+    with pytest.raises(InvalidError, match="scheduledAt: is missing"):
+        await desk.drafts.act(Action.RESCHEDULE, [one])
 
 
 async def test_all_that_filters_show_is_found_for_an_action(desk, tmp_path):

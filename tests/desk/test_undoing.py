@@ -6,7 +6,7 @@ from datetime import timedelta
 import pytest
 
 from copydesk.errors import ConflictError, CopydeskError
-from copydesk.model.draft import Status
+from copydesk.model.draft import Action, Status
 from copydesk.model.history import SYSTEM, EventKind
 from copydesk.model.schedule import Slot
 from copydesk.store import changes, schedule
@@ -162,11 +162,10 @@ async def test_a_bulk_is_taken_back_and_done_again_as_one(desk, tmp_path):
     assert kept(tmp_path) == first
 
 
-async def test_bulks_under_one_bulk_id_are_one(desk, tmp_path):
+async def test_an_action_on_more_than_a_hundred_drafts_is_taken_back_as_one(desk, tmp_path):
     ids = await made(desk, 130)
     first = kept(tmp_path)
-    for some in (ids[:100], ids[100:]):
-        await desk.drafts.bulk({"action": "archive", "ids": some}, bulk_id="019c4a5e-0000-7000-8000-000000000001")
+    assert (await desk.drafts.act(Action.ARCHIVE, ids)).succeeded == 130
 
     assert len((await desk.drafts.undo()).succeeded) == 130
     assert kept(tmp_path) == first

@@ -12,6 +12,7 @@ from copydesk.desk.deciding import Edited, decided
 from copydesk.desk.ground import Ground
 from copydesk.errors import ConflictError, CopydeskError
 from copydesk.model.change import (
+    MOST_IDS,
     TAKES_TIME,
     BulkChange,
     BulkFailure,
@@ -98,17 +99,34 @@ class Review:
         """Take a draft's time away."""
         return await self.change(draft_id, ChangeDraft(action=Action.CANCEL_SCHEDULE))
 
-    async def bulk(self, asked: BulkChange | Mapping[str, object], *, bulk_id: str | None = None) -> BulkOutcome:
-        """One action on 1 to 100 drafts, each in a transaction of its own; what became of each, in the order asked.
+    async def bulk(self, asked: BulkChange | Mapping[str, object]) -> BulkOutcome:
+        """One action on 1 to 100 drafts, each wholly done or not; what became of each, in the order asked.
 
-        Undone as one, together with all that was done under the same `bulk_id`. Raises InvalidError only.
+        Undone as one. Raises InvalidError only.
         """
         now = self._ground.clock()
         asked = checked_bulk(asked, now)
-        found = await self._ground.read(changes.seen, asked.ids)
-        each = _Each(asked, found, now, bulk_id or new_id(now))
-        done = await self._ground.write_each(each.carry_out, asked.ids)
-        return outcome(asked, done)
+        done = await self._each(asked.each, asked.ids, now, new_id(now))
+        return outcome(asked.action, asked.ids, done)
+
+    async def act(self, action: Action, ids: Sequence[str], asked: ChangeDraft | None = None) -> BulkOutcome:
+        """Any action on any number of drafts, in bulks of 100, undone as one; `asked` holds what goes with it.
+
+        What is done is done where another bulk fails. Raises InvalidError only.
+        """
+        now = self._ground.clock()
+        asked = checked_change(msgspec.structs.replace(asked or ChangeDraft(), action=action, text=None), now)
+        once, bulk_id = tuple(dict.fromkeys(ids)), new_id(now)
+        done: list[CopydeskError | None] = []
+        for start in range(0, len(once), MOST_IDS):
+            done += await self._each(asked, once[start : start + MOST_IDS], now, bulk_id)
+        return outcome(action, once, done)
+
+    async def _each(
+        self, asked: ChangeDraft, ids: Sequence[str], now: datetime, bulk_id: str
+    ) -> list[CopydeskError | None]:
+        found = await self._ground.read(changes.seen, ids)
+        return await self._ground.write_each(_Each(asked, found, now, bulk_id).carry_out, ids)
 
     async def matching(self, **narrowed: Unpack[Narrowing]) -> tuple[str, ...]:
         """The ids of all drafts that the filters show, newest first, to act on them; raises as `list` does."""
@@ -133,8 +151,8 @@ class Review:
 class _Each:
     """A bulk action, draft by draft."""
 
-    def __init__(self, asked: BulkChange, found: Mapping[str, Seen], now: datetime, bulk_id: str) -> None:
-        self._asked = asked.each
+    def __init__(self, asked: ChangeDraft, found: Mapping[str, Seen], now: datetime, bulk_id: str) -> None:
+        self._asked = asked
         self._found = found
         self._now = now
         self._bulk_id = bulk_id
@@ -152,11 +170,11 @@ class _Each:
             self._last = at.at
 
 
-def outcome(asked: BulkChange, done: Sequence[CopydeskError | None]) -> BulkOutcome:
+def outcome(action: Action, ids: Sequence[str], done: Sequence[CopydeskError | None]) -> BulkOutcome:
     """What became of each draft, out of the errors that stand where something could not be done."""
-    ended = list(zip(asked.ids, done, strict=True))
+    ended = list(zip(ids, done, strict=True))
     failed = [BulkFailure(id=draft_id, error=str(error)) for draft_id, error in ended if error]
-    return bulk_outcome(asked.action, [draft_id for draft_id, error in ended if error is None], failed)
+    return bulk_outcome(action, [draft_id for draft_id, error in ended if error is None], failed)
 
 
 def put(
