@@ -23,7 +23,7 @@ from copydesk.model.item import Entry, Item
 from copydesk.model.voice import Voice
 from copydesk.model.wire import Struct
 from copydesk.ranking.canonical import canonical_url
-from copydesk.store import drafts, generation, lists, voices
+from copydesk.store import drafts, generation, lists, versions, voices
 from copydesk.store.generation import Material, Waiting
 from copydesk.store.ids import new_id
 
@@ -144,7 +144,7 @@ def _beside(conn: Connection, user_id: str, draft_id: str, item: Item, now: date
         return None
     return _Beside(
         draft=draft,
-        earlier=generation.earlier_texts(conn, user_id, draft_id),
+        earlier=versions.texts_before(conn, user_id, draft_id),
         voice=voices.read(conn, user_id) or Voice(),
         recent=drafts.texts_since(conn, user_id, now - RECENT, MOST_RECENT, without=item.story_id),
         treatment=treatment_of(conn, user_id, draft_id),

@@ -8,6 +8,7 @@ from copydesk.desk.ground import Ground
 from copydesk.desk.history import History
 from copydesk.desk.review import Review
 from copydesk.desk.undoing import Undoing
+from copydesk.desk.versions import Versions
 from copydesk.errors import NotFoundError
 from copydesk.model.draft import TO_REVIEW, ListedDraft
 from copydesk.model.filters import Counts, Narrowing, checked_filters, checked_limit
@@ -17,7 +18,7 @@ from copydesk.model.query import query_of
 from copydesk.store import counts, items, lists, search
 
 
-class Drafts(Creating, Review, Undoing, History):
+class Drafts(Creating, Review, Undoing, History, Versions):
     """What was written, and what became of it."""
 
     def __init__(self, ground: Ground) -> None:

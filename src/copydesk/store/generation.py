@@ -167,16 +167,6 @@ def keep_page(conn: Connection, user_id: str, item_id: str, entry: Entry, canoni
     conn.execute(update(item).where(*unread).values(**values))
 
 
-def earlier_texts(conn: Connection, user_id: str, draft_id: str) -> tuple[str, ...]:
-    """The texts of the versions that a draft was made from, the newest first."""
-    mine = draft.c.user_id == user_id
-    chain = select(draft.c.id, draft.c.regenerated_from_id).where(mine, draft.c.id == draft_id).cte(recursive=True)
-    before = select(draft.c.id, draft.c.regenerated_from_id).where(mine, draft.c.id == chain.c.regenerated_from_id)
-    chain = chain.union(before)
-    query = select(draft.c.text).where(mine, draft.c.id.in_(select(chain.c.id)), draft.c.id != draft_id)
-    return tuple(text for text in conn.execute(query.order_by(draft.c.id.desc())).scalars() if text)
-
-
 def sign(conn: Connection, user_id: str, draft_id: str, writer: str, images: Sequence[DraftImage]) -> None:
     """Note who wrote a draft's text, and give it these pictures."""
     conn.execute(update(draft).where(draft.c.user_id == user_id, draft.c.id == draft_id).values(writer=writer))

@@ -1,0 +1,188 @@
+"""Regeneration: a new draft in the old one's place, the chain of versions, and what changed between them."""
+
+import msgspec
+import pytest
+
+from copydesk.drafting.fake import FakeWriter
+from copydesk.errors import ConflictError, NotFoundError
+from copydesk.model.draft import Format, Status
+from copydesk.model.wire import to_json
+from desk_fixtures import NOW, ONE, Web, add, drafts_of, entry, feed, open_at, rows
+
+WRITER = "copydesk.drafting.writer.choose_writer"
+
+
+@pytest.fixture
+def writer(monkeypatch):
+    writer = FakeWriter()
+    monkeypatch.setattr(WRITER, lambda: writer)
+    return writer
+
+
+async def fed(desk, **config):
+    """A draft that a run made."""
+    await add(desk, **config)
+    await desk.pipeline.run()
+    (draft,) = await drafts_of(desk)
+    return draft
+
+
+def a_feed(**named):
+    web = Web()
+    web.put(ONE, feed(entry(1, **named)))
+    return web
+
+
+async def again(desk, draft_id, feedback=None):
+    """Let a new version be written; the newest draft."""
+    await desk.drafts.regenerate(draft_id, feedback)
+    assert await desk.generation.work_off() == 1
+    return (await drafts_of(desk))[-1]
+
+
+async def test_a_new_version_takes_the_old_ones_place(tmp_path, writer):
+    writer.answers = ["Old words.", "New words."]
+    async with open_at(tmp_path, a_feed()) as desk:
+        old = await fed(desk, tags=["kept"])
+        new = await again(desk, old.id, "Funnier.")
+        old = await desk.drafts.get(old.id)
+
+    assert (old.status, old.archived_at, old.text, old.feedback) == (
+        Status.CHANGES_REQUESTED,
+        NOW,
+        "Old words.",
+        "Funnier.",
+    )
+    assert (new.status, new.text, new.feedback) == (Status.AWAITING_REVIEW, "New words.", None)
+    assert (new.regenerated_from_id, new.item_id, new.tags, new.score) == (old.id, old.item_id, ("kept",), old.score)
+    assert (writer.briefs[1].feedback, writer.briefs[1].previous) == ("Funnier.", "Old words.")
+    assert new.writer == "fake"
+
+
+async def test_both_changes_are_the_systems(tmp_path, writer):
+    async with open_at(tmp_path, a_feed()) as desk:
+        old = await fed(desk)
+        new = await again(desk, old.id)
+
+        told = [(event.who, event.action) for event in await desk.drafts.history(old.id)]
+        assert told == [("pipeline", "create"), ("user", "regenerate"), ("system", "new_version_written")]
+        assert [(event.who, event.action) for event in await desk.drafts.history(new.id)] == [("system", "create")]
+        with pytest.raises(ConflictError):
+            await desk.drafts.undo(old.id)
+
+
+async def test_until_it_is_written_the_old_text_stays_and_so_it_does_where_writing_fails(tmp_path, writer):
+    writer.answers = ["Old words."]
+    async with open_at(tmp_path, a_feed()) as desk:
+        old = await fed(desk)
+        waiting = await desk.drafts.regenerate(old.id)
+        assert (waiting.status, waiting.text) == (Status.PENDING_REGENERATION, "Old words.")
+
+        writer.fail("No words left.")
+        await desk.generation.work_off()
+        (failed,) = await drafts_of(desk)
+
+    assert (failed.status, failed.text, failed.archived_at) == (Status.GENERATION_FAILED, "Old words.", None)
+    assert failed.last_error == "No words left. Regenerate it to try again."
+
+
+async def test_pictures_and_platforms_go_on_with_the_new_version(tmp_path, writer):
+    picture = {"url": "https://pictures.example/1.png", "source": "UPLOAD", "alt": "A drill", "position": 3}
+    async with open_at(tmp_path) as desk:
+        created = await desk.drafts.create(
+            {"text": "Words.", "format": "THREAD", "images": [picture], "targetPlatforms": ["bluesky"]}
+        )
+        new = await again(desk, created.drafts[0].id)
+        old, _ = await drafts_of(desk)
+
+    assert (new.format, new.target_platforms) == (Format.THREAD, ("bluesky",))
+    (image,) = new.images
+    assert (image.url, image.alt, image.position) == (picture["url"], "A drill", 3)
+    assert image.id != old.images[0].id
+
+
+async def test_the_variant_of_an_experiment_is_kept(tmp_path, writer):
+    variants = [{"id": name, "label": name, "config": {"hook": name}} for name in ("question", "figure")]
+    async with open_at(tmp_path, a_feed()) as desk:
+        await desk.experiments.create({"name": "Hooks", "parameter": "hook", "variants": variants})
+        old = await fed(desk)
+        await again(desk, old.id)
+
+    first, second = rows(tmp_path, "SELECT experiment_id, variant_id FROM draft ORDER BY id")
+    assert first == second != (None, None)
+    assert writer.briefs[0].parameters == writer.briefs[1].parameters == {"hook": first[1]}
+
+
+async def test_a_draft_on_request_takes_part_in_an_experiment_from_its_creation(tmp_path, writer):
+    variants = [{"id": name, "label": name, "config": {"hashtags": count}} for count, name in enumerate("ab")]
+    async with open_at(tmp_path) as desk:
+        await desk.experiments.create({"name": "Tags", "parameter": "hashtags", "variants": variants})
+        for _ in range(2):
+            await desk.drafts.create({"prompt": "Words."})
+        await desk.generation.work_off()
+
+    assert {brief.settings.hashtags for brief in writer.briefs} == {0, 1}
+    assert {variant for (variant,) in rows(tmp_path, "SELECT variant_id FROM draft")} == {"a", "b"}
+
+
+async def test_the_versions_are_found_from_any_of_them(tmp_path, writer):
+    writer.answers = ["One.", "Two.", "Three."]
+    async with open_at(tmp_path, a_feed()) as desk:
+        first = await fed(desk)
+        second = await again(desk, first.id)
+        third = await again(desk, second.id)
+        other = (await desk.drafts.create({"text": "Another."})).drafts[0]
+
+        for each in (first, second, third):
+            assert [draft.text for draft in await desk.drafts.versions(each.id)] == ["One.", "Two.", "Three."]
+        assert [draft.id for draft in await desk.drafts.versions(other.id)] == [other.id]
+        with pytest.raises(NotFoundError):
+            await desk.drafts.versions("nothing")
+    assert writer.briefs[2].before == ("Two.", "One.")
+
+
+async def test_the_offline_writer_says_something_else_each_time_and_in_the_end_that_it_cannot(tmp_path):
+    async with open_at(tmp_path) as desk:
+        await desk.drafts.create({"prompt": "The bakery opens at eight from Monday on, which is an hour earlier."})
+        await desk.generation.work_off()
+        (draft,) = await drafts_of(desk)
+        texts = [draft.text]
+        while draft.status is not Status.GENERATION_FAILED and len(texts) < 20:
+            await desk.drafts.regenerate(draft.id)
+            await desk.generation.work_off()
+            draft = (await drafts_of(desk))[-1]
+            if draft.status is not Status.GENERATION_FAILED:
+                texts.append(draft.text)
+
+    assert len(set(texts)) == len(texts) < 20
+    assert "no other version" in (draft.last_error or "")
+    assert draft.text == texts[-1]
+
+
+async def test_what_changed_is_told_word_by_word_with_the_checks(tmp_path, writer):
+    writer.answers = ["A fine library!!! It opened.", "A fine library. It opened on Tuesday."]
+    async with open_at(tmp_path, a_feed()) as desk:
+        old = await fed(desk)
+        new = await again(desk, old.id)
+        found = await desk.drafts.difference(old.id, new.id)
+        back = await desk.drafts.difference(new.id, old.id)
+        with pytest.raises(NotFoundError):
+            await desk.drafts.difference(old.id, "nothing")
+
+    assert "".join(piece.text for piece in found.pieces if piece.kind != "added") == old.text
+    assert "".join(piece.text for piece in found.pieces if piece.kind != "removed") == new.text
+    assert (found.better, found.worse) == (back.worse, back.better)
+    assert msgspec.json.decode(to_json(found))["pieces"][0] == {"kind": "same", "text": "A fine library"}
+
+
+async def test_somebody_elses_drafts_are_not_there(tmp_path, writer):
+    async with open_at(tmp_path) as desk:
+        draft_id = (await desk.drafts.create({"prompt": "Words."})).drafts[0].id
+        other = "00000000-0000-7000-8000-000000000000"
+        desk.ground.user = msgspec.structs.replace(desk.ground.user, id=other)
+
+        assert await desk.generation.work_off() == 0
+        with pytest.raises(NotFoundError):
+            await desk.drafts.versions(draft_id)
+        with pytest.raises(NotFoundError):
+            await desk.drafts.regenerate(draft_id)
