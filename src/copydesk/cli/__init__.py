@@ -23,6 +23,7 @@ COMMANDS = {
     "voice": ("copydesk.cli.voice", "How you write."),
     "experiment": ("copydesk.cli.experiment", "What you try out."),
     "engagement": ("copydesk.cli.engagement", "What came back of posts."),
+    "daemon": ("copydesk.cli.daemon", "Do what is due by itself, without a screen."),
     "doctor": ("copydesk.cli.doctor", "Look for what is wrong, and say what to do."),
 }
 """Every command: the module that holds it, and its line in the help."""

@@ -31,7 +31,8 @@ async def _pipeline(desk: Desk) -> str:
     if run.status is RunStatus.FAILED:
         raise CopydeskError(run.error or "The run failed.")
     stats = run.stats
-    unread = f", {stats.sources_failed} sources could not be read" if stats.sources_failed else ""
+    failed = stats.sources_failed
+    unread = f", {failed} {'source' if failed == 1 else 'sources'} could not be read" if failed else ""
     return f"{run.status}: {_drafts(stats.drafts_created)} from {stats.items_ingested} items{unread}"
 
 
