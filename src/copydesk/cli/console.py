@@ -33,4 +33,4 @@ def console(context: Context) -> None:
         gc.enable()
         return glance(database, SHOWN)
 
-    sys.exit(Console(context.desk, glance=glance).run() or 0)
+    sys.exit(Console(context.desk, glance=glance, jobs=True).run() or 0)

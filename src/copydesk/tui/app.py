@@ -28,7 +28,8 @@ class Console(DeskApp, inherit_bindings=False):
     """A person's desk, in a terminal.
 
     `open_desk` gives the desk, not yet open: the console opens it after the first paint and closes it at its end.
-    `glance`, where there is one, gives the first rows before that. `name` is shown beside the title where there are
+    `glance`, where there is one, gives the first rows before that. With `jobs` it does what is due by itself, as long
+    as it is open. `name` is shown beside the title where there are
     several desks; `clock` gives the time in UTC.
     """
 
@@ -43,10 +44,11 @@ class Console(DeskApp, inherit_bindings=False):
         open_desk: OpenDesk,
         *,
         glance: Glance | None = None,
+        jobs: bool = False,
         name: str = "",
         clock: Callable[[], datetime] | None = None,
     ) -> None:
-        super().__init__(open_desk, glance=glance, name=name, clock=clock)
+        super().__init__(open_desk, glance=glance, jobs=jobs, name=name, clock=clock)
         self.animation_level = "none"
         self.register_theme(themes.DARK)
         self.register_theme(themes.LIGHT)

@@ -12,11 +12,12 @@ from textual.notifications import SeverityLevel
 from textual.worker import Worker
 
 from copydesk.errors import CopydeskError
-from copydesk.tui.messages import DeskClosed, DeskOpened, Glanced, RunChanged
+from copydesk.tui.messages import DeskClosed, DeskOpened, Glanced, JobDone, RunChanged
 
 if TYPE_CHECKING:
     # At run time whoever opens the desk imports it: SQLAlchemy costs as much as Textual itself.
     from copydesk.desk import Desk
+    from copydesk.jobs import Said
     from copydesk.model.draft import ListedDraft
     from copydesk.model.run import Run
     from copydesk.tui.run_view import RunView
@@ -29,6 +30,12 @@ Glance = Callable[[], "Sequence[ListedDraft]"]
 Work = Callable[["Desk"], Awaitable[None]]
 _ASKING = "asking"
 _HOLDING = "holding"
+JOBS_AFTER = 2.0
+"""Seconds after which the jobs begin: what is due may wait that long, the first rows may not."""
+TOLD = ("clock", "missed")
+"""What is told in a toast when it happens without having been asked."""
+LAST_PATIENCE = 0.5
+"""Seconds that a job has left when the user quits."""
 
 
 class DeskApp(App[int], inherit_bindings=False):
@@ -39,10 +46,12 @@ class DeskApp(App[int], inherit_bindings=False):
         open_desk: OpenDesk,
         *,
         glance: Glance | None = None,
+        jobs: bool = False,
         name: str = "",
         clock: Callable[[], datetime] | None = None,
     ) -> None:
         super().__init__()
+        self._with_jobs = jobs
         self.desk_name = name
         self._open_desk = open_desk
         self._glance = glance
@@ -70,13 +79,29 @@ class DeskApp(App[int], inherit_bindings=False):
                 self.desk = desk
                 self._tell(DeskOpened())
                 try:
-                    await asyncio.Event().wait()
+                    await self._do_what_is_due(desk)
                 finally:
                     self.desk = None
                     await self._stop_asking()
         except Exception as error:
             self.trouble = _known(error)
             self._tell(DeskClosed(self.trouble))
+
+    async def _do_what_is_due(self, desk: "Desk") -> None:
+        """Let the jobs run, where there are any, until the console ends."""
+        if self._with_jobs:
+            await asyncio.sleep(JOBS_AFTER)
+            running = await asyncio.to_thread(_jobs)
+            async with running(desk, listener=self._hear, patience=LAST_PATIENCE):
+                await asyncio.Event().wait()
+        await asyncio.Event().wait()
+
+    def _hear(self, said: "Said") -> None:
+        """Something was done without having been asked: the screen counts anew, and what matters is told."""
+        if said.job in TOLD:
+            self.notify(said.text[:1].upper() + said.text[1:], severity="warning")
+        if not said.failed:
+            self._tell(JobDone())
 
     async def _look(self, glance: Glance) -> None:
         """Show the first rows, and let them be painted before the imports take the processor."""
@@ -160,6 +185,13 @@ class DeskApp(App[int], inherit_bindings=False):
         """Tell the screen, which may lie below the help."""
         if self.screen_stack:
             self.screen_stack[0].post_message(message)
+
+
+def _jobs() -> "Callable[..., AbstractAsyncContextManager[object]]":
+    """What runs the jobs; imported in a thread, for APScheduler takes a while."""
+    from copydesk.jobs import running  # noqa: PLC0415
+
+    return running
 
 
 def _known(error: Exception) -> CopydeskError:

@@ -34,6 +34,10 @@ class DeskClosed(Message, bubble=False):
         self.error = error
 
 
+class JobDone(Message, bubble=False):
+    """Something was done without having been asked; there may be more drafts now, or other ones."""
+
+
 class RunChanged(Message, bubble=False):
     """The run got on, or ended."""
 

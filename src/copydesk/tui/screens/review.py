@@ -13,7 +13,7 @@ from copydesk.tui.browser import browse, is_link
 from copydesk.tui.desk_app import DeskApp
 from copydesk.tui.keys import Where, bindings
 from copydesk.tui.latest import Latest
-from copydesk.tui.messages import DeskClosed, DeskOpened, Glanced, ItemRead, NewCounted, QueueRead, RunChanged
+from copydesk.tui.messages import DeskClosed, DeskOpened, Glanced, ItemRead, JobDone, NewCounted, QueueRead, RunChanged
 from copydesk.tui.pages import note
 from copydesk.tui.widgets.ink import INK
 from copydesk.tui.widgets.key_line import KeyLine
@@ -266,9 +266,16 @@ class ReviewScreen(Screen[None], inherit_bindings=False):
         if view.ended is not None:
             self._after(view.ended)
 
+    def on_job_done(self, _: JobDone) -> None:
+        """What came by itself waits as well."""
+        self._count_anew()
+
     def _after(self, run: "Run") -> None:
         if not self._watching:
             self.app.say_ended(run)
+        self._count_anew()
+
+    def _count_anew(self) -> None:
         if self.queue.rows:
             self.app.ask(self._count)
         else:

@@ -1,0 +1,59 @@
+"""The console does what is due as long as it is open."""
+
+import asyncio
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from copydesk.sample.desk import open_sample, sample_settings
+from copydesk.settings import load
+from copydesk.tui import desk_app
+from copydesk.tui.app import Console
+from desk_fixtures import rows
+from schedule_fixtures import put_at
+from tui_fixtures import Seen, settled
+
+NOW = datetime(2026, 2, 11, 9, 30, tzinfo=UTC)
+
+
+async def test_a_draft_that_is_missed_is_told_and_sources_are_left_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(desk_app, "JOBS_AFTER", 0.0)
+    settings = sample_settings(load({}, tmp_path))
+    async with open_sample(settings, clock=lambda: NOW) as desk:
+        await put_at(desk, NOW - timedelta(hours=1))
+    app = Console(lambda: open_sample(settings, clock=lambda: NOW), clock=lambda: NOW, jobs=True)
+    async with app.run_test(size=(120, 40), notifications=True) as pilot:
+        seen = Seen(app, pilot)
+        async with asyncio.timeout(10):
+            while not seen.toasts:
+                await settled(pilot)
+        assert seen.toasts == ["1 draft missed: nothing was sent"]
+    assert rows(tmp_path, "SELECT status FROM draft") == [("missed",)]
+    assert rows(tmp_path, "SELECT count(*) FROM run") == [(0,)]
+    assert rows(tmp_path, "SELECT count(*) FROM job WHERE owner IS NOT NULL") == [(0,)]
+
+
+async def test_what_sources_brought_by_itself_waits_to_be_asked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(desk_app, "JOBS_AFTER", 0.0)
+    settings = sample_settings(load({"COPYDESK_JOBS__PIPELINE": "always"}, tmp_path))
+    app = Console(lambda: open_sample(settings, clock=lambda: NOW), clock=lambda: NOW, jobs=True)
+    async with app.run_test(size=(120, 40)) as pilot:
+        seen = Seen(app, pilot)
+        async with asyncio.timeout(20):
+            while "Queue · 10" not in seen.text:
+                await settled(pilot)
+    assert rows(tmp_path, "SELECT status FROM run") == [("succeeded",)]
+
+
+async def test_quitting_at_once_begins_no_job(tmp_path: Path) -> None:
+    settings = sample_settings(load({}, tmp_path))
+    app = Console(lambda: open_sample(settings, clock=lambda: NOW), clock=lambda: NOW, jobs=True)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settled(pilot)
+        app.simulate_key("q")
+    assert rows(tmp_path, "SELECT * FROM job") == []
