@@ -1,7 +1,8 @@
 """The second and third stage of a run: what waits is filtered, merged into stories, and ranked."""
 
+import hashlib
 import logging
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
@@ -33,23 +34,26 @@ MOST_DECISIONS = 2000
 """Decisions that the preference is learnt from, the newest; more would not change it."""
 
 
-async def choose(ground: Ground, request: RunRequest, report: Report, draftable: int) -> tuple[Ranked, ...]:
-    """The stories worth drafting, the best first. `draftable` items of those that wait are new in this run."""
+async def choose(ground: Ground, request: RunRequest, report: Report, new: Container[str]) -> tuple[Ranked, ...]:
+    """The stories worth drafting, the best first. `new` are the ids of the items that this run stored."""
     with report.during(Stage.FILTER):
-        stories = await _filter(ground, request, report, draftable)
+        stories = await _filter(ground, request, report, new)
     with report.during(Stage.RANK, len(stories)):
         return await _rank(ground, stories, report)
 
 
-async def _filter(ground: Ground, request: RunRequest, report: Report, draftable: int) -> tuple[Candidate, ...]:
+async def _filter(ground: Ground, request: RunRequest, report: Report, new: Container[str]) -> tuple[Candidate, ...]:
     """The stories that the items that pass tell; what was decided of the others is kept."""
     now = ground.clock()
+    rules = await _rules(ground)
     waiting = await ground.read(items.waiting, request.source_ids)
-    report.add(items_ingested=len(waiting) - draftable, items_waiting=len(waiting) - draftable)
+    # Counted one by one: of what this run stored some may be gone again.
+    before = sum(item.id not in new for item in waiting)
+    report.add(items_ingested=before, items_waiting=before)
     report.expect(len(waiting))
     if not waiting:
         return ()
-    passed, outcomes = _judge_all(waiting, await _rules(ground), now, report)
+    passed, outcomes = _judge_all(waiting, rules, now, report)
     placed = await _place(ground, passed, now)
     passed = [msgspec.structs.replace(item, story_id=placed.get(item.id, item.story_id)) for item in passed]
     told = await ground.write(_settle, passed, placed, outcomes)
@@ -135,13 +139,37 @@ def _labels(decisions: Iterable[Decided]) -> Iterable[Decision]:
 
 
 async def _rules(ground: Ground) -> tuple[Rules, Mapping[str, Rules | None]]:
-    """The rules for every item, and those of each source that has some of its own; None where they are unusable."""
+    """The rules for every item, and those of each source that has some of its own; None where they are unusable.
+
+    Where they are not those that a source's items were last judged by, what they left out waits again.
+    """
     asked = ground.settings.pipeline
     max_age = timedelta(hours=asked.max_age_hours)
     everywhere = compile_rules(asked.include, asked.exclude, asked.language or None, max_age, field="pipeline")
-    every = await ground.read(sources.every)
+    every, judged_by = await ground.read(_sources_and_rules)
+    named = {each.id: _named(ground, each.config or SourceConfig()) for each in every}
+    if changed := {source_id: rules for source_id, rules in named.items() if judged_by.get(source_id) != rules}:
+        await ground.write(_judge_again, changed, ground.clock() - max_age)
     own = {each.id: _own_rules(each.config) for each in every if each.config is not None}
     return everywhere, own
+
+
+def _sources_and_rules(conn: Connection, user_id: str) -> tuple[tuple[Source, ...], Mapping[str, str | None]]:
+    return sources.every(conn, user_id), sources.judged_by(conn, user_id)
+
+
+def _judge_again(conn: Connection, user_id: str, changed: Mapping[str, str], since: datetime) -> None:
+    items.reopen(conn, user_id, list(changed), since)
+    sources.judge_by(conn, user_id, changed)
+
+
+def _named(ground: Ground, config: SourceConfig) -> str:
+    """What stands for all that leaves items of a source out for good: another one where anything of it changes."""
+    asked = ground.settings.pipeline
+    everywhere = (asked.include, asked.exclude, asked.language, asked.max_age_hours)
+    unwanted = sorted(each for each in ground.settings.ranking.interests if each.startswith("-"))
+    rules = (everywhere, unwanted, config.include, config.exclude, config.language)
+    return hashlib.blake2b(msgspec.json.encode(rules), digest_size=8).hexdigest()
 
 
 def _own_rules(config: SourceConfig) -> Rules | None:

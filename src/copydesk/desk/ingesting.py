@@ -7,7 +7,7 @@ sources had nothing new is noted of several at once, every second.
 import asyncio
 import logging
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from contextlib import contextmanager, suppress
 from datetime import datetime, timedelta
 from itertools import pairwise
@@ -42,18 +42,17 @@ NOTED = 1.0
 """Seconds after which it is noted at the latest that a source had nothing new."""
 
 
-async def ingest(ground: Ground, request: RunRequest, report: Report) -> int:
+async def ingest(ground: Ground, request: RunRequest, report: Report) -> Set[str]:
     """Ask every enabled source, or those of the request, for what is new, and store it.
 
-    Returns how many of the new items can become drafts; the others are history. Raises a FetchError where every
-    single source failed.
+    Returns the ids of the new items. Raises a FetchError where every single source failed.
     """
     stored = await ground.read(sources.to_fetch, request.source_ids)
     now = ground.clock()
     wanted = [each for each in stored if decide.may_fetch(each.state, now, by_hand=not request.due)]
     report.expect(len(wanted))
     if not wanted:
-        return 0
+        return frozenset()
     async with ground.network() as http:
         stage = _Stage(ground, http, report)
         noting = asyncio.create_task(stage.note_now_and_then())
@@ -70,7 +69,7 @@ async def ingest(ground: Ground, request: RunRequest, report: Report) -> int:
                 await noting
             await stage.note_quiet()
     await stage.conclude()
-    return stage.draftable
+    return stage.new
 
 
 class _Stage:
@@ -84,8 +83,8 @@ class _Stage:
         """Sources that had nothing new, which is not noted yet."""
         self._failed: list[tuple[StoredSource, FetchError]] = []
         self._reached: list[StoredSource] = []
-        self.draftable = 0
-        """How many of the new items can become drafts; the others are history."""
+        self.new: set[str] = set()
+        """The ids of the new items."""
 
     async def visit(self, stored: StoredSource) -> None:
         """Read one source and store what it brought, or why it brought nothing."""
@@ -110,7 +109,7 @@ class _Stage:
         """Store what a source brought, in one transaction."""
         fresh = await self._ground.write(_keep_reading, self._ground, stored, reading, self._ground.clock())
         self._report.add(items_ingested=len(fresh), items_new=len(fresh))
-        self.draftable += sum(item.state is ItemState.NEW for item in fresh)
+        self.new.update(item.id for item in fresh)
 
     async def _note_failure(self, stored: StoredSource, error: FetchError) -> None:
         """Note at once that a source failed, and which hosts asked to be left alone: a kill shall not forget it."""

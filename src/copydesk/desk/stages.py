@@ -11,7 +11,7 @@ from copydesk.model.run import RunRequest, Stage
 async def work(ground: Ground, request: RunRequest, report: Report) -> None:
     """From what the sources bring to drafts."""
     with report.during(Stage.INGEST):
-        draftable = await ingest(ground, request, report)
-    stories = await choose(ground, request, report, draftable)
+        new = await ingest(ground, request, report)
+    stories = await choose(ground, request, report, new)
     with report.during(Stage.DRAFT):
         await write_drafts(ground, stories, request, report)

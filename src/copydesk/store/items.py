@@ -187,6 +187,16 @@ def settle(conn: Connection, user_id: str, outcomes: Iterable[tuple[str, ItemSta
     return conn.execute(update(item).where(*mine).values(**values), rows).rowcount
 
 
+def reopen(conn: Connection, user_id: str, source_ids: Sequence[str], since: datetime) -> int:
+    """Let what filters left out of these sources wait again, where it was published since; of how many items."""
+    count = 0
+    for some in in_parts(source_ids):
+        left_out = (item.c.user_id == user_id, item.c.state == ItemState.FILTERED, item.c.published >= since)
+        again = update(item).where(*left_out, item.c.source_id.in_(some))
+        count += conn.execute(again.values(state=ItemState.NEW, reason=None)).rowcount
+    return count
+
+
 def _own_source(user_id: str, source_id: str) -> ScalarSelect[str]:
     """The source's id if it is the user's. Asked of an item itself, the user leads the database to a worse index."""
     return select(source.c.id).where(source.c.id == source_id, source.c.user_id == user_id).scalar_subquery()

@@ -6,9 +6,10 @@ from datetime import datetime
 from sqlalchemy import ColumnElement, Connection, Row, bindparam, delete, func, insert, select, update
 from sqlalchemy.dialects.sqlite import insert as upsert
 
+from copydesk.model.draft import Status
 from copydesk.model.source import FetchState, Health, Source, SourceConfig, SourceSpec
 from copydesk.model.wire import Struct
-from copydesk.store.tables import host_cooldown, source
+from copydesk.store.tables import draft, host_cooldown, item, source
 
 _SHOWN = (
     source.c.id,
@@ -95,6 +96,26 @@ def change(conn: Connection, user_id: str, source_id: str, values: Mapping[str, 
     """Change what the user may change; False where there is no such source."""
     done = conn.execute(update(source).where(*_is(user_id, source_id)).values(**values))
     return done.rowcount > 0
+
+
+def is_posting(conn: Connection, user_id: str, source_id: str) -> bool:
+    """Whether a draft of the user's source is being posted."""
+    posting = select(draft.c.id).join(item, item.c.id == draft.c.item_id)
+    posting = posting.where(draft.c.user_id == user_id, draft.c.status == Status.POSTING, item.c.source_id == source_id)
+    return conn.execute(posting.limit(1)).first() is not None
+
+
+def judged_by(conn: Connection, user_id: str) -> dict[str, str | None]:
+    """By which rules the items of each source were last judged."""
+    rows = conn.execute(select(source.c.id, source.c.judged_by).where(source.c.user_id == user_id))
+    return {source_id: rules for source_id, rules in rows}  # noqa: C416 - a row is no pair to the type checker
+
+
+def judge_by(conn: Connection, user_id: str, rules: Mapping[str, str]) -> None:
+    """Note by which rules the items of these sources are judged from now on."""
+    rows = [{"b_id": source_id, "b_user": user_id, "b_rules": named} for source_id, named in rules.items()]
+    mine = (source.c.id == bindparam("b_id"), source.c.user_id == bindparam("b_user"))
+    conn.execute(update(source).where(*mine).values(judged_by=bindparam("b_rules")), rows)
 
 
 def remove(conn: Connection, user_id: str, source_id: str) -> bool:

@@ -85,6 +85,8 @@ source = Table(
     required("health", Choice(Health), server_default="unknown"),
     required("fail_count", Integer, server_default=text("0")),
     Column("last_error", Text),
+    # What names the rules that its items were last judged by; NULL until they are.
+    Column("judged_by", Text),
     required("fetch", Json(FetchState), server_default="{}"),
     one_of("type", SourceType),
     one_of("health", Health),

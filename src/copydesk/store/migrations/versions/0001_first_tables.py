@@ -233,6 +233,7 @@ def _source() -> None:
         sa.Column("health", sa.Text(), server_default="unknown", nullable=False),
         sa.Column("fail_count", sa.Integer(), server_default=sa.text("0"), nullable=False),
         sa.Column("last_error", sa.Text(), nullable=True),
+        sa.Column("judged_by", sa.Text(), nullable=True),
         sa.Column("fetch", sa.Text(), server_default="{}", nullable=False),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_source")),
         sa.CheckConstraint(
