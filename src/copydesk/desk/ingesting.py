@@ -296,10 +296,12 @@ def _after_reading(
 
 def _outcome(conn: Connection, user_id: str, stored: StoredSource, state: FetchState, now: datetime) -> FetchOutcome:
     gap = None
-    if state.last_new is not None and now - state.last_new > QUIET:
+    # One that never brought anything is silent since the user set it up.
+    quiet_since = state.last_new or stored.source.updated_at
+    if now - quiet_since > QUIET:
         times = items.recent_times(conn, user_id, stored.source.id)
         gap = median((later - sooner).total_seconds() for later, sooner in pairwise(times)) if len(times) > 1 else None
-    health = decide.health(state, gap, now)
+    health = decide.health(msgspec.structs.replace(state, last_new=quiet_since), gap, now)
     return FetchOutcome(source_id=stored.source.id, asked=stored.source.url, state=state, health=health)
 
 
