@@ -119,7 +119,11 @@ def test_a_source_is_changed_by_what_is_named(tmp_path, server):
     assert (changed["name"], changed["enabled"], changed["config"]) == ("Other", False, {"weight": 2.0})
     assert answer(tmp_path, *edit, "--enable")["enabled"] is True
     assert answer(tmp_path, *edit, "--config", "{}")["config"] is None
-    assert answer(tmp_path, *edit, "--url", "https://other.example/feed")["url"] == "https://other.example/feed"
+    server.serve("/other", feed(entry(9)))
+    assert answer(tmp_path, *edit, "--url", server.url("/other"))["url"] == server.url("/other")
+    assert_one_line(call_here(tmp_path, *edit, "--url", server.url("/nothing")), 1)
+    moved = answer(tmp_path, *edit, "--url", "https://other.example/feed", "--no-test")
+    assert moved["url"] == "https://other.example/feed"
     assert "Other" in done(tmp_path, *edit, "--name", "Other")
     said = call_here(tmp_path, *edit)
     assert_one_line(said, 2)

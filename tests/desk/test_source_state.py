@@ -86,7 +86,7 @@ async def test_a_source_that_is_gone_is_not_asked_again_until_it_gets_a_new_addr
         clock.forward(40 * 86_400)
         await desk.pipeline.run()
         assert web.urls == [ONE]
-        await desk.sources.update(source.id, {"url": TWO})
+        await desk.sources.update(source.id, {"url": TWO}, test=False)
         await desk.pipeline.run()
         assert web.urls == [ONE, TWO]
         assert (await desk.sources.get(source.id)).health is Health.HEALTHY

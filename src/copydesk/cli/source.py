@@ -104,13 +104,14 @@ def test(context: Context, *, id: str, as_json: bool) -> None:
 @source.command()
 @click.argument("id")
 @click.option("--name", help="A new name.")
-@click.option("--url", help="A new address; it is read from the start.")
+@click.option("--url", help="A new address; it is read from the start, after a test fetch.")
 @click.option("--type", type=click.Choice([kind.value for kind in SourceType]), help="A new type.")
 @click.option("--enable/--disable", "enabled", default=None, help="Read it, or leave it alone.")
 @CONFIG
+@click.option("--no-test", is_flag=True, help="Take a new address without a test fetch.")
 @AS_JSON
 @pass_context
-def edit(  # one argument an option
+def edit(  # noqa: PLR0913 - one argument an option
     context: Context,
     *,
     id: str,
@@ -119,6 +120,7 @@ def edit(  # one argument an option
     type: str | None,
     enabled: bool | None,
     config: str | None,
+    no_test: bool,
     as_json: bool,
 ) -> None:
     """Change a source; what is not named stays."""
@@ -126,7 +128,7 @@ def edit(  # one argument an option
     changes = {field: value for field, value in asked.items() if value is not None}
     if not changes:
         raise click.UsageError("Say what to change: --name, --url, --type, --enable, --disable or --config.")
-    changed = context.run(lambda desk: desk.sources.update(id, changes))
+    changed = context.run(lambda desk: desk.sources.update(id, changes, test=not no_test))
     if as_json:
         print_json(changed)
     else:

@@ -18,6 +18,13 @@ def check(type: object, url: object, config: object, *, name: str = "") -> Sourc
     return SourceSpec(type=kind, url=address, config=settings, name=name)
 
 
+def read_from(spec: SourceSpec) -> tuple[object, ...]:
+    """All that decides which entries the source brings: where it differs, it is another source to us."""
+    config = spec.config
+    lists = (config.listing, config.window, config.list, config.query, config.hl, config.gl, config.ceid)
+    return spec.type, spec.url, *lists, config.replies, config.reposts
+
+
 async def attempt(ground: Ground, spec: SourceSpec) -> Reading:
     """What the source brings, as if for the first time; nothing is stored. FetchError where it cannot be read."""
     async with ground.network() as http:

@@ -4,11 +4,12 @@ from collections.abc import Mapping
 from urllib.parse import urlsplit
 
 import msgspec
+from sqlalchemy import Connection
 
 from copydesk.desk import candidates, opml
 from copydesk.desk.fields import convert, text_of
 from copydesk.desk.ground import Ground
-from copydesk.errors import CopydeskError, FieldError, InvalidError, NotFoundError
+from copydesk.errors import ConflictError, CopydeskError, FieldError, InvalidError, NotFoundError
 from copydesk.model.source import FetchState, Health, Source, SourceConfig, SourceSpec
 from copydesk.model.wire import Struct
 from copydesk.store import sources
@@ -86,9 +87,11 @@ class Sources:
         await self._ground.write(sources.add, source)
         return source
 
-    async def _refuse_known(self, spec: SourceSpec, url: str) -> None:
-        """InvalidError where this is a source already: it would count as a second teller of every story."""
+    async def _refuse_known(self, spec: SourceSpec, url: str, *, itself: str = "") -> None:
+        """InvalidError where this is another source already: it would count as a second teller of every story."""
         for known in await self.list():
+            if known.id == itself:
+                continue
             same_query = (known.config or SourceConfig()).query == spec.config.query
             if (known.type, known.url) == (spec.type, url) and same_query:
                 raise InvalidError(FieldError("url", f"is the source {known.id} ({known.name}) already"))
@@ -104,10 +107,11 @@ class Sources:
             raise _no_source(source_id)
         return found
 
-    async def update(self, source_id: str, changes: Mapping[str, object]) -> Source:
+    async def update(self, source_id: str, changes: Mapping[str, object], *, test: bool = True) -> Source:
         """Change name, type, url, enabled or config; the rest stays.
 
-        A new address is read from the start. Raises InvalidError with the field, or NotFoundError.
+        What is read from elsewhere is read from the start, after a test fetch has shown that it can be. Raises
+        InvalidError with the field, NotFoundError, or the test's FetchError; then nothing is changed.
         """
         before = await self.get(source_id)
         unknown = set(changes) - {"name", "type", "url", "enabled", "config"}
@@ -119,34 +123,39 @@ class Sources:
         if "enabled" in changes:
             values["enabled"] = convert("enabled", changes["enabled"], bool)
         if changes.keys() & {"type", "url", "config"}:
-            values |= self._moved(before, changes)
+            values |= await self._moved(before, changes, test=test)
         await self._ground.write(sources.change, source_id, values)
         return await self.get(source_id)
 
-    def _moved(self, before: Source, changes: Mapping[str, object]) -> dict[str, object]:
+    async def _moved(self, before: Source, changes: Mapping[str, object], *, test: bool) -> dict[str, object]:
         kept = msgspec.to_builtins(before.config) if before.config else None
         config = changes.get("config", kept)
         spec = candidates.check(changes.get("type", before.type), changes.get("url", before.url or ""), config)
         asked: dict[str, object] = {"type": spec.type, "url": spec.url, "config": spec.config if config else None}
         # Only what was asked for: the rest may have changed since it was read.
         values = {name: value for name, value in asked.items() if name in changes}
-        if (spec.type, spec.url) != (before.type, before.url):
-            values |= {"type": spec.type, "url": spec.url}
-            values |= {"fetch": FetchState(), "health": Health.UNKNOWN, "fail_count": 0, "last_error": None}
-            values |= {"last_fetch": None, "next_at": None, "not_before": None}
-        return values
+        if candidates.read_from(spec) == candidates.read_from(_spec(before)):
+            return values
+        reading = await candidates.attempt(self._ground, spec) if test else None
+        found = (reading.found_at or spec.url) if reading else spec.url
+        await self._refuse_known(spec, found, itself=before.id)
+        fresh = {"fetch": FetchState(), "health": Health.UNKNOWN, "fail_count": 0, "last_error": None}
+        never = {"last_fetch": None, "next_at": None, "not_before": None}
+        return values | {"type": spec.type, "url": found} | fresh | never
 
     async def delete(self, source_id: str) -> None:
-        """Delete a source with its items and drafts; NotFoundError where there is none."""
-        if not await self._ground.write(sources.remove, source_id):
-            raise _no_source(source_id)
+        """Delete a source with its items and drafts.
+
+        Raises NotFoundError, and ConflictError while one of its drafts is being posted: nobody would know how that
+        ended.
+        """
+        await self._ground.write(_remove, source_id)
 
     async def test(self, source_id: str) -> FetchTest:
         """Fetch a source without storing anything; a failure is an answer, not an error."""
         source = await self.get(source_id)
-        spec = SourceSpec(type=source.type, url=source.url or "", config=source.config or SourceConfig())
         try:
-            reading = await candidates.attempt(self._ground, spec)
+            reading = await candidates.attempt(self._ground, _spec(source))
         except CopydeskError as error:
             return FetchTest(ok=False, error=str(error))
         found = tuple(FoundEntry(title=entry.title, url=entry.url or "") for entry in reading.entries[:SHOWN])
@@ -173,6 +182,18 @@ class Sources:
     async def export_opml(self) -> str:
         """The user's sources as OPML."""
         return opml.write(await self.list())
+
+
+def _spec(source: Source) -> SourceSpec:
+    return SourceSpec(type=source.type, url=source.url or "", config=source.config or SourceConfig())
+
+
+def _remove(conn: Connection, user_id: str, source_id: str) -> None:
+    if sources.is_posting(conn, user_id, source_id):
+        hint = "Try again when its deliveries have ended."
+        raise ConflictError("A draft of this source is being posted; it cannot be deleted now.", hint=hint)
+    if not sources.remove(conn, user_id, source_id):
+        raise _no_source(source_id)
 
 
 def _no_source(source_id: str) -> NotFoundError:
