@@ -1,9 +1,10 @@
-"""`copydesk draft`: list, show."""
+"""`copydesk draft`: list, show; with what a person does to drafts, from `review`, `writing` and `story`."""
 
 from typing import TYPE_CHECKING
 
 import click
 
+from copydesk.cli import review, story, writing
 from copydesk.cli.context import Context, pass_context, print_json
 from copydesk.cli.show import first_line, moment, table
 from copydesk.model.draft import Checks, Format, ListedDraft, Score, Status
@@ -21,6 +22,10 @@ AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON in th
 @click.group()
 def draft() -> None:
     """The drafts, and what is known of each."""
+
+
+for command in (*writing.COMMANDS, *review.COMMANDS, *story.COMMANDS):
+    draft.add_command(command)
 
 
 @draft.command(name="list")

@@ -1,0 +1,97 @@
+"""`copydesk draft`: approve, reject, regenerate, unapprove, archive, schedule, reschedule, cancel."""
+
+from datetime import datetime
+from typing import Unpack
+
+import click
+
+from copydesk.cli.context import Context, pass_context
+from copydesk.cli.drafts import Chosen, act, on_drafts
+from copydesk.model.change import ChangeDraft
+from copydesk.model.draft import Action
+
+FEEDBACK = click.option("--feedback", metavar="TEXT", help="Why, or what to change.")
+AT = "The time: fri 14:30, tomorrow 9, in 2 hours, ISO."
+
+
+@click.command()
+@on_drafts
+@pass_context
+def approve(context: Context, **chosen: Unpack[Chosen]) -> None:
+    """Let drafts be scheduled or posted."""
+    act(context, ChangeDraft(action=Action.APPROVE), **chosen)
+
+
+@click.command()
+@FEEDBACK
+@on_drafts
+@pass_context
+def reject(context: Context, *, feedback: str | None, **chosen: Unpack[Chosen]) -> None:
+    """Turn drafts down."""
+    act(context, ChangeDraft(action=Action.REJECT, feedback=feedback), **chosen)
+
+
+@click.command()
+@FEEDBACK
+@on_drafts
+@pass_context
+def regenerate(context: Context, *, feedback: str | None, **chosen: Unpack[Chosen]) -> None:
+    """Let a new version be written."""
+    act(context, ChangeDraft(action=Action.REGENERATE, feedback=feedback), **chosen)
+
+
+@click.command()
+@FEEDBACK
+@on_drafts
+@pass_context
+def unapprove(context: Context, *, feedback: str | None, **chosen: Unpack[Chosen]) -> None:
+    """Take approvals back: with feedback to be changed, without for another look."""
+    act(context, ChangeDraft(action=Action.UNAPPROVE, feedback=feedback), **chosen)
+
+
+@click.command()
+@on_drafts
+@pass_context
+def archive(context: Context, **chosen: Unpack[Chosen]) -> None:
+    """Put drafts away; undo brings them back."""
+    act(context, ChangeDraft(action=Action.ARCHIVE), **chosen)
+
+
+@click.command()
+@click.option("--at", "time", metavar="TIME", help=f"{AT} Without it: the next free slot.")
+@click.option("--next-slot", is_flag=True, help="With --at: the first free slot at that time or later.")
+@on_drafts
+@pass_context
+def schedule(context: Context, *, time: str | None, next_slot: bool, **chosen: Unpack[Chosen]) -> None:
+    """Give approved drafts a time, or a slot each."""
+    at, how = _read(context, time) if time is not None else (None, " to the next free slots")
+    asked = ChangeDraft(action=Action.SCHEDULE, scheduled_at=at, smart_schedule=next_slot)
+    act(context, asked, how=how, **chosen)
+
+
+@click.command()
+@click.option("--at", "time", metavar="TIME", required=True, help=AT)
+@on_drafts
+@pass_context
+def reschedule(context: Context, *, time: str, **chosen: Unpack[Chosen]) -> None:
+    """Give scheduled or missed drafts another time."""
+    at, how = _read(context, time)
+    act(context, ChangeDraft(action=Action.RESCHEDULE, scheduled_at=at), how=how, **chosen)
+
+
+@click.command()
+@on_drafts
+@pass_context
+def cancel(context: Context, **chosen: Unpack[Chosen]) -> None:
+    """Take the time of scheduled or missed drafts away; they stay approved."""
+    act(context, ChangeDraft(action=Action.CANCEL_SCHEDULE), **chosen)
+
+
+COMMANDS = (approve, reject, regenerate, unapprove, archive, schedule, reschedule, cancel)
+
+
+def _read(context: Context, time: str) -> tuple[datetime, str]:
+    """The time as it was read, shown back before it counts."""
+    read = context.run(lambda desk: desk.schedule.read_time(time, field="--at"))
+    click.echo(f"{read.shown}{': ' if read.note else ''}{read.note}", err=True)
+    return read.at, f" for {read.shown}"

@@ -1,0 +1,148 @@
+"""`copydesk draft`: new, edit."""
+
+import os
+import sys
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, TextIO
+
+import click
+
+from copydesk.cli.context import Context, pass_context, print_json
+from copydesk.cli.drafts import AS_JSON, say_changed
+from copydesk.errors import ConflictError, CopydeskError
+from copydesk.model.change import ChangeDraft, Created
+from copydesk.model.draft import Draft, Format, ImageSource
+
+if TYPE_CHECKING:
+    from copydesk.desk import Desk
+
+FILE = click.option("--file", type=click.File(encoding="utf-8"), help="Take the text from a file; - is standard input.")
+
+
+@click.command()
+@click.argument("text", required=False)
+@FILE
+@click.option("--url", metavar="URL", help="Write from what this page says.")
+@click.option("--prompt", metavar="TEXT", help="Write what this asks for; with --url, from that page.")
+@click.option(
+    "--format", "formats", multiple=True, type=click.Choice([each.value for each in Format]), help="By default SHORT."
+)
+@click.option("--image", "images", multiple=True, metavar="URL", help="A picture; it goes with the first draft.")
+@click.option("--tag", "tags", multiple=True, metavar="TAG", help="A tag.")
+@click.option("--platform", "platforms", multiple=True, metavar="NAME", help="Where it is meant to go.")
+@AS_JSON
+@pass_context
+def new(  # noqa: PLR0913 - one argument an option
+    context: Context,
+    *,
+    text: str | None,
+    file: TextIO | None,
+    url: str | None,
+    prompt: str | None,
+    formats: tuple[str, ...],
+    images: tuple[str, ...],
+    tags: tuple[str, ...],
+    platforms: tuple[str, ...],
+    as_json: bool,
+) -> None:
+    """Make a draft of TEXT as it stands, or have one written for each format from --url, --prompt or both.
+
+    On a terminal, and with none of them, your editor opens.
+    """
+    asked: dict[str, object] = {"url": url, "prompt": prompt, "tags": tags, "targetPlatforms": platforms}
+    asked["images"] = [{"url": image, "source": ImageSource.UPLOAD} for image in images]
+    if url is None and prompt is None:
+        if len(formats) > 1:
+            raise click.UsageError("A text has one --format; several are for --url and --prompt.")
+        asked |= {"text": _given(text, file) or _written(), "format": formats[0] if formats else None}
+    else:
+        asked |= {"text": text if file is None else _given(text, file), "formats": formats or None}
+    made = context.run(lambda desk: desk.drafts.create(asked))
+    _say_made(made, as_json=as_json)
+
+
+@click.command()
+@click.argument("id")
+@click.option("--text", metavar="TEXT", help="The new text.")
+@FILE
+@AS_JSON
+@pass_context
+def edit(context: Context, *, id: str, text: str | None, file: TextIO | None, as_json: bool) -> None:
+    """Give a draft another text; its checks are run again.
+
+    On a terminal, and without --text and --file, your editor opens.
+    """
+    given = _given(text, file)
+    if given is not None:
+        changed = context.run(lambda desk: desk.drafts.edit(id, given))
+    else:
+        _need_terminal("Give the text with --text or --file.")
+        found = _in_editor(context, id)
+        if found is None:
+            click.echo("Nothing was changed.", err=True)
+            return
+        changed = found
+    say_changed(changed, f"is edited and {changed.status}", as_json=as_json)
+
+
+COMMANDS = (new, edit)
+
+
+def _given(text: str | None, file: TextIO | None) -> str | None:
+    if text is not None and file is not None:
+        raise click.UsageError("Give the text itself or --file, not both.")
+    if file is None:
+        return text
+    try:
+        return file.read()
+    except UnicodeDecodeError as error:
+        raise click.UsageError(f"{file.name} is not text in UTF-8.") from error
+
+
+def _written() -> str:
+    _need_terminal("Give a text, --file, --url or --prompt.")
+    text = click.edit("")
+    if text is None or not text.strip():
+        raise click.UsageError("Nothing was written.")
+    return text
+
+
+def _need_terminal(otherwise: str) -> None:
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        raise click.UsageError(otherwise)
+
+
+def _in_editor(context: Context, draft_id: str) -> Draft | None:
+    """The draft with what the user made of its text; None where that is nothing new.
+
+    The user's words are kept in a file where they cannot be stored: somebody may have changed the draft meanwhile.
+    """
+    before = context.run(lambda desk: desk.drafts.get(draft_id))
+    descriptor, name = tempfile.mkstemp(prefix="draft-", suffix=".md")
+    path = Path(name)
+    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+        file.write(before.text)
+    click.edit(filename=name)
+    text = path.read_text(encoding="utf-8", errors="replace")
+    if text.strip() == before.text:
+        path.unlink()
+        return None
+
+    async def work(desk: "Desk") -> Draft:
+        try:
+            return await desk.drafts.change(draft_id, ChangeDraft(text=text), expected_version=before.version)
+        except CopydeskError as error:
+            raise ConflictError(str(error), hint=f"Your text is kept in {name}.") from error
+
+    changed = context.run(work)
+    path.unlink()
+    return changed
+
+
+def _say_made(made: Created, *, as_json: bool) -> None:
+    if as_json:
+        print_json(made)
+        return
+    for draft in made.drafts:
+        click.echo(f"{draft.id} is a {draft.format} and {draft.status}.")
