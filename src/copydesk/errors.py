@@ -67,7 +67,8 @@ class InvalidError(CopydeskError):
 
     def __init__(self, *errors: FieldError, hint: str = "") -> None:
         self.errors: Sequence[FieldError] = errors
-        super().__init__("; ".join(f"{field}: {message}" for field, message in errors), hint=hint)
+        problems = "; ".join(f"{field}: {message}" for field, message in errors)
+        super().__init__(f"{problems}." if hint else problems, hint=hint)
 
 
 class NotFoundError(CopydeskError):

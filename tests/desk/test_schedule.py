@@ -30,6 +30,14 @@ async def test_slots_are_replaced_as_a_whole(tmp_path: Path) -> None:
         ([slot(7, 0)], "slots[0].dayOfWeek"),
         ([slot(MON, 9), slot(MON, 24)], "slots[1].hour"),
         ([slot(MON, 9, 60)], "slots[0].minute"),
+        ([{"dayOfWeek": 1, "hour": 9}], "slots[0].minute"),
+        ([{"dayOfWeek": "1", "hour": 9, "minute": 0}], "slots[0].dayOfWeek"),
+        ([{"dayOfWeek": 1, "hour": True, "minute": 0}], "slots[0].hour"),
+        ([{"dayOfWeek": 1, "hour": 9, "minute": 0, "zone": "UTC"}], "slots[0].zone"),
+        (["mon 9"], "slots[0]"),
+        ("mon 9", "slots"),
+        ({"dayOfWeek": 1, "hour": 9, "minute": 0}, "slots"),
+        ([slot(MON, hour % 24, hour // 24) for hour in range(501)], "slots"),
         ([slot(MON, 9), slot(TUE, 9), slot(MON, 9)], "slots[2]"),
     ],
 )
@@ -40,6 +48,12 @@ async def test_a_wrong_slot_is_named_and_the_old_ones_stay(tmp_path: Path, slots
             await desk.schedule.set_slots(slots)
         assert refused.value.errors[0].field == field
         assert await desk.schedule.slots() == (slot(FRI, 8),)
+
+
+async def test_slots_may_come_as_objects(tmp_path: Path) -> None:
+    async with open_at(tmp_path) as desk:
+        kept = await desk.schedule.set_slots([{"dayOfWeek": 5, "hour": 8, "minute": 0}, slot(MON, 9)])
+        assert kept == (slot(MON, 9), slot(FRI, 8))
 
 
 async def test_the_next_slot_is_on_the_clock_of_the_users_zone(tmp_path: Path) -> None:

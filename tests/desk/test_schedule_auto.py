@@ -92,12 +92,27 @@ async def test_a_year_of_slots_and_no_more(tmp_path: Path) -> None:
         assert "every slot of the next 366 days is taken" in outcome.reason
 
 
-@pytest.mark.parametrize("ids", [[], ["x"] * 10_001])
-async def test_no_ids_and_too_many_are_refused(tmp_path: Path, ids: list[str]) -> None:
+@pytest.mark.parametrize(
+    ("ids", "field"),
+    [
+        ([], "draftIds"),
+        (["x"] * 10_001, "draftIds"),
+        ("01a16dc8", "draftIds"),
+        ({"id": 1}, "draftIds"),
+        (["x", 7], "draftIds[1]"),
+        ([""], "draftIds[0]"),
+        (["\x00"], "draftIds[0]"),
+        (["\ud800"], "draftIds[0]"),
+    ],
+)
+async def test_what_is_no_list_of_ids_is_refused(tmp_path: Path, ids: list[str], field: str) -> None:
     async with open_at(tmp_path) as desk:
+        await desk.schedule.set_slots(DAILY)
+        draft = await put_one(desk)
         with pytest.raises(InvalidError) as refused:
             await desk.schedule.auto(ids)
-        assert refused.value.errors[0].field == "draftIds"
+        assert refused.value.errors[0].field == field
+        assert await status_of(desk, draft) == "approved"
 
 
 async def test_somebody_elses_draft_is_as_unknown_as_none(tmp_path: Path) -> None:
@@ -124,10 +139,14 @@ def _another_user(conn: Connection, user_id: str) -> object:
 async def test_it_is_undone_as_one(tmp_path: Path) -> None:
     async with open_at(tmp_path) as desk:
         await desk.schedule.set_slots(DAILY)
-        await put(desk, 3)
+        ids = await put(desk, 3)
         outcome = await desk.schedule.auto()
         events = rows(tmp_path, "SELECT who, kind, action, bulk_id FROM draft_event")
         assert events == [("user", "change", "schedule", outcome.bulk_id)] * 3
+        undone = await desk.drafts.undo()
+        assert (undone.action, set(undone.succeeded), undone.failed) == ("schedule", set(ids), ())
+        assert await times(desk) == {}
+        assert {await status_of(desk, draft) for draft in ids} == {"approved"}
 
 
 async def test_a_slot_that_another_process_took_is_planned_anew(

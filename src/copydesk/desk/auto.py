@@ -8,10 +8,10 @@ from sqlalchemy import Connection
 
 from copydesk.desk.ground import Ground
 from copydesk.desk.review import put
-from copydesk.errors import ConflictError, CopydeskError, FieldError, InvalidError, StoreError
+from copydesk.errors import ConflictError, CopydeskError, StoreError
 from copydesk.model.change import ChangeDraft
 from copydesk.model.draft import Action, Status
-from copydesk.model.schedule import AutoSchedule, Placed, Slot
+from copydesk.model.schedule import AutoSchedule, Placed, Slot, checked_ids
 from copydesk.model.wire import Struct
 from copydesk.scheduling.meant import Moment
 from copydesk.scheduling.plan import Approved, Planned, plan
@@ -19,7 +19,6 @@ from copydesk.store import changes, planned, schedule
 from copydesk.store.ids import new_id
 from copydesk.store.planned import Candidate
 
-MOST_IDS = 10_000
 AT_ONCE = 100
 """So many drafts are scheduled before others who want to write have their turn."""
 TURNS = 5
@@ -55,7 +54,7 @@ class Auto:
 
     async def schedule(self, draft_ids: Sequence[str] | None, *, dry_run: bool) -> AutoSchedule:
         """Plan, and carry the plan out unless it is a dry run."""
-        wanted = _checked(draft_ids)
+        wanted = None if draft_ids is None else checked_ids(draft_ids)
         situation, unfit = await self._look(wanted)
         outcome = await self._turn(situation, dry_run=dry_run)
         placed, turns = list(outcome.placed), 1
@@ -127,16 +126,6 @@ def _situation(conn: Connection, user_id: str, ids: Collection[str] | None, now:
         zone=schedule.zone(conn, user_id),
         taken=schedule.taken(conn, user_id, now - _MINUTE),
     )
-
-
-def _checked(draft_ids: Sequence[str] | None) -> tuple[str, ...] | None:
-    """Each id once. An empty list is refused: whoever filtered all away does not mean every draft, nor none."""
-    if draft_ids is None:
-        return None
-    if not 1 <= len(draft_ids) <= MOST_IDS:
-        says = f"takes 1 to {MOST_IDS:,} ids, not {len(draft_ids):,}; leave it out for every approved draft"
-        raise InvalidError(FieldError("draftIds", says))
-    return tuple(dict.fromkeys(draft_ids))
 
 
 def _placed(candidate: Candidate, at: datetime) -> Placed:

@@ -1,6 +1,6 @@
 """When drafts go out: the user's slots and time zone, what is close together, and the automatic schedule."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 import msgspec
@@ -13,7 +13,7 @@ from copydesk.desk.review import Review
 from copydesk.errors import FieldError, InvalidError
 from copydesk.model.draft import Draft
 from copydesk.model.job import ClockDoubt
-from copydesk.model.schedule import AutoSchedule, Conflict, Conflicts, ReadTime, Slot
+from copydesk.model.schedule import AutoSchedule, Conflict, Conflicts, ReadTime, Slot, read_slots
 from copydesk.scheduling.conflicts import bounds
 from copydesk.scheduling.daytime import slot_read, slot_written
 from copydesk.scheduling.meant import about_the_gap
@@ -43,9 +43,12 @@ class Schedule:
         """The user's weekly slots, Sunday first."""
         return await self._ground.read(schedule.slots)
 
-    async def set_slots(self, slots: Sequence[Slot]) -> tuple[Slot, ...]:
-        """Replace all slots by these; they are on the clock of the user's zone. InvalidError with every wrong one."""
-        checked = checked_slots(slots)
+    async def set_slots(self, slots: Sequence[Slot | Mapping[str, object]]) -> tuple[Slot, ...]:
+        """Replace all slots by these, values or objects of the three fields; InvalidError with every wrong one.
+
+        They are on the clock of the user's zone.
+        """
+        checked = checked_slots(read_slots(slots))
         await self._ground.write(schedule.set_slots, checked)
         return checked
 

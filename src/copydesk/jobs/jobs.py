@@ -108,7 +108,8 @@ class Jobs:
         """Do a job if nobody is at it, and look again where there was something to do."""
         try:
             done = await self._claimed(name)
-        except StoreError as error:
+        except Exception as error:
+            # The job's own errors are kept with it: this is the database.
             self._complain(error)
             done = False
         finally:

@@ -1,12 +1,19 @@
 """When drafts go out: weekly slots on the wall clock of the user's time zone."""
 
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Annotated
 
 import msgspec
 
+from copydesk.errors import FieldError, InvalidError
+from copydesk.model.asked import MOST_PROBLEMS, Asked
+from copydesk.model.change import LONGEST_ID
 from copydesk.model.draft import Format
 from copydesk.model.wire import Struct
+
+MOST_DRAFTS = 10_000
+"""So many drafts may be named for the automatic schedule."""
 
 
 class Slot(Struct, frozen=True, forbid_unknown_fields=True):
@@ -15,6 +22,12 @@ class Slot(Struct, frozen=True, forbid_unknown_fields=True):
     day_of_week: Annotated[int, msgspec.Meta(ge=0, le=6)]
     hour: Annotated[int, msgspec.Meta(ge=0, le=23)]
     minute: Annotated[int, msgspec.Meta(ge=0, le=59)]
+
+
+class AutoRequest(Struct, frozen=True, forbid_unknown_fields=True):
+    """Which drafts are to be scheduled; None for every approved one."""
+
+    draft_ids: tuple[str, ...] | None = None
 
 
 class ReadTime(Struct, frozen=True):
@@ -68,3 +81,35 @@ class AutoSchedule(Struct, frozen=True):
     """Why, in words; empty where none was skipped."""
     bulk_id: str | None = None
     """Under which it is undone as one; None where nothing was done."""
+
+
+def read_slots(given: Sequence[Slot | Mapping[str, object]]) -> tuple[Slot, ...]:
+    """Slots as they come from outside, all three fields required. Raises InvalidError with every wrong field."""
+    problems: list[FieldError] = []
+    if isinstance(given, str | Mapping) or not isinstance(given, Sequence):
+        raise InvalidError(FieldError("slots", "takes a list"))
+    read = [
+        _slot(each, Asked(Slot, each, within=f"slots[{place}].", problems=problems)) for place, each in enumerate(given)
+    ]
+    if problems:
+        raise InvalidError(*problems[:MOST_PROBLEMS])
+    return tuple(read)
+
+
+def _slot(given: object, asked: Asked) -> Slot:
+    if isinstance(given, Slot):
+        return given  # what is out of bounds is found with the others
+    asked.need("dayOfWeek", "hour", "minute")
+    day, hour, minute = asked.number("dayOfWeek", 0, 6), asked.number("hour", 0, 23), asked.number("minute", 0, 59)
+    return Slot(day_of_week=day or 0, hour=hour or 0, minute=minute or 0)
+
+
+def checked_ids(draft_ids: object) -> tuple[str, ...]:
+    """The ids of drafts to be scheduled, each once. Raises InvalidError for none, for too many, and for what is no id.
+
+    An empty list is refused: whoever filtered everything away does not mean every draft.
+    """
+    asked = Asked(AutoRequest, {"draftIds": draft_ids})
+    ids = asked.texts("draftIds", MOST_DRAFTS, LONGEST_ID, least=1)
+    asked.refuse()
+    return ids
