@@ -193,9 +193,9 @@ def test_the_database_walks_the_filters_index_and_sorts_nothing(shelf):
         assert "TEMP B-TREE" not in _plan(shelf, filters)
     for filters in (Filters(status=(Status.APPROVED,)), Filters(tags=("a",)), Filters(tags=("a", "b"))):
         assert "TEMP B-TREE" not in _plan(shelf, filters)
-    assert _plan(shelf, Filters(tags=("a",), status=STATES[:1])).startswith("SEARCH tagged")
+    assert "SEARCH tagged USING" in _plan(shelf, Filters(tags=("a",), status=STATES[:1]))
     several = _plan(shelf, Filters(status=STATES))
-    assert several.count("ix_draft_user_id_status_id (user_id=? AND status=?)") == len(STATES)
+    assert several.count("status_id_archived_at (user_id=? AND status=? AND id<?)") == len(STATES)
 
 
 def _plan(shelf: Shelf, filters: Filters) -> str:

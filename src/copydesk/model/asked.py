@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
+from functools import cache
 from typing import TypeVar
 from urllib.parse import urlsplit
 
@@ -39,7 +40,7 @@ class Asked:
         if not isinstance(given, Mapping):
             self._problems.append(FieldError(within.rstrip(".") or "body", "takes an object with named fields"))
             given = {}
-        known = {field.encode_name for field in msgspec.structs.fields(kind)}
+        known = _names_of(kind)
         for name in given:
             if name not in known:
                 self.problem(str(name)[:_SHOWN].encode("utf-8", "backslashreplace").decode(), "is no known field")
@@ -192,6 +193,11 @@ class Asked:
             return among[among.index(value)]
         self.problem(name, f"takes one of {', '.join(among)}")
         return None
+
+
+@cache
+def _names_of(kind: type[msgspec.Struct]) -> frozenset[str]:
+    return frozenset(field.encode_name for field in msgspec.structs.fields(kind))
 
 
 def unstorable_in(text: str) -> str:

@@ -42,6 +42,9 @@ class Filters(Struct, frozen=True):
     archived: Archived = Archived.INCLUDE
 
 
+_NAMES = {field.name: field.encode_name for field in msgspec.structs.fields(Filters)}
+
+
 class Counts(Struct, frozen=True):
     """How many drafts there are."""
 
@@ -74,6 +77,8 @@ class Narrowing(TypedDict, total=False):
 
 def checked_filters(narrowed: Narrowing) -> Filters:
     """The filters that are asked for; InvalidError that names every field that breaks a rule."""
+    if not narrowed:
+        return Filters()
     asked = Asked(Filters, _on_the_wire(narrowed))
     found = {
         "status": _statuses(asked, narrowed.get("status")),
@@ -98,8 +103,7 @@ def checked_limit(limit: object, most: int = MOST_ON_A_PAGE) -> int:
 
 def _on_the_wire(narrowed: Mapping[str, object]) -> dict[str, object]:
     """What is asked for by the interface's names."""
-    names = {field.name: field.encode_name for field in msgspec.structs.fields(Filters)}
-    given = {names.get(name, name): value for name, value in narrowed.items()}
+    given = {_NAMES.get(name, name): value for name, value in narrowed.items()}
     if isinstance(tags := given.get("tags"), str):
         given["tags"] = [part for part in tags.split(",") if part.strip()]
     return given

@@ -4,13 +4,14 @@ A page is read at most three times a second on the smallest machine or a hundred
 made once for each set of filters, and its rows are read as plain tuples.
 """
 
-from collections.abc import Mapping, Sequence
+import sqlite3
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
+import msgspec
 from sqlalchemy import (
     BindParameter,
-    Column,
     ColumnElement,
     Connection,
     FromClause,
@@ -18,23 +19,26 @@ from sqlalchemy import (
     Select,
     bindparam,
     exists,
+    func,
     literal_column,
     select,
     union_all,
 )
 from sqlalchemy.dialects import sqlite
-from sqlalchemy.sql.base import ReadOnlyColumnCollection
 
-from copydesk.model.draft import DraftImage, ListedDraft, Status
+from copydesk.model.draft import ListedDraft, Status
 from copydesk.model.filters import Archived, Filters
-from copydesk.store.listed import IMAGE, PLAIN, listed, picture
-from copydesk.store.tables import draft, draft_image, draft_tag, item, tag
+from copydesk.store.listed import PLAIN, filled, queue
+from copydesk.store.tables import draft, draft_tag, item, tag
 from copydesk.store.types import microseconds
 
 ROW = (*(draft.c[name] for name in PLAIN), item.c.title, draft.c.source_type)
-"""What `listed` makes a draft of."""
+"""What a draft is made of."""
+UNLED: Mapping[str, ColumnElement[Any]] = {each.name: literal_column(f"+draft.{each.name}") for each in draft.columns}
+"""A draft's columns, none of which leads SQLite to the index that it is in: that is what the plus is for."""
+MANY = 1000
+"""So many drafts are not sorted for one page, and not counted further."""
 _EQUAL = ("format", "source_id", "source_type")
-Kept = Mapping[str, ColumnElement[Any]] | ReadOnlyColumnCollection[str, Column[Any]]
 _DIALECT = sqlite.dialect(paramstyle="named")
 
 
@@ -42,19 +46,19 @@ def page(
     conn: Connection, user_id: str, filters: Filters, *, limit: int, before: str | None
 ) -> tuple[ListedDraft, ...]:
     """Drafts, newest first, those older than the draft `before`."""
-    return _read(conn, user_id, _page(shape_of(filters, before)), values_of(user_id, filters, limit, before))
+    shape, values = _planned(conn, user_id, filters, limit, before)
+    return _read(conn, user_id, _page(shape), values)
 
 
 def ids(conn: Connection, user_id: str, filters: Filters, *, limit: int, before: str | None) -> tuple[str, ...]:
     """The ids of what `page` holds."""
-    found = conn.exec_driver_sql(_ids(shape_of(filters, before)), values_of(user_id, filters, limit, before))
-    return tuple(draft_id for (draft_id,) in found)
+    shape, values = _planned(conn, user_id, filters, limit, before)
+    return tuple(draft_id for (draft_id,) in runner(conn)(_ids(shape), values))
 
 
 def best(conn: Connection, user_id: str, statuses: Sequence[Status], limit: int) -> tuple[ListedDraft, ...]:
     """Drafts in these states that are not archived, the highest score first: the review queue."""
-    given = {f"status{place}": status.value for place, status in enumerate(statuses)}
-    return _read(conn, user_id, _best(len(statuses)), {"user": user_id, "limit": limit, **given})
+    return queue(runner(conn), user_id, statuses, limit)
 
 
 def one(conn: Connection, user_id: str, draft_id: str) -> ListedDraft | None:
@@ -71,6 +75,8 @@ class Shape(NamedTuple):
     tags: int
     after: bool
     before: bool
+    wide: bool
+    """Whether so many drafts are in that window that walking through all is quicker than sorting those."""
     archived: Archived
     further: bool
 
@@ -83,6 +89,7 @@ def shape_of(filters: Filters, before: str | None) -> Shape:
         tags=len(filters.tags),
         after=filters.scheduled_after is not None,
         before=filters.scheduled_before is not None,
+        wide=False,
         archived=filters.archived,
         further=before is not None,
     )
@@ -100,6 +107,43 @@ def values_of(user_id: str, filters: Filters, limit: int, before: str | None) ->
     return values
 
 
+def _planned(
+    conn: Connection, user_id: str, filters: Filters, limit: int, before: str | None
+) -> tuple[Shape, dict[str, Any]]:
+    """The shape of the page and its values, after a look at how much there is of what leads to the drafts."""
+    if len(filters.tags) > 1:
+        filters = msgspec.structs.replace(filters, tags=_rarest_first(conn, user_id, filters.tags))
+    shape, values = shape_of(filters, before), values_of(user_id, filters, limit, before)
+    if (shape.after or shape.before) and not shape.tags:
+        counted = runner(conn)(_in_window(shape.after, shape.before), values | {"limit": MANY}).fetchone()[0]
+        shape = shape._replace(wide=counted == MANY)
+    return shape, values
+
+
+def _rarest_first(conn: Connection, user_id: str, tags: Sequence[str]) -> tuple[str, ...]:
+    """The tags, those of fewer drafts first; of how many is counted no further than it matters."""
+    values = {"user": user_id, "limit": MANY}
+    counted = {name: runner(conn)(_with_tag(), values | {"tag0": name}).fetchone()[0] for name in tags}
+    return tuple(sorted(tags, key=counted.__getitem__))
+
+
+@lru_cache
+def _in_window(after: bool, before: bool) -> str:  # noqa: FBT001 - as in a shape
+    conditions = [draft.c.user_id == bindparam("user")]
+    if after:
+        conditions.append(draft.c.scheduled_at >= bindparam("scheduled_after"))
+    if before:
+        conditions.append(draft.c.scheduled_at < bindparam("scheduled_before"))
+    some = first(select(draft.c.scheduled_at).where(*conditions)).subquery()
+    return text_of(select(func.count()).select_from(some))
+
+
+@lru_cache
+def _with_tag() -> str:
+    some = first(select(draft_tag.c.draft_id).where(draft_tag.c.tag_id == _tag(0))).subquery()
+    return text_of(select(func.count()).select_from(some))
+
+
 @lru_cache
 def _page(shape: Shape) -> str:
     return text_of(_found(shape, ROW, draft.join(item, item.c.id == draft.c.item_id)))
@@ -108,13 +152,6 @@ def _page(shape: Shape) -> str:
 @lru_cache
 def _ids(shape: Shape) -> str:
     return text_of(_found(shape, (draft.c.id,), draft))
-
-
-@lru_cache
-def _best(statuses: int) -> str:
-    waiting = draft.c.status.in_([bindparam(f"status{place}") for place in range(statuses)])
-    order = (draft.c.total_score.desc().nulls_last(), draft.c.id.desc())
-    return text_of(first(_mine().where(waiting, draft.c.archived_at.is_(None)).order_by(*order)))
 
 
 @lru_cache
@@ -128,33 +165,52 @@ def _mine() -> Select[*tuple[Any, ...]]:
 
 def _found(shape: Shape, columns: Sequence[ColumnElement[Any]], source: FromClause) -> Select[*tuple[Any, ...]]:
     """The newest drafts of this shape, in their order."""
-    if shape.statuses < 2:
-        return _newest(shape, columns, source)
+    leading = _leading(shape)
+    kept = {each.name: each if each.name in leading else UNLED[each.name] for each in draft.columns}
+    if shape.statuses < 2 or "status" not in leading:
+        return _newest(shape, narrowed(shape, kept), columns, source)
     # Of each state its newest, for each has its index: with an IN all drafts of these states would be sorted.
-    each = [_newest(shape, (draft.c.id,), draft, place).subquery() for place in range(shape.statuses)]
+    states = [kept["status"] == bindparam(f"status{place}") for place in range(shape.statuses)]
+    rest = narrowed(shape._replace(statuses=0), kept)
+    each = [_newest(shape, [state, *rest], (draft.c.id,), draft).subquery() for state in states]
     among = union_all(*(select(newest.c.id) for newest in each))
     query = select(*columns).select_from(source).where(draft.c.id.in_(among))
     return first(query.order_by(draft.c.id.desc()))
 
 
 def _newest(
-    shape: Shape, columns: Sequence[ColumnElement[Any]], source: FromClause, status: int = 0
+    shape: Shape, conditions: list[ColumnElement[bool]], columns: Sequence[ColumnElement[Any]], source: FromClause
 ) -> Select[*tuple[Any, ...]]:
-    conditions = narrowed(shape, draft.c, status)
-    query = select(*columns)
+    order: ColumnElement[str] = draft.c.id
     if shape.tags:
         tagged = draft_tag.alias("tagged")
-        source = source.join(tagged, tagged.c.draft_id == draft.c.id)
-        # The user is asked of the tag alone: asked of the draft too, the database would walk through all drafts.
-        conditions += [tagged.c.tag_id == _tag(0), tagged.c.user_id == bindparam("user")]
-        conditions += [has_tag(place) for place in range(1, shape.tags)]
-        order: ColumnElement[str] = tagged.c.draft_id
-    else:
-        conditions.append(draft.c.user_id == bindparam("user"))
-        order = draft.c.id
+        order = tagged.c.draft_id
+        source = source.join(tagged, order == draft.c.id)
+        conditions = [tagged.c.tag_id == _tag(0), *conditions]
+        conditions += [has_tag(place, order) for place in range(1, shape.tags)]
+    if shape.wide:
+        conditions = [*conditions, draft.c.scheduled_at.is_not(None)]
     if shape.further:
-        conditions.append(order < bindparam("before"))
-    return first(query.select_from(source).where(*conditions).order_by(order.desc()))
+        conditions = [*conditions, order < bindparam("before")]
+    return first(select(*columns).select_from(source).where(*conditions).order_by(order.desc()))
+
+
+def _leading(shape: Shape) -> frozenset[str]:
+    """The columns by whose index the drafts are found: SQLite would choose by figures that it may not have."""
+    if shape.tags:
+        return frozenset()
+    columns: tuple[str, ...] = ()
+    if shape.after or shape.before:
+        columns = () if shape.wide else ("scheduled_at", "status") if shape.statuses == 1 else ("scheduled_at",)
+    elif "source_id" in shape.equal:
+        columns = ("source_id",)
+    elif shape.statuses:
+        columns = ("status", "format") if "format" in shape.equal else ("status",)
+    elif shape.equal:
+        columns = shape.equal[:1]
+    elif shape.archived is Archived.ONLY:
+        columns = ("archived_at",)
+    return frozenset(("user_id", *columns))
 
 
 def first(query: Select[*tuple[Any, ...]]) -> Select[*tuple[Any, ...]]:
@@ -168,17 +224,18 @@ def _tag(place: int) -> ScalarSelect[str]:
     return select(tag.c.id).where(*named).scalar_subquery()
 
 
-def has_tag(place: int) -> ColumnElement[bool]:
-    """Whether a draft has the tag at this place of the filters."""
+def has_tag(place: int, draft_id: ColumnElement[str]) -> ColumnElement[bool]:
+    """Whether the draft has the tag at this place of the filters."""
     other = draft_tag.alias(f"tagged{place}")
-    return exists().where(other.c.tag_id == _tag(place), other.c.draft_id == draft.c.id)
+    return exists().where(other.c.tag_id == _tag(place), other.c.draft_id == draft_id)
 
 
-def narrowed(shape: Shape, kept: Kept, status: int = 0) -> list[ColumnElement[bool]]:
-    """What a draft's own columns must be, with one of the states; tags, owner and place in the list come on top."""
-    conditions = [kept[name] == bindparam(name) for name in shape.equal]
-    if shape.statuses:
-        conditions.append(kept["status"] == bindparam(f"status{status}"))
+def narrowed(shape: Shape, kept: Mapping[str, ColumnElement[Any]]) -> list[ColumnElement[bool]]:
+    """What a draft's own columns must be; its tags and its place in the list come on top."""
+    conditions = [kept["user_id"] == bindparam("user"), *(kept[name] == bindparam(name) for name in shape.equal)]
+    states: list[BindParameter[str]] = [bindparam(f"status{place}") for place in range(shape.statuses)]
+    if states:
+        conditions.append(kept["status"] == states[0] if len(states) == 1 else kept["status"].in_(states))
     if shape.after:
         conditions.append(kept["scheduled_at"] >= bindparam("scheduled_after"))
     if shape.before:
@@ -194,47 +251,13 @@ def text_of(query: Select[*tuple[Any, ...]]) -> str:
     return str(query.compile(dialect=_DIALECT))
 
 
+def runner(conn: Connection) -> Callable[[str, dict[str, Any]], sqlite3.Cursor]:
+    """What carries out a statement on SQLite's driver itself: SQLAlchemy's rows cost as much as the reading of them."""
+    driver: sqlite3.Connection | None = conn.connection.driver_connection
+    assert driver is not None
+    return driver.execute
+
+
 def _read(conn: Connection, user_id: str, statement: str, values: dict[str, Any]) -> tuple[ListedDraft, ...]:
-    return filled(conn, user_id, conn.exec_driver_sql(statement, values).all())
-
-
-def filled(conn: Connection, user_id: str, rows: Sequence[Sequence[Any]]) -> tuple[ListedDraft, ...]:
-    """The drafts of rows that hold the columns of ROW, with their pictures and tags."""
-    found = [row[0] for row in rows]
-    return listed(rows, _images(conn, user_id, found), _tags(conn, user_id, found)) if found else ()
-
-
-def _images(conn: Connection, user_id: str, draft_ids: Sequence[str]) -> dict[str, tuple[DraftImage, ...]]:
-    found: dict[str, tuple[DraftImage, ...]] = {}
-    for draft_id, *values in conn.exec_driver_sql(_images_of(len(draft_ids)), _of(user_id, draft_ids)):
-        found[draft_id] = (*found.get(draft_id, ()), picture(values))
-    return found
-
-
-def _tags(conn: Connection, user_id: str, draft_ids: Sequence[str]) -> dict[str, tuple[str, ...]]:
-    found: dict[str, tuple[str, ...]] = {}
-    for draft_id, name in conn.exec_driver_sql(_tags_of(len(draft_ids)), _of(user_id, draft_ids)):
-        found[draft_id] = (*found.get(draft_id, ()), name)
-    return found
-
-
-def _of(user_id: str, draft_ids: Sequence[str]) -> dict[str, str]:
-    return {"user": user_id, **{f"draft{place}": draft_id for place, draft_id in enumerate(draft_ids)}}
-
-
-@lru_cache
-def _images_of(count: int) -> str:
-    kept = draft_image.c
-    query = select(kept.draft_id, *(kept[name] for name in IMAGE)).where(kept.draft_id.in_(_each(count)))
-    return text_of(query.where(kept.user_id == bindparam("user")).order_by(kept.position))
-
-
-@lru_cache
-def _tags_of(count: int) -> str:
-    kept = draft_tag.c
-    query = select(kept.draft_id, tag.c.name).join(tag, tag.c.id == kept.tag_id).where(kept.draft_id.in_(_each(count)))
-    return text_of(query.where(kept.user_id == bindparam("user")).order_by(tag.c.name))
-
-
-def _each(count: int) -> list[BindParameter[str]]:
-    return [bindparam(f"draft{place}") for place in range(count)]
+    run = runner(conn)
+    return filled(run, user_id, run(statement, values).fetchall())

@@ -7,15 +7,16 @@ source's id, so that a source can be renamed without a word of its drafts being 
 
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
-from sqlalchemy import Connection, Integer, bindparam, cast, column, literal, literal_column, select, table
+from sqlalchemy import Connection, Integer, bindparam, cast, column, literal, select, table
 from sqlalchemy.sql.elements import ColumnElement
 
 from copydesk.model.draft import Draft, ListedDraft
 from copydesk.model.filters import Filters
 from copydesk.model.query import Query, Term, has, words_of
 from copydesk.store import lists
+from copydesk.store.listed import filled
 from copydesk.store.tables import draft, item, source
 
 _WORDS: Final = table("draft_words", column("rowid"), column("draft_words"))
@@ -45,20 +46,17 @@ def find(
     """
     values = lists.values_of(user_id, filters, limit, before)
     values |= {"words": _expression(query, _sources(conn, user_id))}
-    rows = conn.exec_driver_sql(_found(lists.shape_of(filters, before)), values).all()
-    drafts = lists.filled(conn, user_id, [row[:-1] for row in rows])
+    run = lists.runner(conn)
+    rows = run(_found(lists.shape_of(filters, before)), values).fetchall()
+    drafts = filled(run, user_id, [row[:-1] for row in rows])
     return tuple(Hit(found, str(row[-1])) for found, row in zip(drafts, rows, strict=True))
 
 
 @lru_cache
 def _found(shape: lists.Shape) -> str:
-    # A plus before a column keeps the database from its index: the words are what leads to the drafts, newest first.
-    kept: dict[str, ColumnElement[Any]] = {each.name: literal_column(f"+draft.{each.name}") for each in draft.columns}
-    conditions = [_WORDS.c.draft_words.op("MATCH")(bindparam("words")), kept["user_id"] == bindparam("user")]
-    conditions += lists.narrowed(shape._replace(statuses=0), kept)
-    conditions += [lists.has_tag(place) for place in range(shape.tags)]
-    if shape.statuses:
-        conditions.append(kept["status"].in_([bindparam(f"status{place}") for place in range(shape.statuses)]))
+    # The words are what leads to the drafts, newest first.
+    conditions = [_WORDS.c.draft_words.op("MATCH")(bindparam("words")), *lists.narrowed(shape, lists.UNLED)]
+    conditions += [lists.has_tag(place, draft.c.id) for place in range(shape.tags)]
     if shape.further:
         conditions.append(_WORDS.c.rowid < cast(bindparam("before"), Integer))
     hits = _WORDS.join(draft, draft.c.rid == _WORDS.c.rowid).join(item, item.c.id == draft.c.item_id)

@@ -380,7 +380,30 @@ def _draft() -> None:
     op.create_index(op.f("ix_draft_regenerated_from_id"), "draft", ["regenerated_from_id"], unique=False)
     op.create_index(op.f("ix_draft_run_id"), "draft", ["run_id"], unique=False)
     op.create_index(op.f("ix_draft_user_id_format_id"), "draft", ["user_id", "format", "id"], unique=False)
-    op.create_index(op.f("ix_draft_user_id_id"), "draft", ["user_id", "id"], unique=False)
+    op.create_index(
+        op.f("ix_draft_user_id_id_archived_at"), "draft", ["user_id", "id", "archived_at"], unique=False
+    )
+    op.create_index(
+        "ix_draft_user_id_id_archived",
+        "draft",
+        ["user_id", "id"],
+        unique=False,
+        sqlite_where=sa.text("archived_at IS NOT NULL"),
+    )
+    op.create_index(
+        op.f("ix_draft_user_id_status_total_score_id"),
+        "draft",
+        ["user_id", "status", "total_score", "id"],
+        unique=False,
+        sqlite_where=sa.text("archived_at IS NULL"),
+    )
+    op.create_index(
+        op.f("ix_draft_user_id_id_scheduled_at"),
+        "draft",
+        ["user_id", "id", "scheduled_at"],
+        unique=False,
+        sqlite_where=sa.text("scheduled_at IS NOT NULL"),
+    )
     op.create_index(
         op.f("ix_draft_user_id_scheduled_at_id"),
         "draft",
@@ -393,7 +416,12 @@ def _draft() -> None:
     op.create_index(
         op.f("ix_draft_user_id_status_format_id"), "draft", ["user_id", "status", "format", "id"], unique=False
     )
-    op.create_index(op.f("ix_draft_user_id_status_id"), "draft", ["user_id", "status", "id"], unique=False)
+    op.create_index(
+        op.f("ix_draft_user_id_status_id_archived_at"),
+        "draft",
+        ["user_id", "status", "id", "archived_at"],
+        unique=False,
+    )
     op.create_index(
         op.f("ix_draft_user_id_status_scheduled_at_id"),
         "draft",
