@@ -76,7 +76,7 @@ class Experiments:
         asked, now = checked_experiment_change(given), self._ground.clock()
 
         def work(conn: Connection, user_id: str) -> None:
-            found = _one(conn, user_id, experiment_id).experiment
+            found = _known(conn, user_id, experiment_id)
             values: dict[str, object] = {"status": after_change(asked, found.status, found.variants)}
             if asked.action is ExperimentAction.CONCLUDE:
                 values |= {"ended_at": now, "results": {"winner": asked.winner}}
@@ -121,11 +121,15 @@ def _every(conn: Connection, user_id: str, status: ExperimentStatus | None) -> t
 
 
 def _one(conn: Connection, user_id: str, experiment_id: str) -> _Found:
+    return _found(conn, user_id, _known(conn, user_id, experiment_id))
+
+
+def _known(conn: Connection, user_id: str, experiment_id: str) -> Experiment:
     found = experiments.one(conn, user_id, experiment_id)
     if found is None:
         hint = "`copydesk experiment list` shows them all."
         raise NotFoundError(f"There is no experiment {experiment_id!r}.", hint=hint)
-    return _found(conn, user_id, found)
+    return found
 
 
 def _found(conn: Connection, user_id: str, experiment: Experiment) -> _Found:
