@@ -174,7 +174,7 @@ async def test_drafts_that_wait_for_their_text_are_written(tmp_path: Path) -> No
         await put(desk, 2, status="pending_generation")
         desk.__dict__["generation"] = Writing()
         await done(jobs)
-    assert heard.texts == ["generation: 2 drafts written"]
+    assert heard.texts == ["generation: the writing of 2 drafts ended"]
 
 
 async def test_one_that_fails_ends_no_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

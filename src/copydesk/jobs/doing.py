@@ -1,7 +1,6 @@
 """What each job does, and what it says of it: nothing where there was nothing to do."""
 
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Protocol
 
 from copydesk.desk import Desk
 from copydesk.errors import CopydeskError
@@ -36,23 +35,9 @@ async def _pipeline(desk: Desk) -> str:
     return f"{run.status}: {_drafts(stats.drafts_created)} from {stats.items_ingested} items{unread}"
 
 
-class _Writing(Protocol):
-    """Whoever writes the drafts that wait for their text."""
-
-    async def work_off(self) -> int:
-        """Write all that waits; how many drafts that were."""
-        ...
-
-
-def writing_of(desk: Desk) -> _Writing | None:
-    """Who writes for this desk; None where nobody does."""
-    return getattr(desk, "generation", None)
-
-
 async def _generation(desk: Desk) -> str:
-    writing = writing_of(desk)
-    written = await writing.work_off() if writing is not None else 0
-    return f"{_drafts(written)} written" if written else ""
+    written = await desk.generation.work_off()
+    return f"the writing of {_drafts(written)} ended" if written else ""
 
 
 DOING: Mapping[JobName, Doing] = {

@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from copydesk.desk import Desk
 from copydesk.errors import CopydeskError, StoreError
 from copydesk.jobs.alarm import EVERY, Alarm
-from copydesk.jobs.doing import DOING, writing_of
+from copydesk.jobs.doing import DOING
 from copydesk.jobs.due import Situation, due_jobs
 from copydesk.model.job import Claim, ClockDoubt, JobName, Outlook
 from copydesk.model.wire import Struct
@@ -87,7 +87,7 @@ class Jobs:
             started=self._started,
             late=outlook.late and self._doubt is None,
             due=outlook.due and self._doubt is None and bool(self._desk.schedule.picking_up.accounts.connected),
-            to_write=outlook.to_write and writing_of(self._desk) is not None,
+            to_write=outlook.to_write,
             to_read=outlook.to_read and self._reads_sources,
             pause=timedelta(minutes=self._desk.settings.jobs.pipeline_minutes),
             states=outlook.jobs,
