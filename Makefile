@@ -10,7 +10,7 @@ define install
 endef
 PYTEST = $(BIN)/python -m pytest
 
-.PHONY: help run test check format bench screenshots readme lock clean
+.PHONY: help run test prove check format bench screenshots readme lock clean
 
 help: ## what can be made
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /	/'
@@ -53,6 +53,9 @@ format: .venv/test ## let ruff format and mend what it can
 
 test: check ## every check and every test
 	$(PYTEST) -n 2 --cov --cov-report=term:skip-covered
+
+prove: .venv/test ## the proofs whole, of which make test has a sample: some minutes
+	COPYDESK_PROVE=1 $(PYTEST) -n 2 tests/proof tests/scheduling
 
 bench: .venv/bench ## every figure that Copydesk claims, as a ratio measured in one run
 	PYTHONPATH=tests $(BIN)/python tests/benchmarks/run.py
