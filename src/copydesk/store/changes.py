@@ -4,15 +4,13 @@ Whoever changes a draft does it here, the system too: what is not in the events 
 by them would be wrong.
 """
 
+import sqlite3
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from functools import cache
 from typing import Any, Final
 
-from sqlalchemy import Connection, Row, TypeDecorator, bindparam, literal_column, select, type_coerce, update
-from sqlalchemy.dialects.sqlite import dialect
-from sqlalchemy.exc import IntegrityError
-from sqlalchemy.types import NullType
+from sqlalchemy import Connection, TypeDecorator, bindparam, literal_column, select, text, update
 
 from copydesk.errors import ConflictError, NotFoundError
 from copydesk.model.draft import Format, Status
@@ -22,6 +20,7 @@ from copydesk.model.wire import Struct
 from copydesk.store import events
 from copydesk.store.events import Event, KeptEvent
 from copydesk.store.parts import in_parts
+from copydesk.store.statements import DIALECT, run, text_of
 from copydesk.store.tables import draft, engagement
 from copydesk.store.types import microseconds
 
@@ -40,10 +39,6 @@ SHORT: Final = (
 )
 LONG: Final = ("text", "checks", "sentences")
 """What a change of a draft may set."""
-
-_DIALECT: Final = dialect(paramstyle="named")
-_RAW: Final = NullType()
-"""The value as the database keeps it: what is restored is restored to the byte."""
 
 
 class Seen(Struct, frozen=True):
@@ -81,27 +76,24 @@ class Step(Struct, frozen=True):
     """What an undo or a redo takes back."""
 
 
-_ABOUT = (draft.c.id, draft.c.version, draft.c.format, draft.c.undo_rid, draft.c.redo_rid)
-_THESE = (draft.c.user_id == bindparam("owner"), draft.c.id.in_(bindparam("ids", expanding=True)))
+_ABOUT: Final = ("id", "version", "format", "undo_rid", "redo_rid")
 
-_SENT: Final = str(
-    select(engagement.c.platform)
-    .where(
+
+@cache
+def _seen_of(count: int, *, whole: bool) -> str:
+    columns = [draft.c[name] for name in (*_ABOUT, *SHORT, *(LONG if whole else ()))]
+    these: list[Any] = [bindparam(f"draft{place}") for place in range(count)]
+    return text_of(select(*columns).where(draft.c.user_id == bindparam("owner"), draft.c.id.in_(these)))
+
+
+_SENT: Final = text_of(
+    select(engagement.c.platform).where(
         engagement.c.draft_id == bindparam("draft"),
         engagement.c.user_id == bindparam("owner"),
         engagement.c.created_at >= bindparam("since"),
-        engagement.c.status.in_([literal_column("'pending'"), literal_column("'posted'")]),
+        text("engagement.status IN ('pending', 'posted')"),
     )
-    .compile(dialect=_DIALECT)
 )
-
-
-def _columns(names: Sequence[str]) -> list[Any]:
-    return [type_coerce(draft.c[name], _RAW).label(f"stored_{name}") for name in names]
-
-
-_SEEN = select(*_ABOUT, *_columns(SHORT)).where(*_THESE)
-_SEEN_WHOLE = select(*_ABOUT, *_columns((*SHORT, *LONG))).where(*_THESE)
 
 
 def stored(values: Mapping[str, object]) -> dict[str, Any]:
@@ -111,7 +103,7 @@ def stored(values: Mapping[str, object]) -> dict[str, Any]:
 
 def _storing(name: str) -> Callable[[Any], Any]:
     kind = draft.c[name].type
-    return (lambda value: kind.process_bind_param(value, _DIALECT)) if isinstance(kind, TypeDecorator) else _as_it_is
+    return (lambda value: kind.process_bind_param(value, DIALECT)) if isinstance(kind, TypeDecorator) else _as_it_is
 
 
 def _as_it_is(value: Any) -> Any:
@@ -124,16 +116,17 @@ _STORE: Final = {name: _storing(name) for name in (*SHORT, *LONG)}
 def value_of(name: str, raw: Any) -> Any:
     """The value of one of the draft's columns, out of what the database keeps."""
     kind = draft.c[name].type
-    return kind.process_result_value(raw, _DIALECT) if isinstance(kind, TypeDecorator) else raw
+    return kind.process_result_value(raw, DIALECT) if isinstance(kind, TypeDecorator) else raw
 
 
 def seen(conn: Connection, user_id: str, ids: Sequence[str], *, whole: bool = False) -> dict[str, Seen]:
     """The user's drafts by their ids, as they are now; `whole` with their texts, which an edit needs."""
-    query = _SEEN_WHOLE if whole else _SEEN
+    names = (*SHORT, *LONG) if whole else SHORT
     found = {}
     for some in in_parts(ids):
-        for row in conn.execute(query, {"owner": user_id, "ids": list(some)}):
-            found[row.id] = _seen(row)
+        given = {"owner": user_id, **{f"draft{place}": draft_id for place, draft_id in enumerate(some)}}
+        for row in run(conn, _seen_of(len(some), whole=whole), given):
+            found[row[0]] = _seen(row, names)
     return found
 
 
@@ -163,7 +156,7 @@ def put(conn: Connection, user_id: str, seen: Seen, step: Step) -> int:
     given = {"owner": user_id, "draft": seen.id, "seen_version": seen.version, "seen_status": seen.stored["status"]}
     given |= {"at": microseconds(step.at), "to_undo": undo_rid, "to_redo": redo_rid}
     given |= {f"to_{name}": value for name, value in after.items()}
-    if conn.exec_driver_sql(_update(tuple(after)), given).rowcount == 0:
+    if run(conn, _update(tuple(after)), given).rowcount == 0:
         raise _overtaken(conn, user_id, seen)
     return rid
 
@@ -171,7 +164,7 @@ def put(conn: Connection, user_id: str, seen: Seen, step: Step) -> int:
 def _written(conn: Connection, user_id: str, seen: Seen, event: Event) -> int:
     try:
         return events.add(conn, user_id, event)
-    except IntegrityError:
+    except sqlite3.IntegrityError:
         # A draft has one event for each version: whoever was faster has written this one, or the draft is gone.
         now = one_seen(conn, user_id, seen.id)
         if now.version == seen.version:
@@ -219,8 +212,8 @@ def _next(event: Event, rid: int) -> tuple[int | None, int | None]:
 def sent_since(conn: Connection, user_id: str, draft_id: str, since: datetime) -> str | None:
     """A platform that the draft went to, or may have gone to, since then."""
     given = {"owner": user_id, "draft": draft_id, "since": microseconds(since)}
-    platform: str | None = conn.exec_driver_sql(_SENT, given).scalar()
-    return platform
+    row = run(conn, _SENT, given).fetchone()
+    return None if row is None else str(row[0])
 
 
 @cache
@@ -235,7 +228,7 @@ def _update(names: tuple[str, ...]) -> str:
     values: dict[str, Any] = {name: bindparam(f"to_{name}") for name in names}
     values |= {"undo_rid": bindparam("to_undo"), "redo_rid": bindparam("to_redo"), "updated_at": bindparam("at")}
     query = update(draft).where(*as_seen).values(version=draft.c.version + literal_column("1"), **values)
-    return str(query.compile(dialect=_DIALECT))
+    return text_of(query)
 
 
 def _overtaken(conn: Connection, user_id: str, before: Seen) -> ConflictError:
@@ -253,7 +246,16 @@ def overtaken(now: Seen) -> ConflictError:
     )
 
 
-def _seen(row: Row[*tuple[Any, ...]]) -> Seen:
-    values = dict(row._mapping)
-    kept = {name.removeprefix("stored_"): values.pop(name) for name in list(values) if name.startswith("stored_")}
-    return Seen(**values, status=Status(kept["status"]), archived=kept["archived_at"] is not None, stored=kept)
+def _seen(row: Sequence[Any], names: Sequence[str]) -> Seen:
+    draft_id, version, kind, undo_rid, redo_rid, *kept = row
+    values = dict(zip(names, kept, strict=True))
+    return Seen(
+        id=draft_id,
+        version=version,
+        status=value_of("status", values["status"]),
+        format=value_of("format", kind),
+        archived=values["archived_at"] is not None,
+        undo_rid=undo_rid,
+        redo_rid=redo_rid,
+        stored=values,
+    )

@@ -1,18 +1,18 @@
 """What happened to drafts, as it is kept: written once, never changed."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 
 import msgspec
-from sqlalchemy import Connection, Row, Select, bindparam, insert, select, text
-from sqlalchemy.dialects.sqlite import dialect
+from sqlalchemy import Connection, bindparam, insert, select, text
 
 from copydesk.errors import StoreDamagedError
 from copydesk.model.history import EventKind
 from copydesk.model.wire import Struct
+from copydesk.store.statements import run, text_of
 from copydesk.store.tables import draft, draft_event
-from copydesk.store.types import microseconds
+from copydesk.store.types import microseconds, moment_of
 
 
 class Event(Struct, frozen=True):
@@ -42,25 +42,25 @@ class KeptEvent(Event, frozen=True, kw_only=True):
 
 
 _NAMED: dict[str, Any] = {name: bindparam(name) for name in ("user_id", *Event.__struct_fields__)}
-# As text with the database's own values: it runs for every change, a hundred times in a bulk.
-_INSERT = str(insert(draft_event).values(**_NAMED).compile(dialect=dialect(paramstyle="named")))
-_KEPT = select(*(draft_event.c[name] for name in KeptEvent.__struct_fields__)).where(
+_INSERT: Final = text_of(insert(draft_event).values(**_NAMED))
+_MINE = select(*(draft_event.c[name] for name in KeptEvent.__struct_fields__)).where(
     draft_event.c.user_id == bindparam("owner")
 )
-_ONE = _KEPT.where(draft_event.c.rid == bindparam("wanted"))
-_OF_DRAFT = _KEPT.where(draft_event.c.draft_id == bindparam("draft")).order_by(draft_event.c.version)
-_NEWEST = _KEPT.where(draft_event.c.draft_id == bindparam("draft")).order_by(draft_event.c.version.desc()).limit(1)
-_OF_BULK = _KEPT.where(draft_event.c.bulk_id == bindparam("bulk")).order_by(draft_event.c.rid.desc())
+_OF_ONE_DRAFT = _MINE.where(draft_event.c.draft_id == bindparam("draft"))
+_ONE: Final = text_of(_MINE.where(draft_event.c.rid == bindparam("wanted")))
+_OF_DRAFT: Final = text_of(_OF_ONE_DRAFT.order_by(draft_event.c.version))
+_NEWEST: Final = text_of(_OF_ONE_DRAFT.order_by(draft_event.c.version.desc()))
+_OF_BULK: Final = text_of(_MINE.where(draft_event.c.bulk_id == bindparam("bulk")).order_by(draft_event.c.rid.desc()))
 # In words, for SQLite knows the index over changes by the very condition of its making.
-_LAST_CHANGE = _KEPT.where(text("kind = 'change'")).order_by(draft_event.c.rid.desc()).limit(1)
+_LAST_CHANGE: Final = text_of(_MINE.where(text("kind = 'change'")).order_by(draft_event.c.rid.desc()))
 
 
-def _newest_of(name: str) -> Select[*tuple[int]]:
+def _newest_of(name: str) -> str:
     there = (draft.c.user_id == bindparam("owner"), draft.c[name].is_not(None))
-    return select(draft.c[name]).where(*there).order_by(draft.c[name].desc()).limit(1)
+    return text_of(select(draft.c[name]).where(*there).order_by(draft.c[name].desc()))
 
 
-_NEXT = {EventKind.UNDO: _newest_of("undo_rid"), EventKind.REDO: _newest_of("redo_rid")}
+_NEXT: Final = {EventKind.UNDO: _newest_of("undo_rid"), EventKind.REDO: _newest_of("redo_rid")}
 
 
 def add(conn: Connection, user_id: str, event: Event) -> int:
@@ -81,7 +81,7 @@ def add(conn: Connection, user_id: str, event: Event) -> int:
         "before": _json(event.before),
         "after": _json(event.after),
     }
-    rid = conn.exec_driver_sql(_INSERT, values).lastrowid
+    rid = run(conn, _INSERT, values).lastrowid
     assert rid is not None
     return rid
 
@@ -92,7 +92,7 @@ def _json(columns: Mapping[str, Any]) -> str:
 
 def one(conn: Connection, user_id: str, rid: int) -> KeptEvent:
     """The event of this number, which is known to be there."""
-    row = conn.execute(_ONE, {"owner": user_id, "wanted": rid}).first()
+    row = run(conn, _ONE, {"owner": user_id, "wanted": rid}).fetchone()
     if row is None:
         raise StoreDamagedError(f"The database lacks the event {rid} of a draft.")
     return _event(row)
@@ -100,30 +100,30 @@ def one(conn: Connection, user_id: str, rid: int) -> KeptEvent:
 
 def of_draft(conn: Connection, user_id: str, draft_id: str) -> tuple[KeptEvent, ...]:
     """Everything that happened to a draft, in order."""
-    return _events(conn.execute(_OF_DRAFT, {"owner": user_id, "draft": draft_id}).all())
+    return tuple(_event(row) for row in run(conn, _OF_DRAFT, {"owner": user_id, "draft": draft_id}))
 
 
 def newest(conn: Connection, user_id: str, draft_id: str) -> KeptEvent | None:
     """The last thing that happened to a draft."""
-    row = conn.execute(_NEWEST, {"owner": user_id, "draft": draft_id}).first()
+    row = run(conn, _NEWEST, {"owner": user_id, "draft": draft_id}).fetchone()
     return _event(row) if row else None
 
 
 def last_change(conn: Connection, user_id: str) -> KeptEvent | None:
     """The last thing that the user did to any draft, undone by now or not."""
-    row = conn.execute(_LAST_CHANGE, {"owner": user_id}).first()
+    row = run(conn, _LAST_CHANGE, {"owner": user_id}).fetchone()
     return _event(row) if row else None
 
 
 def of_bulk(conn: Connection, user_id: str, bulk_id: str) -> tuple[KeptEvent, ...]:
     """Everything that was done at once, the last first."""
-    return _events(conn.execute(_OF_BULK, {"owner": user_id, "bulk": bulk_id}).all())
+    return tuple(_event(row) for row in run(conn, _OF_BULK, {"owner": user_id, "bulk": bulk_id}))
 
 
 def next_back(conn: Connection, user_id: str, kind: EventKind) -> KeptEvent | None:
     """Of all the user's drafts the newest event that an undo, or a redo, takes back."""
-    rid = conn.execute(_NEXT[kind], {"owner": user_id}).scalar()
-    return one(conn, user_id, rid) if rid is not None else None
+    row = run(conn, _NEXT[kind], {"owner": user_id}).fetchone()
+    return one(conn, user_id, row[0]) if row else None
 
 
 def taken_back(events: Sequence[KeptEvent]) -> frozenset[int]:
@@ -135,9 +135,19 @@ def taken_back(events: Sequence[KeptEvent]) -> frozenset[int]:
     return frozenset(gone)
 
 
-def _events(rows: Sequence[Row[*tuple[Any, ...]]]) -> tuple[KeptEvent, ...]:
-    return tuple(_event(row) for row in rows)
+def _event(row: Sequence[Any]) -> KeptEvent:
+    values = dict(zip(KeptEvent.__struct_fields__, row, strict=True))
+    try:
+        values |= {name: read(values[name]) for name, read in _READ.items()}
+    except (ValueError, msgspec.DecodeError) as error:
+        raise StoreDamagedError(f"The database holds an event that cannot be read: {error}") from error
+    return KeptEvent(**values)
 
 
-def _event(row: Row[*tuple[Any, ...]]) -> KeptEvent:
-    return KeptEvent(**row._mapping)
+_columns = msgspec.json.Decoder(dict[str, Any]).decode
+_READ: Final[Mapping[str, Callable[[Any], Any]]] = {
+    "at": moment_of,
+    "kind": EventKind,
+    "before": _columns,
+    "after": _columns,
+}

@@ -29,6 +29,11 @@ def microseconds(moment: dt.datetime) -> int:
     return (moment - _EPOCH) // _MICROSECOND
 
 
+def moment_of(microseconds: int) -> dt.datetime:
+    """What SQLite keeps as microseconds since 1970."""
+    return _EPOCH + microseconds * _MICROSECOND
+
+
 class UTC(TypeDecorator[dt.datetime]):
     """A moment: microseconds since 1970 on SQLite, `timestamptz` on PostgreSQL; always aware, always UTC.
 
@@ -58,8 +63,7 @@ class UTC(TypeDecorator[dt.datetime]):
         if dialect.name == "postgresql":
             stored: dt.datetime = value
             return stored.astimezone(dt.UTC)
-        microseconds: int = value
-        return _EPOCH + microseconds * _MICROSECOND
+        return moment_of(value)
 
 
 class Json(TypeDecorator[Any]):
