@@ -1,16 +1,16 @@
-"""`copydesk draft`: list, show; with what a person does to drafts, from `review`, `writing` and `story`."""
+"""`copydesk draft`: list, search, show; with what a person does to drafts, from `review`, `writing` and `story`."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from copydesk.cli import review, story, writing
+from copydesk.cli import diff, review, story, writing
 from copydesk.cli.context import Context, pass_context, print_json
+from copydesk.cli.filters import narrowing, with_filters
 from copydesk.cli.show import first_line, moment, table
-from copydesk.model.draft import Checks, Format, ListedDraft, Score, Status
+from copydesk.model.draft import Checks, ListedDraft, Score
 from copydesk.model.item import Item
 from copydesk.model.page import Page
-from copydesk.model.source import SourceType
 from copydesk.text import clean, reveal
 
 if TYPE_CHECKING:
@@ -24,48 +24,62 @@ def draft() -> None:
     """The drafts, and what is known of each."""
 
 
-for command in (*writing.COMMANDS, *review.COMMANDS, *story.COMMANDS):
+for command in (*writing.COMMANDS, *review.COMMANDS, *story.COMMANDS, diff.diff):
     draft.add_command(command)
 
 
+LIMIT = click.option("--limit", type=click.IntRange(1, 100), default=25, show_default=True, help="Drafts on a page.")
+CURSOR = click.option("--cursor", help="The nextCursor of the page before.")
+
+
 @draft.command(name="list")
-@click.option("--status", type=click.Choice([status.value for status in Status]), help="Only drafts in this state.")
-@click.option("--format", type=click.Choice([kind.value for kind in Format]), help="Only drafts of this format.")
-@click.option("--source", "source_id", metavar="ID", help="Only drafts made from this source.")
-@click.option("--source-type", type=click.Choice([kind.value for kind in SourceType]), help="Only of this type.")
-@click.option("--limit", type=click.IntRange(1, 100), default=25, show_default=True, help="Drafts on a page.")
-@click.option("--cursor", help="The nextCursor of the page before.")
+@with_filters
+@LIMIT
+@CURSOR
 @AS_JSON
 @pass_context
-def list_(  # one argument an option
-    context: Context,
-    *,
-    status: str | None,
-    format: str | None,
-    source_id: str | None,
-    source_type: str | None,
-    limit: int,
-    cursor: str | None,
-    as_json: bool,
-) -> None:
+def list_(context: Context, /, *, limit: int, cursor: str | None, as_json: bool, **given: Any) -> None:
     """List drafts, newest first."""
 
     async def work(desk: "Desk") -> Page[ListedDraft]:
-        return await desk.drafts.list(
-            status=status,
-            format=format,
-            source_id=source_id,
-            source_type=source_type,
-            limit=limit,
-            cursor=cursor,
-        )
+        return await desk.drafts.list(limit=limit, cursor=cursor, **await narrowing(desk, given))
 
-    page = context.run(work)
+    _print_page(context.run(work), empty="No drafts. Make some: copydesk --run-pipeline", as_json=as_json)
+
+
+@draft.command()
+@click.argument("words", nargs=-1, required=True)
+@with_filters
+@LIMIT
+@CURSOR
+@AS_JSON
+@pass_context
+def search(
+    context: Context, /, *, words: tuple[str, ...], limit: int, cursor: str | None, as_json: bool, **given: Any
+) -> None:
+    """Find drafts that have all WORDS in their text, title, tags or source's name, newest first.
+
+    "two words" stand next to each other, harb* leaves the end open, and after -- a -word leaves out what has it.
+    """
+    query = " ".join(_as_one(word) for word in words)
+
+    async def work(desk: "Desk") -> Page[ListedDraft]:
+        return await desk.drafts.search(query, limit=limit, cursor=cursor, **await narrowing(desk, given))
+
+    _print_page(context.run(work), empty="No draft has these words.", as_json=as_json)
+
+
+def _as_one(word: str) -> str:
+    """The shell has taken the quotation marks from around words that stand together."""
+    return f'"{word}"' if " " in word.strip() and '"' not in word else word
+
+
+def _print_page(page: Page[ListedDraft], *, empty: str, as_json: bool) -> None:
     if as_json:
         print_json({"drafts": page.items, "nextCursor": page.next_cursor})
         return
     rows = [(each.id, each.status, each.format, f"{each.confidence:.0%}", first_line(each.text)) for each in page.items]
-    table(rows, empty="No drafts. Make some: copydesk --run-pipeline")
+    table(rows, empty=empty)
     if page.next_cursor:
         click.echo(f"More: --cursor {page.next_cursor}", err=True)
 

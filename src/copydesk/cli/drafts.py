@@ -1,24 +1,23 @@
 """Which drafts a command is for, and what became of each: what the commands that change drafts share."""
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from functools import reduce
-from typing import TYPE_CHECKING, Any, TypedDict, Unpack
+from typing import TYPE_CHECKING, TypedDict, Unpack
 
 import click
 import msgspec
 
+from copydesk.cli import filters
 from copydesk.cli.ask import ask
 from copydesk.cli.context import Context, print_json
 from copydesk.model.change import BulkFailure, BulkOutcome, ChangeDraft
-from copydesk.model.draft import Action, Draft, Format, Status
+from copydesk.model.draft import Action, Draft, Status
 from copydesk.model.filters import Archived
-from copydesk.model.source import SourceType
 from copydesk.text import clean
 
 if TYPE_CHECKING:
     from copydesk.desk import Desk
-    from copydesk.model.filters import Narrowing
 
 AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON in the interface's shape.")
 SHOWN_FAILURES = 20
@@ -32,6 +31,10 @@ DONE = {
     Action.RESCHEDULE: "rescheduled",
     Action.CANCEL_SCHEDULE: "no longer scheduled",
 }
+
+
+Then = Callable[["Desk", Sequence[str]], Awaitable[tuple[Draft, ...]]]
+"""What goes on after an action: with the ids of the drafts that it was done to; what they are after it."""
 
 
 class Chosen(TypedDict):
@@ -54,20 +57,7 @@ class Chosen(TypedDict):
 _OPTIONS = (
     click.argument("ids", nargs=-1, metavar="[ID]..."),
     click.option("--all-matching", is_flag=True, help="All drafts that the filters below show; asks before."),
-    click.option(
-        "--status",
-        multiple=True,
-        type=click.Choice([each.value for each in Status]),
-        help="In this state, or one of these.",
-    ),
-    click.option("--format", type=click.Choice([each.value for each in Format]), help="Of this format."),
-    click.option("--source", "source_id", metavar="ID", help="Made from this source."),
-    click.option(
-        "--source-type", type=click.Choice([each.value for each in SourceType]), help="Made from a source of this type."
-    ),
-    click.option("--tag", "tags", multiple=True, metavar="TAG", help="With this tag, or all of these."),
-    click.option("--scheduled-after", metavar="TIME", help="Scheduled then or later; an ISO time with its offset."),
-    click.option("--scheduled-before", metavar="TIME", help="Scheduled before that."),
+    *filters.OPTIONS,
     click.option(
         "--archived",
         type=click.Choice([each.value for each in Archived]),
@@ -76,7 +66,6 @@ _OPTIONS = (
     click.option("--yes", is_flag=True, help="Do not ask."),
     AS_JSON,
 )
-_FILTERS = ("status", "format", "source_id", "source_type", "tags", "scheduled_after", "scheduled_before", "archived")
 
 
 def on_drafts(command: Callable[..., None]) -> Callable[..., None]:
@@ -84,24 +73,26 @@ def on_drafts(command: Callable[..., None]) -> Callable[..., None]:
     return reduce(lambda made, option: option(made), reversed(_OPTIONS), command)
 
 
-def act(context: Context, asked: ChangeDraft, *, how: str = "", **chosen: Unpack[Chosen]) -> None:
+def act(
+    context: Context, asked: ChangeDraft, *, how: str = "", then: Then | None = None, **chosen: Unpack[Chosen]
+) -> None:
     """Carry out an action, print what became of each draft, and end: 0 where all is done, else 1.
 
-    `how` is said in the question after the action and the number.
+    `how` is said in the question after the action and the number. `then` goes on with the drafts that it was done to.
     """
     ids = tuple(dict.fromkeys(chosen["ids"]))
     if chosen["all_matching"]:
         if ids:
             raise click.UsageError("Give IDs or --all-matching, not both.")
-        _on_many(context, asked, _matching(context, asked, how, chosen), as_json=chosen["as_json"])
-    elif any(chosen[name] for name in _FILTERS):  # type: ignore[literal-required]
+        _on_many(context, asked, _matching(context, asked, how, chosen), then, as_json=chosen["as_json"])
+    elif any(chosen[name] for name in filters.NAMES):  # type: ignore[literal-required]
         raise click.UsageError("Filters go with --all-matching.")
     elif not ids:
         raise click.UsageError("Say which drafts: their IDs, or --all-matching.")
     elif len(ids) > 1:
-        _on_many(context, asked, ids, as_json=chosen["as_json"])
+        _on_many(context, asked, ids, then, as_json=chosen["as_json"])
     else:
-        _on_one(context, asked, ids[0], as_json=chosen["as_json"])
+        _on_one(context, asked, ids[0], then, as_json=chosen["as_json"])
 
 
 def say_changed(changed: Draft, done: str, *, shown: str = "", as_json: bool) -> None:
@@ -121,12 +112,22 @@ def say_outcome(done: str, succeeded: Sequence[str], failed: Sequence[BulkFailur
         click.echo(f"And {len(failed) - SHOWN_FAILURES} more.", err=True)
 
 
+def say_unwritten(drafts: Sequence[Draft]) -> int:
+    """Say of each text that could not be written why not; how many there are."""
+    without = [draft for draft in drafts if draft.status is Status.GENERATION_FAILED]
+    for draft in without:
+        click.echo(f"{draft.id}: {clean(draft.last_error or '')}", err=True)
+    return len(without)
+
+
 def _matching(context: Context, asked: ChangeDraft, how: str, chosen: Chosen) -> tuple[str, ...]:
     """The ids of all that match, after the user said yes to their number."""
-    narrowed: Narrowing = {"archived": chosen["archived"] or Archived.EXCLUDE}
-    given: dict[str, Any] = {name: chosen[name] for name in _FILTERS if chosen[name]}  # type: ignore[literal-required]
-    narrowed |= given  # type: ignore[typeddict-item]
-    ids = context.run(lambda desk: desk.drafts.matching(**narrowed))
+    given = {**chosen, "archived": chosen["archived"] or Archived.EXCLUDE}
+
+    async def work(desk: "Desk") -> tuple[str, ...]:
+        return await desk.drafts.matching(**await filters.narrowing(desk, given))
+
+    ids = context.run(work)
     if ids and not chosen["yes"]:
         assert asked.action
         drafts = "1 draft" if len(ids) == 1 else f"{len(ids)} drafts"
@@ -134,31 +135,37 @@ def _matching(context: Context, asked: ChangeDraft, how: str, chosen: Chosen) ->
     return ids
 
 
-def _on_one(context: Context, asked: ChangeDraft, draft_id: str, *, as_json: bool) -> None:
+def _on_one(context: Context, asked: ChangeDraft, draft_id: str, then: Then | None, *, as_json: bool) -> None:
     assert asked.action
 
     async def work(desk: "Desk") -> tuple[Draft, str]:
         changed = await desk.drafts.change(draft_id, asked)
+        if then is not None:
+            (changed,) = await then(desk, [changed.id])
         if changed.status is not Status.SCHEDULED or changed.scheduled_at is None:
             return changed, ""
         (shown,) = await desk.schedule.shown(changed.scheduled_at)
         return changed, shown
 
     changed, shown = context.run(work)
-    say_changed(changed, f"is {DONE[asked.action]}", shown=shown, as_json=as_json)
+    done = f"is {DONE[asked.action]}" if then is None else f"is {changed.status}"
+    say_changed(changed, done, shown=shown, as_json=as_json)
+    if then is not None:
+        sys.exit(1 if say_unwritten([changed]) else 0)
 
 
-def _on_many(context: Context, asked: ChangeDraft, ids: tuple[str, ...], *, as_json: bool) -> None:
+def _on_many(context: Context, asked: ChangeDraft, ids: tuple[str, ...], then: Then | None, *, as_json: bool) -> None:
     action = asked.action
     assert action
     without = msgspec.structs.replace(asked, action=None)
 
-    async def work(desk: "Desk") -> BulkOutcome:
-        return await desk.drafts.act(action, ids, without)
+    async def work(desk: "Desk") -> tuple[BulkOutcome, tuple[Draft, ...]]:
+        done = await desk.drafts.act(action, ids, without)
+        return done, await then(desk, done.results.succeeded) if then is not None and done.succeeded else ()
 
-    done = context.run(work)
+    done, after = context.run(work)
     if as_json:
         print_json(done)
     else:
         say_outcome(DONE[action], done.results.succeeded, done.results.failed)
-    sys.exit(1 if done.failed else 0)
+    sys.exit(1 if say_unwritten(after) or done.failed else 0)

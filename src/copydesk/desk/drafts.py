@@ -1,5 +1,6 @@
 """Drafts: lists and single ones."""
 
+from datetime import UTC, datetime
 from typing import Unpack
 
 from copydesk.desk import cursor as cursors
@@ -9,13 +10,13 @@ from copydesk.desk.history import History
 from copydesk.desk.review import Review
 from copydesk.desk.undoing import Undoing
 from copydesk.desk.versions import Versions
-from copydesk.errors import NotFoundError
+from copydesk.errors import FieldError, InvalidError, NotFoundError
 from copydesk.model.draft import TO_REVIEW, ListedDraft
 from copydesk.model.filters import Counts, Narrowing, checked_filters, checked_limit
 from copydesk.model.item import Item
 from copydesk.model.page import Page
 from copydesk.model.query import query_of
-from copydesk.store import counts, items, lists, search
+from copydesk.store import counts, items, lists, schedule, search
 
 
 class Drafts(Creating, Review, Undoing, History, Versions):
@@ -55,6 +56,24 @@ class Drafts(Creating, Review, Undoing, History, Versions):
         found = await self._ground.read(search.find, asked, filters, limit=limit + 1, before=before)
         more = cursors.write(found[limit - 1].place, *listed) if len(found) > limit else None
         return Page(items=tuple(hit.draft for hit in found[:limit]), next_cursor=more)
+
+    async def time(self, text: str, *, field: str) -> datetime:
+        """A time of a filter, on the clock of the user's zone: ISO, a day alone, or as people write what is ahead.
+
+        A day alone is its beginning. InvalidError (`field`) for what is no such time.
+        """
+        from copydesk.scheduling.times import time_read  # noqa: PLC0415 - only the command line asks
+        from copydesk.scheduling.zones import instant_of_wall  # noqa: PLC0415
+
+        zone = await self._ground.read(schedule.zone)
+        try:
+            given = datetime.fromisoformat(text.strip())
+        except ValueError:
+            return time_read(text, zone, self._ground.clock(), field=field).at
+        try:
+            return instant_of_wall(given, zone) if given.tzinfo is None else given.astimezone(UTC)
+        except OverflowError:
+            raise InvalidError(FieldError(field, "is at an end of the calendar")) from None
 
     async def queue(self, limit: int = 100) -> tuple[ListedDraft, ...]:
         """What waits for review, the best first."""

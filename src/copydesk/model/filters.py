@@ -9,7 +9,7 @@ import msgspec
 
 from copydesk.errors import FieldError, InvalidError
 from copydesk.model.asked import Asked
-from copydesk.model.draft import Format, Status
+from copydesk.model.draft import MANUAL, Format, Status
 from copydesk.model.source import SourceType
 from copydesk.model.wire import Struct
 
@@ -32,7 +32,8 @@ class Filters(Struct, frozen=True):
     """In one of these states."""
     format: Format | None = None
     source_id: str | None = None
-    source_type: SourceType | None = None
+    source_type: str | None = None
+    """A SourceType's, or `manual`: of no source."""
     tags: tuple[str, ...] = ()
     """With all of these tags."""
     scheduled_after: datetime | None = None
@@ -84,7 +85,7 @@ def checked_filters(narrowed: Narrowing) -> Filters:
         "status": _statuses(asked, narrowed.get("status")),
         "format": asked.choice("format", Format),
         "source_id": asked.text("sourceId", LONGEST_ID),
-        "source_type": asked.choice("sourceType", SourceType),
+        "source_type": _source_type(asked, narrowed.get("source_type")),
         "tags": asked.texts("tags", MOST_TAGS, LONGEST_TAG),
         "scheduled_after": _moment(asked, "scheduledAfter", narrowed.get("scheduled_after")),
         "scheduled_before": _moment(asked, "scheduledBefore", narrowed.get("scheduled_before")),
@@ -114,6 +115,10 @@ def _statuses(asked: Asked, value: object) -> tuple[Status, ...]:
         one = asked.choice("status", Status)
         return (one,) if one else ()
     return asked.choices("status", Status, len(Status)) if value else ()
+
+
+def _source_type(asked: Asked, value: object) -> str | None:
+    return MANUAL if value == MANUAL else asked.choice("sourceType", SourceType)
 
 
 def _moment(asked: Asked, name: str, value: object) -> datetime | None:

@@ -26,7 +26,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects import sqlite
 
-from copydesk.model.draft import ListedDraft, Status
+from copydesk.model.draft import MANUAL, ListedDraft, Status
 from copydesk.model.filters import Archived, Filters
 from copydesk.store.listed import PLAIN, filled, queue
 from copydesk.store.tables import draft, draft_tag, item, tag
@@ -72,6 +72,7 @@ class Shape(NamedTuple):
 
     statuses: int
     equal: tuple[str, ...]
+    manual: bool
     tags: int
     after: bool
     before: bool
@@ -85,7 +86,8 @@ def shape_of(filters: Filters, before: str | None) -> Shape:
     """The shape of a page that begins after the draft `before`."""
     return Shape(
         statuses=len(filters.status),
-        equal=tuple(name for name in _EQUAL if getattr(filters, name) is not None),
+        equal=tuple(name for name in _EQUAL if getattr(filters, name) not in (None, MANUAL)),
+        manual=filters.source_type == MANUAL,
         tags=len(filters.tags),
         after=filters.scheduled_after is not None,
         before=filters.scheduled_before is not None,
@@ -206,8 +208,8 @@ def _leading(shape: Shape) -> frozenset[str]:
         columns = ("source_id",)
     elif shape.statuses:
         columns = ("status", "format") if "format" in shape.equal else ("status",)
-    elif shape.equal:
-        columns = shape.equal[:1]
+    elif shape.equal or shape.manual:
+        columns = (*shape.equal, "source_type")[:1]
     elif shape.archived is Archived.ONLY:
         columns = ("archived_at",)
     return frozenset(("user_id", *columns))
@@ -233,6 +235,8 @@ def has_tag(place: int, draft_id: ColumnElement[str]) -> ColumnElement[bool]:
 def narrowed(shape: Shape, kept: Mapping[str, ColumnElement[Any]]) -> list[ColumnElement[bool]]:
     """What a draft's own columns must be; its tags and its place in the list come on top."""
     conditions = [kept["user_id"] == bindparam("user"), *(kept[name] == bindparam(name) for name in shape.equal)]
+    if shape.manual:
+        conditions.append(kept["source_type"].is_(None))
     states: list[BindParameter[str]] = [bindparam(f"status{place}") for place in range(shape.statuses)]
     if states:
         conditions.append(kept["status"] == states[0] if len(states) == 1 else kept["status"].in_(states))
