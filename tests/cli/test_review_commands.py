@@ -83,7 +83,7 @@ def test_one_id_prints_the_draft(tmp_path):
     changed = answer(tmp_path, "draft", "unapprove", draft_id, "--feedback", "Shorter.")
     assert (changed["status"], changed["feedback"]) == ("changes_requested", "Shorter.")
     assert done(tmp_path, "draft", "reject", draft_id, "--feedback", "No.") == f"{draft_id} is rejected.\n"
-    assert answer(tmp_path, "draft", "regenerate", draft_id)["feedback"] == "No."
+    assert answer(tmp_path, "draft", "regenerate", draft_id, "--no-wait")["feedback"] == "No."
 
 
 def test_several_ids_print_the_bulk_response_and_a_failure_is_an_exit_code(tmp_path):

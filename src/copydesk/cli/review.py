@@ -7,6 +7,7 @@ import click
 
 from copydesk.cli.context import Context, pass_context
 from copydesk.cli.drafts import Chosen, act, on_drafts
+from copydesk.cli.generation import NO_WAIT, wait_for_versions
 from copydesk.model.change import ChangeDraft
 from copydesk.model.draft import Action
 
@@ -33,11 +34,13 @@ def reject(context: Context, *, feedback: str | None, **chosen: Unpack[Chosen]) 
 
 @click.command()
 @FEEDBACK
+@NO_WAIT
 @on_drafts
 @pass_context
-def regenerate(context: Context, *, feedback: str | None, **chosen: Unpack[Chosen]) -> None:
-    """Let a new version be written."""
-    act(context, ChangeDraft(action=Action.REGENERATE, feedback=feedback), **chosen)
+def regenerate(context: Context, *, feedback: str | None, no_wait: bool, **chosen: Unpack[Chosen]) -> None:
+    """Let new versions be written, and wait for them. What is printed of one draft is the new one in its place."""
+    asked = ChangeDraft(action=Action.REGENERATE, feedback=feedback)
+    act(context, asked, then=None if no_wait else wait_for_versions, **chosen)
 
 
 @click.command()

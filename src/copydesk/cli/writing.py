@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, TextIO
 import click
 
 from copydesk.cli.context import Context, pass_context, print_json
-from copydesk.cli.drafts import AS_JSON, say_changed
+from copydesk.cli.drafts import AS_JSON, say_changed, say_unwritten
+from copydesk.cli.generation import NO_WAIT, wait_for_new
 from copydesk.errors import ConflictError, CopydeskError
-from copydesk.model.change import ChangeDraft, Created
+from copydesk.model.change import ChangeDraft, Created, Mode
 from copydesk.model.draft import Draft, Format, ImageSource
 
 if TYPE_CHECKING:
@@ -31,6 +32,7 @@ FILE = click.option("--file", type=click.File(encoding="utf-8"), help="Take the 
 @click.option("--image", "images", multiple=True, metavar="URL", help="A picture; it goes with the first draft.")
 @click.option("--tag", "tags", multiple=True, metavar="TAG", help="A tag.")
 @click.option("--platform", "platforms", multiple=True, metavar="NAME", help="Where it is meant to go.")
+@NO_WAIT
 @AS_JSON
 @pass_context
 def new(  # noqa: PLR0913 - one argument an option
@@ -44,9 +46,12 @@ def new(  # noqa: PLR0913 - one argument an option
     images: tuple[str, ...],
     tags: tuple[str, ...],
     platforms: tuple[str, ...],
+    no_wait: bool,
     as_json: bool,
 ) -> None:
     """Make a draft of TEXT as it stands, or have one written for each format from --url, --prompt or both.
+
+    Waits until they are written; exit code 1 where one could not be.
 
     On a terminal, and with none of them, your editor opens.
     """
@@ -58,8 +63,14 @@ def new(  # noqa: PLR0913 - one argument an option
         asked |= {"text": _given(text, file) or _written(), "format": formats[0] if formats else None}
     else:
         asked |= {"text": text if file is None else _given(text, file), "formats": formats or None}
-    made = context.run(lambda desk: desk.drafts.create(asked))
+
+    async def work(desk: "Desk") -> tuple[Created, tuple[Draft, ...]]:
+        made = await desk.drafts.create(asked)
+        return (made, ()) if made.mode is Mode.DIRECT or no_wait else await wait_for_new(desk, made)
+
+    made, drafts = context.run(work)
     _say_made(made, as_json=as_json)
+    sys.exit(1 if say_unwritten(drafts) else 0)
 
 
 @click.command()

@@ -1,0 +1,64 @@
+"""`copydesk draft diff`: what changed from one version of a draft to another."""
+
+import os
+import sys
+from typing import TYPE_CHECKING
+
+import click
+
+from copydesk.cli.context import Context, pass_context, print_json
+from copydesk.cli.show import table
+from copydesk.errors import ConflictError
+from copydesk.text import reveal
+
+if TYPE_CHECKING:
+    from copydesk.desk import Desk
+    from copydesk.desk.versions import Difference
+
+MARKS = {"same": ("", ""), "removed": ("[-", "-]"), "added": ("{+", "+}")}
+"""As `wdiff` and `git diff --word-diff` have them: they say it without colours too."""
+COLOURS = {"removed": "red", "added": "green"}
+
+
+@click.command()
+@click.argument("id")
+@click.argument("other", required=False)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON: the pieces of both texts, and the checks.")
+@pass_context
+def diff(context: Context, *, id: str, other: str | None, as_json: bool) -> None:
+    """Show word by word what changed from ID to OTHER; from the version before it to ID where there is no OTHER.
+
+    Removed words stand in [-these-], added ones in {+these+}. Below them: which checks got better and worse.
+    """
+    found = context.run(lambda desk: _difference(desk, id, other))
+    if as_json:
+        print_json(found)
+    else:
+        _print(found)
+
+
+async def _difference(desk: "Desk", draft_id: str, other: str | None) -> "Difference":
+    if other is not None:
+        return await desk.drafts.difference(draft_id, other)
+    draft = await desk.drafts.get(draft_id)
+    if draft.regenerated_from_id is None:
+        versions = await desk.drafts.versions(draft_id)
+        later = f" Its newest version is {versions[-1].id}." if len(versions) > 1 else ""
+        raise ConflictError("This is the first version; there is none before it.", hint=f"Name two drafts.{later}")
+    return await desk.drafts.difference(draft.regenerated_from_id, draft_id)
+
+
+def _print(found: "Difference") -> None:
+    coloured = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
+    click.echo(f"{found.old} → {found.new}\n")
+    click.echo("".join(_shown(piece.kind, piece.text, coloured=coloured) for piece in found.pieces))
+    for heading, findings in (("Better", found.better), ("Worse", found.worse)):
+        if findings:
+            click.echo(f"\n{heading}")
+            table([("", each.severity, each.rule, each.message) for each in findings], empty="")
+
+
+def _shown(kind: str, text: str, *, coloured: bool) -> str:
+    opening, closing = MARKS[kind]
+    shown = f"{opening}{reveal(text)}{closing}"
+    return click.style(shown, fg=COLOURS[kind]) if coloured and kind in COLOURS else shown
