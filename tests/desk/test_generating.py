@@ -11,6 +11,7 @@ from copydesk.drafting.fake import FakeWriter
 from copydesk.drafting.writer import Brief, Written
 from copydesk.errors import InvalidError, StoreBusyError
 from copydesk.model.draft import Action, Format, ImageSource, ListedDraft, Severity, Status
+from copydesk.model.item import Entry
 from copydesk.store import generation
 from desk_fixtures import NOW, ONE, Watch, Web, add, change, drafts_of, entry, feed, open_at, rows
 
@@ -20,6 +21,13 @@ PICTURE = "https://rivernews.example/drills.jpg"
 PROMPT = (
     "We open at eight from Monday on.\n\nThe bakery opens an hour earlier, and bread is there from the first minute."
 )
+
+
+@pytest.fixture(autouse=True)
+def own_reader(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pages are read without a process of their own, which takes its time; `trafilatura` marks the test that has it."""
+    if "trafilatura" not in request.node.name:
+        monkeypatch.setattr("copydesk.ingest.article.find_spec", lambda _: None)
 
 
 def page(title: str = "A library where you borrow drills", more: str = "") -> str:
@@ -89,6 +97,14 @@ async def test_what_is_asked_for_is_answered_at_once_and_written_later(tmp_path)
     assert all(draft.tags == ("lyon",) and draft.target_platforms == ("bluesky",) for draft in written)
     assert "2026" not in written[1].text.splitlines()[2]  # the time of asking is not the page's
     assert claims(tmp_path) == 0
+
+
+async def test_trafilatura_reads_the_page_where_it_is_installed(tmp_path):
+    pytest.importorskip("trafilatura", reason="it comes with the extra `article`")
+    async with open_at(tmp_path, web_with()) as desk:
+        await asked(desk)
+        await desk.generation.work_off()
+        assert "borrow drills" in (await the_draft(desk)).text
 
 
 async def test_a_page_is_read_once_whatever_is_made_of_it(tmp_path):
@@ -329,7 +345,8 @@ async def test_a_claim_ends_with_its_lease_and_the_late_one_keeps_nothing(tmp_pa
     monkeypatch.setattr(WRITER, lambda: writer)
     web = web_with()
     held = web.hold(PAGE)
-    async with open_at(tmp_path, web, clock) as one, open_at(tmp_path, web, clock) as two:
+    once = {"generation__at_once": "1"}
+    async with open_at(tmp_path, web, clock, **once) as one, open_at(tmp_path, web, clock, **once) as two:
         await asked(one)
         slow = asyncio.create_task(one.generation.work_off())
         await held.came.wait()
@@ -341,6 +358,38 @@ async def test_a_claim_ends_with_its_lease_and_the_late_one_keeps_nothing(tmp_pa
 
     assert draft.text == "by the second"
     assert rows(tmp_path, "SELECT count(*) FROM draft_event") == [(2,)]
+
+
+async def test_of_two_that_saw_the_same_text_free_one_gets_it(tmp_path):
+    async with open_at(tmp_path) as desk:
+        (draft_id,) = await asked(desk)
+        unclaimed = await desk.ground.read(generation.waiting)
+        assert await claimed_by_another(desk, draft_id, owner="elsewhere/1/1")
+        assert await desk.ground.write(generation.claim, unclaimed, another_claim("1")) == ()
+
+        overdue = await desk.ground.read(generation.waiting)
+        (got,) = await desk.ground.write(generation.claim, overdue, another_claim("2"))
+        assert await desk.ground.write(generation.claim, overdue, another_claim("3")) == ()
+        assert (got.attempts, got.claim_id) == (2, "2")
+
+
+async def test_what_no_longer_waits_is_not_claimed(tmp_path, monkeypatch):
+    monkeypatch.setattr(WRITER, lambda: FakeWriter("Words."))
+    async with open_at(tmp_path) as desk:
+        await asked(desk, url=None, prompt="Anything.")
+        seen = await desk.ground.read(generation.waiting)
+        await desk.generation.work_off()
+        assert await desk.ground.write(generation.claim, seen, another_claim("1")) == ()
+
+
+async def test_a_page_that_was_read_twice_stays_as_it_was_read_first(tmp_path):
+    async with open_at(tmp_path, web_with()) as desk:
+        await asked(desk)
+        await desk.generation.work_off()
+        draft = await the_draft(desk)
+        late = Entry(ident="x", alias="x", title="Something else")
+        await desk.ground.write(generation.keep_page, draft.item_id, late, "")
+        assert (await the_draft(desk)).item.title == "A library where you borrow drills"
 
 
 async def test_what_ends_every_process_is_given_up(tmp_path):
@@ -366,6 +415,26 @@ async def test_a_regeneration_that_was_undone_is_not_written_and_redone_it_is(tm
         await desk.drafts.redo(draft_id)
         assert await desk.generation.work_off() == 1
         assert [draft.text for draft in await drafts_of(desk)] == ["first", "second"]
+
+
+async def test_what_was_taken_back_while_it_was_written_is_not_kept(tmp_path, monkeypatch):
+    class TakenBack(FakeWriter):
+        async def write(self, brief: Brief) -> Written:
+            if brief.previous:
+                await desk.drafts.undo()
+            return await super().write(brief)
+
+    writer = TakenBack("first", "second")
+    monkeypatch.setattr(WRITER, lambda: writer)
+    async with open_at(tmp_path) as desk:
+        (draft_id,) = await asked(desk, url=None, prompt="Anything.")
+        await desk.generation.work_off()
+        await desk.drafts.regenerate(draft_id)
+        await desk.generation.work_off()
+        draft = await the_draft(desk)
+
+    assert (draft.text, draft.status, draft.archived_at) == ("first", Status.PENDING_REVIEW, None)
+    assert claims(tmp_path) == 0
 
 
 async def test_an_address_that_a_source_brought_gets_an_item_of_its_own_and_is_told_by_no_run(tmp_path):
@@ -434,8 +503,12 @@ async def test_a_database_that_is_held_lets_the_work_go(tmp_path, monkeypatch):
         assert await desk.generation.work_off() == 1
 
 
-async def claimed_by_another(desk: Desk, draft_id: str, owner: str) -> None:
+async def claimed_by_another(desk: Desk, draft_id: str, owner: str) -> bool:
     """Let another process claim a text."""
     waiting = await desk.ground.read(generation.waiting, [draft_id])
-    claim = generation.Claim(id="0" * 8, owner=owner, lease_until=NOW.replace(year=2027))
-    assert await desk.ground.write(generation.claim, waiting, claim)
+    return bool(await desk.ground.write(generation.claim, waiting, another_claim("0", owner)))
+
+
+def another_claim(id: str, owner: str = "elsewhere/2/2") -> generation.Claim:
+    """A claim of a process that nobody can ask."""
+    return generation.Claim(id=id, owner=owner, lease_until=NOW.replace(year=2027))

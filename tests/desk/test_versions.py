@@ -159,6 +159,16 @@ async def test_the_offline_writer_says_something_else_each_time_and_in_the_end_t
     assert draft.text == texts[-1]
 
 
+async def test_a_text_of_the_users_own_is_what_its_new_version_is_made_of(tmp_path):
+    async with open_at(tmp_path) as desk:
+        text = "We open at eight\n\nThe bakery opens an hour earlier from Monday on. Sundays stay as they are for now."
+        draft_id = (await desk.drafts.create({"text": text})).drafts[0].id
+        new = await again(desk, draft_id)
+
+    assert new.status is Status.AWAITING_REVIEW
+    assert "stay as they are" in new.text or "an hour earlier" in new.text
+
+
 async def test_what_changed_is_told_word_by_word_with_the_checks(tmp_path, writer):
     writer.answers = ["A fine library!!! It opened.", "A fine library. It opened on Tuesday."]
     async with open_at(tmp_path, a_feed()) as desk:

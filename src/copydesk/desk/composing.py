@@ -173,9 +173,9 @@ def _brief(beside: _Beside, material: Material) -> Brief:
     )
     if item.source_type is not None:
         return brief
-    # The user is nobody to be quoted, and the time of asking is not the page's.
+    # The user is nobody to be quoted, and the time of asking is not the page's. What he wrote himself is all there is.
     dated = brief.published if item.published != item.seen else None
-    return msgspec.structs.replace(brief, source_name="", published=dated)
+    return msgspec.structs.replace(brief, source_name="", published=dated, text=brief.text or draft.text)
 
 
 def _entry(article: Article, item: Item) -> Entry:

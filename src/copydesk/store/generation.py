@@ -3,10 +3,11 @@
 That a text is to be written is said by its draft's state alone. A row of the table `generation` says who is at it.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
+from typing import Any
 
-from sqlalchemy import Connection, bindparam, delete, exists, insert, select, update
+from sqlalchemy import Connection, Row, bindparam, delete, exists, insert, select, update
 from sqlalchemy.dialects.sqlite import insert as upsert
 
 from copydesk.model.draft import DraftImage, Status
@@ -15,6 +16,7 @@ from copydesk.model.source import SourceType
 from copydesk.model.wire import Struct
 from copydesk.store import items
 from copydesk.store.items import content_hash
+from copydesk.store.parts import in_parts
 from copydesk.store.tables import draft, draft_image, generation, item
 
 PENDING = (Status.PENDING_GENERATION, Status.PENDING_REGENERATION)
@@ -73,18 +75,19 @@ _WAITING = (
     .select_from(draft.join(generation, generation.c.draft_id == draft.c.id, isouter=True))
     .where(draft.c.user_id == bindparam("user"), draft.c.status.in_(PENDING))
     .order_by(draft.c.updated_at, draft.c.id)
-    .limit(AT_ONCE)
 )
 _THESE = _WAITING.where(draft.c.id.in_(bindparam("ids", expanding=True)))
+_WAITING = _WAITING.limit(AT_ONCE)
 
 
 def waiting(conn: Connection, user_id: str, draft_ids: Sequence[str] | None = None) -> tuple[Waiting, ...]:
     """The texts that are to be written, or those of them among `draft_ids`; who asked first comes first."""
     if draft_ids is None:
-        rows = conn.execute(_WAITING, {"user": user_id})
-    else:
-        rows = conn.execute(_THESE, {"user": user_id, "ids": list(draft_ids)})
-    return tuple(Waiting(**row._mapping) for row in rows)
+        return _waiting(conn.execute(_WAITING, {"user": user_id}))
+    parts = in_parts(draft_ids)
+    return tuple(
+        text for some in parts for text in _waiting(conn.execute(_THESE, {"user": user_id, "ids": list(some)}))
+    )
 
 
 def claim(conn: Connection, user_id: str, wanted: Sequence[Waiting], claim: Claim) -> tuple[Waiting, ...]:
@@ -179,6 +182,10 @@ def beside(conn: Connection, user_id: str, draft_id: str) -> Beside:
     """What a new version takes over of a draft besides what the draft shows."""
     row = conn.execute(select(*_BESIDE).where(draft.c.user_id == user_id, draft.c.id == draft_id)).one()
     return Beside(**row._mapping)
+
+
+def _waiting(rows: Iterable[Row[*tuple[Any, ...]]]) -> tuple[Waiting, ...]:
+    return tuple(Waiting(**row._mapping) for row in rows)
 
 
 def _waits(conn: Connection, user_id: str, draft_id: str) -> bool:
