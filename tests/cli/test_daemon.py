@@ -1,9 +1,11 @@
 """The daemon: a line for each thing done, and an end when it is told."""
 
+import asyncio
 import json
 import re
 import signal
 import subprocess
+import threading
 import time
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
@@ -11,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from command_line import COMMAND, assert_one_line, call, call_here, environment
+from command_line import COMMAND, assert_one_line, call_here, environment
 from desk_fixtures import entry, feed, rows
 from feed_server import FeedServer
 
@@ -114,16 +116,26 @@ def test_two_daemons_read_a_source_once(home, server):
     assert rows(home, "SELECT count(*) FROM run") == [(1,)]
 
 
-def test_a_killed_daemons_work_is_taken_over(home):
-    assert call(home, "daemon", "--once", copydesk_jobs__pipeline="never").code == 0
-    with start(home, copydesk_jobs__pipeline="never") as daemon:
-        assert daemon.stderr
-        daemon.stderr.readline()
+def test_a_killed_daemons_work_is_taken_over_at_once(home, server):
+    page, go = server._routes["/feed"], threading.Event()
+
+    async def wait(request, writer):
+        await asyncio.to_thread(go.wait)
+        return await page(request, writer)
+
+    server.route("/feed", wait)
+    before = len(server.asked("/feed"))
+    with start(home) as daemon:
+        until(lambda: len(server.asked("/feed")) > before)
         daemon.kill()
         daemon.communicate(timeout=20)
+    go.set()
+    assert rows(home, "SELECT status FROM run") == [("running",)]
     said = call_here(home, "daemon", "--once")
+
     assert said.code == 0
-    assert "3 drafts" in said.err
+    assert "pipeline: succeeded: 3 drafts from 3 items" in said.err
+    assert rows(home, "SELECT status FROM run ORDER BY id") == [("interrupted",), ("succeeded",)]
 
 
 def test_no_source_is_read_where_nobody_is_to(home, server):

@@ -59,6 +59,11 @@ def test_between_two_runs_there_is_a_pause() -> None:
     assert due_jobs(replace(seen, now=NOW + PAUSE)) == (JobName.PIPELINE,)
 
 
+def test_a_run_whose_process_may_have_been_killed_is_not_waited_for() -> None:
+    began = state(JobName.PIPELINE, began_at=NOW, owner="host/1/1")
+    assert due_jobs(replace(IDLE, to_read=True, states=(FOLLOWED, began))) == (JobName.PIPELINE,)
+
+
 def test_what_began_in_the_future_is_not_waited_for() -> None:
     """A clock that was a year ahead would have kept the sources unread for a year."""
     began = state(JobName.PIPELINE, began_at=NOW + timedelta(days=365))

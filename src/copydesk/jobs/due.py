@@ -50,8 +50,13 @@ def _zones(seen: Situation, state: JobState | None) -> bool:
 
 
 def _began_before(state: JobState | None, now: datetime, span: timedelta) -> bool:
+    if state is None or state.began_at is None:
+        return True
+    # Somebody is at it, or was when he was killed, and then it was not done: whoever claims it finds out which.
+    if state.owner is not None:
+        return True
     # By a clock that was wrong it may have begun in the future: then it is not waited for.
-    return state is None or state.began_at is None or abs(now - state.began_at) >= span
+    return abs(now - state.began_at) >= span
 
 
 def _rests(state: JobState | None, now: datetime) -> bool:
