@@ -8,7 +8,7 @@ gets back a time that another draft was given meanwhile: that is a conflict to b
 chain. It does not get back a time that has passed: it would go out at once.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 from sqlalchemy import Connection
@@ -52,7 +52,7 @@ class Undoing:
         else:
             asked = await self._ground.read(_of_draft, kind, draft_id)
         bulk_id = new_id(now) if asked.bulk else None
-        back = _Back(kind, now, bulk_id)
+        back = _Back(kind, now, bulk_id, asked.sent)
         done: list[CopydeskError | None] = []
         for start in range(0, len(asked.steps), MOST_IDS):
             done += await self._ground.write_each(back.carry_out, asked.steps[start : start + MOST_IDS])
@@ -68,6 +68,8 @@ class _Asked(Struct, frozen=True):
     bulk: bool
     steps: tuple[tuple[Seen, KeptEvent], ...]
     """The drafts and the events on top of their stacks, the last first."""
+    sent: dict[str, list[tuple[datetime, str]]]
+    """When, and to which platform, they went."""
     failed: tuple[BulkFailure, ...] = ()
     """What cannot be, and why."""
 
@@ -75,25 +77,28 @@ class _Asked(Struct, frozen=True):
 class _Back:
     """An undo or a redo, draft by draft."""
 
-    def __init__(self, kind: EventKind, now: datetime, bulk_id: str | None) -> None:
+    def __init__(
+        self, kind: EventKind, now: datetime, bulk_id: str | None, sent: Mapping[str, Sequence[tuple[datetime, str]]]
+    ) -> None:
         self._kind = kind
+        self._sent = sent
         self._now = now
         self._bulk_id = bulk_id
 
     def carry_out(self, conn: Connection, user_id: str, each: tuple[Seen, KeptEvent]) -> None:
         """Restore one draft to what it was before the event."""
         seen, event = each
-        self._refuse_sent(conn, user_id, seen, event)
+        self._refuse_sent(seen, event, self._sent.get(seen.id, ()))
         self._refuse_past(seen, event)
         step = Step(
             kind=self._kind, action=event.action, after=event.before, at=self._now, bulk_id=self._bulk_id, of=event
         )
         changes.put(conn, user_id, seen, step)
 
-    def _refuse_sent(self, conn: Connection, user_id: str, seen: Seen, event: KeptEvent) -> None:
-        platform = changes.sent_since(conn, user_id, seen.id, event.at)
-        if platform:
-            raise _refused(seen, f"It went to {platform} since; that cannot be {_SAID[self._kind]}.")
+    def _refuse_sent(self, seen: Seen, event: KeptEvent, sent: Sequence[tuple[datetime, str]]) -> None:
+        for at, platform in sent:
+            if at >= event.at:
+                raise _refused(seen, f"It went to {platform} since; that cannot be {_SAID[self._kind]}.")
 
     def _refuse_past(self, seen: Seen, event: KeptEvent) -> None:
         back = {name: changes.value_of(name, value) for name, value in event.before.items() if name in changes.SHORT}
@@ -116,7 +121,8 @@ def _of_draft(conn: Connection, user_id: str, kind: EventKind, draft_id: str) ->
     if rid is None:
         raise _nothing(conn, user_id, kind, seen)
     event = events.one(conn, user_id, rid)
-    return _Asked(action=event.action, bulk=False, steps=((seen, event),))
+    sent = changes.sent(conn, user_id, [draft_id])
+    return _Asked(action=event.action, bulk=False, steps=((seen, event),), sent=sent)
 
 
 def _last(conn: Connection, user_id: str, kind: EventKind) -> _Asked:
@@ -143,7 +149,8 @@ def _of_bulk(conn: Connection, user_id: str, kind: EventKind, bulk_id: str) -> _
             steps.append((seen, event))
         elif reason := _in_the_way(conn, user_id, event):
             failed.append(BulkFailure(id=event.draft_id, error=reason))
-    return _Asked(action=every[0].action, bulk=True, steps=tuple(steps), failed=tuple(failed))
+    sent = changes.sent(conn, user_id, list(found))
+    return _Asked(action=every[0].action, bulk=True, steps=tuple(steps), sent=sent, failed=tuple(failed))
 
 
 def _top(seen: Seen, kind: EventKind) -> int | None:

@@ -4,13 +4,12 @@ Whoever changes a draft does it here, the system too: what is not in the events 
 by them would be wrong.
 """
 
-import sqlite3
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from functools import cache
 from typing import Any, Final
 
-from sqlalchemy import Connection, TypeDecorator, bindparam, literal_column, select, text, update
+from sqlalchemy import BindParameter, Connection, TypeDecorator, bindparam, literal_column, select, text, update
 
 from copydesk.errors import ConflictError, NotFoundError
 from copydesk.model.draft import Format, Status
@@ -22,7 +21,7 @@ from copydesk.store.events import Event, KeptEvent
 from copydesk.store.parts import in_parts
 from copydesk.store.statements import DIALECT, run, text_of
 from copydesk.store.tables import draft, engagement
-from copydesk.store.types import microseconds
+from copydesk.store.types import microseconds, moment_of
 
 SHORT: Final = (
     "status",
@@ -82,18 +81,23 @@ _ABOUT: Final = ("id", "version", "format", "undo_rid", "redo_rid")
 @cache
 def _seen_of(count: int, *, whole: bool) -> str:
     columns = [draft.c[name] for name in (*_ABOUT, *SHORT, *(LONG if whole else ()))]
-    these: list[Any] = [bindparam(f"draft{place}") for place in range(count)]
-    return text_of(select(*columns).where(draft.c.user_id == bindparam("owner"), draft.c.id.in_(these)))
+    return text_of(select(*columns).where(draft.c.user_id == bindparam("owner"), draft.c.id.in_(_places(count))))
 
 
-_SENT: Final = text_of(
-    select(engagement.c.platform).where(
-        engagement.c.draft_id == bindparam("draft"),
-        engagement.c.user_id == bindparam("owner"),
-        engagement.c.created_at >= bindparam("since"),
-        text("engagement.status IN ('pending', 'posted')"),
-    )
-)
+@cache
+def _sent_of(count: int) -> str:
+    kept = engagement.c
+    these = (kept.user_id == bindparam("owner"), kept.draft_id.in_(_places(count)))
+    sent = text("engagement.status IN ('pending', 'posted')")
+    return text_of(select(kept.draft_id, kept.created_at, kept.platform).where(*these, sent))
+
+
+def _places(count: int) -> list[BindParameter[str]]:
+    return [bindparam(f"draft{place}") for place in range(count)]
+
+
+def _these(user_id: str, ids: Sequence[str]) -> dict[str, str]:
+    return {"owner": user_id, **{f"draft{place}": draft_id for place, draft_id in enumerate(ids)}}
 
 
 def stored(values: Mapping[str, object]) -> dict[str, Any]:
@@ -124,8 +128,7 @@ def seen(conn: Connection, user_id: str, ids: Sequence[str], *, whole: bool = Fa
     names = (*SHORT, *LONG) if whole else SHORT
     found = {}
     for some in in_parts(ids):
-        given = {"owner": user_id, **{f"draft{place}": draft_id for place, draft_id in enumerate(some)}}
-        for row in run(conn, _seen_of(len(some), whole=whole), given):
+        for row in run(conn, _seen_of(len(some), whole=whole), _these(user_id, some)):
             found[row[0]] = _seen(row, names)
     return found
 
@@ -146,30 +149,26 @@ def no_draft(draft_id: str) -> NotFoundError:
 def put(conn: Connection, user_id: str, seen: Seen, step: Step) -> int:
     """Carry out a change and write its event; the event's number.
 
-    Raises ConflictError where the draft is no longer at the version that was seen: then the whole transaction is to
-    be rolled back, for the event has been written. NotFoundError where it is gone.
+    Raises ConflictError where the draft is no longer at the version that was seen, NotFoundError where it is gone;
+    nothing is written then.
     """
     after = step.after if step.of else {name: to for name, to in step.after.items() if seen.stored[name] != to}
-    event = _event(seen, step, after)
-    rid = _written(conn, user_id, seen, event)
+    event, rid = _event(seen, step, after), events.next_number(conn)
     undo_rid, redo_rid = _next(event, rid)
-    given = {"owner": user_id, "draft": seen.id, "seen_version": seen.version, "seen_status": seen.stored["status"]}
-    given |= {"at": microseconds(step.at), "to_undo": undo_rid, "to_redo": redo_rid}
-    given |= {f"to_{name}": value for name, value in after.items()}
+    given = {
+        "owner": user_id,
+        "draft": seen.id,
+        "seen_version": seen.version,
+        "seen_status": seen.stored["status"],
+        "at": microseconds(step.at),
+        "to_undo": undo_rid,
+        "to_redo": redo_rid,
+        **{f"to_{name}": value for name, value in after.items()},
+    }
     if run(conn, _update(tuple(after)), given).rowcount == 0:
-        raise _overtaken(conn, user_id, seen)
+        raise overtaken(one_seen(conn, user_id, seen.id))
+    events.add(conn, user_id, rid, event)
     return rid
-
-
-def _written(conn: Connection, user_id: str, seen: Seen, event: Event) -> int:
-    try:
-        return events.add(conn, user_id, event)
-    except sqlite3.IntegrityError:
-        # A draft has one event for each version: whoever was faster has written this one, or the draft is gone.
-        now = one_seen(conn, user_id, seen.id)
-        if now.version == seen.version:
-            raise
-        raise overtaken(now) from None
 
 
 def _event(seen: Seen, step: Step, after: Mapping[str, Any]) -> Event:
@@ -209,11 +208,13 @@ def _next(event: Event, rid: int) -> tuple[int | None, int | None]:
     return event.undo_rid, rid if event.kind is EventKind.UNDO else None
 
 
-def sent_since(conn: Connection, user_id: str, draft_id: str, since: datetime) -> str | None:
-    """A platform that the draft went to, or may have gone to, since then."""
-    given = {"owner": user_id, "draft": draft_id, "since": microseconds(since)}
-    row = run(conn, _SENT, given).fetchone()
-    return None if row is None else str(row[0])
+def sent(conn: Connection, user_id: str, ids: Sequence[str]) -> dict[str, list[tuple[datetime, str]]]:
+    """When, and to which platform, the drafts went or may have gone, by their ids."""
+    found: dict[str, list[tuple[datetime, str]]] = {}
+    for some in in_parts(ids):
+        for draft_id, at, platform in run(conn, _sent_of(len(some)), _these(user_id, some)):
+            found.setdefault(draft_id, []).append((moment_of(at), platform))
+    return found
 
 
 @cache
@@ -229,10 +230,6 @@ def _update(names: tuple[str, ...]) -> str:
     values |= {"undo_rid": bindparam("to_undo"), "redo_rid": bindparam("to_redo"), "updated_at": bindparam("at")}
     query = update(draft).where(*as_seen).values(version=draft.c.version + literal_column("1"), **values)
     return text_of(query)
-
-
-def _overtaken(conn: Connection, user_id: str, before: Seen) -> ConflictError:
-    return overtaken(one_seen(conn, user_id, before.id))
 
 
 def overtaken(now: Seen) -> ConflictError:

@@ -41,7 +41,7 @@ class KeptEvent(Event, frozen=True, kw_only=True):
     rid: int
 
 
-_NAMED: dict[str, Any] = {name: bindparam(name) for name in ("user_id", *Event.__struct_fields__)}
+_NAMED: dict[str, Any] = {name: bindparam(name) for name in ("user_id", *KeptEvent.__struct_fields__)}
 _INSERT: Final = text_of(insert(draft_event).values(**_NAMED))
 _MINE = select(*(draft_event.c[name] for name in KeptEvent.__struct_fields__)).where(
     draft_event.c.user_id == bindparam("owner")
@@ -63,9 +63,16 @@ def _newest_of(name: str) -> str:
 _NEXT: Final = {EventKind.UNDO: _newest_of("undo_rid"), EventKind.REDO: _newest_of("redo_rid")}
 
 
-def add(conn: Connection, user_id: str, event: Event) -> int:
-    """Write an event; its number."""
+def next_number(conn: Connection) -> int:
+    """The number of the next event; in a transaction that writes, for nobody else can take it there."""
+    (number,) = run(conn, "SELECT coalesce(max(rid), 0) + 1 FROM draft_event", {}).fetchone()
+    return int(number)
+
+
+def add(conn: Connection, user_id: str, rid: int, event: Event) -> None:
+    """Write an event under the next number."""
     values = {
+        "rid": rid,
         "user_id": user_id,
         "draft_id": event.draft_id,
         "version": event.version,
@@ -81,9 +88,7 @@ def add(conn: Connection, user_id: str, event: Event) -> int:
         "before": _json(event.before),
         "after": _json(event.after),
     }
-    rid = run(conn, _INSERT, values).lastrowid
-    assert rid is not None
-    return rid
+    run(conn, _INSERT, values)
 
 
 def _json(columns: Mapping[str, Any]) -> str:
