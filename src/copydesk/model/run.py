@@ -122,5 +122,5 @@ class RunStatistics(Struct, frozen=True):
     top_errors: tuple[ErrorCount, ...]
     """Why runs failed or were broken off, the most frequent first; a run that the user cancelled is no error."""
     last30_days: LatelyRun = msgspec.field(name="last30Days")
-    """The runs that were asked for in these days."""
+    """The runs that began in these days, or wait."""
     ended_runs: int = 0

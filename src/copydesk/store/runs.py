@@ -139,12 +139,13 @@ def errors(conn: Connection, user_id: str, most: int) -> tuple[ErrorCount, ...]:
 
 
 def since(conn: Connection, user_id: str, moment: datetime) -> LatelyRun:
-    """What the runs came to that were asked for since."""
+    """What the runs came to that began since, or wait."""
     items, drafts = (
         func.coalesce(func.sum(func.json_extract(run.c.stats, path)), 0) for path in ("$.itemsNew", "$.draftsCreated")
     )
-    query = select(func.count(), items, drafts).where(run.c.user_id == user_id, run.c.id >= first_id(moment))
-    row = conn.execute(query).one()
+    query = select(func.count(), items, drafts).where(run.c.user_id == user_id, run.c.started_at >= moment)
+    # By the id they are found without looking at all the others; it is never earlier than the clock was.
+    row = conn.execute(query.where(run.c.id >= first_id(moment))).one()
     return LatelyRun(runs=row[0], items=row[1], drafts=row[2])
 
 
