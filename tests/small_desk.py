@@ -1,4 +1,4 @@
-"""What a desk does with drafts, in the small: the tables of the decisions written out once more, nothing of the code.
+"""What a desk does with drafts, in the small: by tables of its own, nothing of the code.
 
 Every operation answers a `Refused` and changes nothing, or changes what it says.
 """
@@ -8,57 +8,24 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
-GENERATING, FAILED, PENDING, AWAITING = "pending_generation", "generation_failed", "pending_review", "awaiting_review"
-CHANGES, REGENERATING, APPROVED, REJECTED = "changes_requested", "pending_regeneration", "approved", "rejected"
-SCHEDULED, POSTING, MISSED, POSTED = "scheduled", "posting", "missed", "posted"
-STATES = (
-    *(GENERATING, FAILED, PENDING, AWAITING, CHANGES, REGENERATING),
-    *(APPROVED, REJECTED, SCHEDULED, POSTING, MISSED, POSTED),
+from small_tables import (
+    APPROVED,
+    AWAITING,
+    CHANGES,
+    EDIT,
+    FROM,
+    GRACE,
+    HOURS,
+    SCHEDULED,
+    STANDING,
+    STATES,
+    SYSTEM,
+    TO,
+    UNKNOWN,
+    WITH_TIME,
+    Values,
+    tidied,
 )
-
-FROM = {
-    "approve": {PENDING, AWAITING, CHANGES, REJECTED},
-    "reject": {FAILED, PENDING, AWAITING, CHANGES, APPROVED, MISSED},
-    "regenerate": {FAILED, PENDING, AWAITING, CHANGES, REJECTED},
-    "unapprove": {APPROVED},
-    "schedule": {APPROVED},
-    "reschedule": {SCHEDULED, MISSED},
-    "cancel_schedule": {SCHEDULED, MISSED},
-    "post": {APPROVED, SCHEDULED, MISSED, POSTED},
-    "archive": {FAILED, PENDING, AWAITING, CHANGES, APPROVED, REJECTED, MISSED, POSTED},
-}
-TO = {
-    "approve": APPROVED,
-    "reject": REJECTED,
-    "regenerate": REGENERATING,
-    "unapprove": AWAITING,
-    "schedule": SCHEDULED,
-    "reschedule": SCHEDULED,
-    "cancel_schedule": APPROVED,
-}
-EDIT = {
-    FAILED: AWAITING,
-    PENDING: PENDING,
-    AWAITING: AWAITING,
-    CHANGES: AWAITING,
-    APPROVED: APPROVED,
-    SCHEDULED: SCHEDULED,
-    MISSED: MISSED,
-}
-SYSTEM = {
-    "text_written": {GENERATING: PENDING},
-    "writing_failed": {GENERATING: FAILED, REGENERATING: FAILED},
-    "picked_up": {SCHEDULED: POSTING},
-    "late": {SCHEDULED: MISSED},
-    "ended_live": {POSTING: POSTED},
-    "ended_not_live": {POSTING: APPROVED},
-}
-WITH_TIME = {SCHEDULED, POSTING, MISSED}
-STANDING = {SCHEDULED, POSTING}
-GRACE = {"SHORT": timedelta(minutes=30), "THREAD": timedelta(minutes=30), "BLOG": timedelta(hours=24)}
-HOURS = (9, 17)
-"""Of each day in UTC: the slots."""
-UNKNOWN = "unknown"
 
 
 class Refused(NamedTuple):
@@ -66,18 +33,6 @@ class Refused(NamedTuple):
 
     status: str
     allowed: frozenset[str] = frozenset()
-
-
-@dataclass(frozen=True)
-class Values:
-    """What a person sees of a draft."""
-
-    status: str
-    text: str
-    scheduled_at: datetime | None = None
-    archived: bool = False
-    feedback: str | None = None
-    rejection_feedback: str | None = None
 
 
 @dataclass(eq=False)
@@ -182,7 +137,7 @@ class SmallDesk:
             if action == "post":
                 return Refused(draft.values.status, draft.allowed - {"post"})
             after = self._acted(after, action, now, feedback, at, smart=smart)
-        event = self._happened(draft_id, "change", _tidied(after), bulk)
+        event = self._happened(draft_id, "change", tidied(after), bulk)
         draft.undo.append(event)
         draft.redo.clear()
         return None
@@ -332,10 +287,3 @@ def _too_late(now_is: Values, restored: Values, now: datetime) -> bool:
     return (
         timing and restored.status == SCHEDULED and restored.scheduled_at is not None and restored.scheduled_at <= now
     )
-
-
-def _tidied(after: Values) -> Values:
-    """Without what says something of a state that the draft left."""
-    if after.status != REJECTED:
-        after = replace(after, rejection_feedback=None)
-    return after if after.status in WITH_TIME else replace(after, scheduled_at=None)

@@ -13,46 +13,19 @@ from pathlib import Path
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
-from sqlalchemy import Connection
 
 from copydesk.desk import open_desk
 from copydesk.desk.picking_up import Accounts
-from copydesk.errors import ConflictError, CopydeskError, InvalidError, NotFoundError
+from copydesk.errors import ConflictError, InvalidError
 from copydesk.model.change import BulkChange, ChangeDraft
 from copydesk.model.draft import BULK_ACTIONS, Action, Status
-from copydesk.model.history import SYSTEM as BY_ITSELF
-from copydesk.model.history import EventKind
-from copydesk.model.schedule import Slot
-from copydesk.store import changes
-from desk_fixtures import Watch, rows, settings_at
-from proof_desk import PROVE, assert_agrees, drafts_in, furnish
-from small_desk import (
-    FROM,
-    GENERATING,
-    HOURS,
-    POSTING,
-    REGENERATING,
-    STATES,
-    SYSTEM,
-    UNKNOWN,
-    WITH_TIME,
-    Back,
-    Refused,
-    Small,
-    SmallDesk,
-    Values,
-)
+from desk_fixtures import Watch, settings_at
+from proof_desk import PROVE, assert_agrees, drafts_in
+from small_desk import Back, Refused, Small, SmallDesk
+from small_tables import FROM, GENERATING, POSTING, REGENERATING, STATES, SYSTEM, UNKNOWN, Values
+from steps_fixtures import STARTS, answered, change_of, check, furnished, happen, tops, unconnected, values_of
 
-FORMATS = ("SHORT", "BLOG", "THREAD")
-# What is waiting or posted takes little, and the rest of the states are come to.
-STARTS = (
-    *("pending_review", "approved", "awaiting_review", "approved", "rejected", "changes_requested"),
-    *("generation_failed", "pending_generation"),
-)
 TAKES_FEEDBACK = {"reject", "unapprove", "regenerate"}
-UNDO_TOPS = """SELECT draft.id, undo.version, redo.version FROM draft
-    LEFT JOIN draft_event AS undo ON undo.rid = draft.undo_rid
-    LEFT JOIN draft_event AS redo ON redo.rid = draft.redo_rid"""
 
 desks = st.integers(0, 1)
 places = st.integers(0, len(STARTS) - 1)
@@ -106,7 +79,7 @@ class AnySteps(RuleBasedStateMachine):
         action = self._action(draft_id, how)
         asked = self._asked(action, feedback, later, how)
         predicted = self.model.change(draft_id, self.clock(), action=action, text=text, **asked)
-        self._changed(which, draft_id, predicted, _change(action, text, asked))
+        self._changed(which, draft_id, predicted, change_of(action, text, asked))
 
     @rule(which=desks, place=places, text=texts)
     def edit(self, which, place, text) -> None:
@@ -121,13 +94,13 @@ class AnySteps(RuleBasedStateMachine):
 
     @rule(which=desks, action=actions, later=hours, how=st.data())
     def change_what_is_not_there(self, which, action, later, how) -> None:
-        asked = _change(action, None, self._asked(action, None, later, how))
+        asked = change_of(action, None, self._asked(action, None, later, how))
         self._changed(which, "nobody", Refused(UNKNOWN), asked)
 
     @rule(which=desks, place=places, hours_ago=st.integers(0, 3), action=st.sampled_from(["schedule", "reschedule"]))
     def schedule_into_the_past(self, which, place, hours_ago, action) -> None:
         at = self.clock() - timedelta(hours=hours_ago)
-        error = self._answer(self.desks[which].drafts.change(self.ids[place], _change(action, None, {"at": at})))
+        error = self._answer(self.desks[which].drafts.change(self.ids[place], change_of(action, None, {"at": at})))
         assert isinstance(error, InvalidError)
         assert [each.field for each in error.errors] == ["scheduledAt"]
 
@@ -146,18 +119,18 @@ class AnySteps(RuleBasedStateMachine):
             predicted = self.model.change(draft_id, now, action=mine, **mine_asked)
         else:
             # Refused for what was seen, or for what became of it.
-            predicted = (seen.refused() if mine != "post" else _unconnected(saw)) if may else saw
+            predicted = (seen.refused() if mine != "post" else unconnected(saw)) if may else saw
         write = slow.ground.write
         answers = []
 
         async def late(*args):
             slow.ground.write = write
-            answers.append(await _answered(fast.drafts.change(draft_id, _change(theirs, None, theirs_asked))))
+            answers.append(await answered(fast.drafts.change(draft_id, change_of(theirs, None, theirs_asked))))
             return await write(*args)
 
         slow.ground.write = late
-        self._changed(which, draft_id, predicted, _change(mine, None, mine_asked))
-        _check(answers[0], theirs_refused)
+        self._changed(which, draft_id, predicted, change_of(mine, None, mine_asked))
+        check(answers[0], theirs_refused)
 
     # What a person does to many.
 
@@ -175,7 +148,7 @@ class AnySteps(RuleBasedStateMachine):
         ids += [self.ids[place] if place >= 0 else "nobody" for place in some]
         asked = self._asked(action, feedback, later, how)
         predicted = self.model.bulk(ids, self.clock(), action=action, **asked)
-        given = _change(action, None, asked)
+        given = change_of(action, None, asked)
         each = {"feedback": given.feedback, "scheduled_at": given.scheduled_at, "smart_schedule": given.smart_schedule}
         change = BulkChange(action=Action(action), ids=tuple(ids), **each)
         outcome = self.runner.run(self.desks[which].drafts.bulk(change))
@@ -212,7 +185,7 @@ class AnySteps(RuleBasedStateMachine):
         if isinstance(predicted, Refused):
             assert isinstance(answer, ConflictError), answer
             if predicted.status != UNKNOWN:
-                _check(answer, predicted)
+                check(answer, predicted)
         else:
             assert not isinstance(answer, Exception), answer
             failed = frozenset(failure.id for failure in answer.failed)
@@ -254,7 +227,7 @@ class AnySteps(RuleBasedStateMachine):
         ends = sorted(what for what, moves in SYSTEM.items() if status in moves)
         what = how.draw(st.sampled_from(ends))
         self.model.happen(draft_id, what)
-        self.runner.run(self.desks[which].ground.write(_happen, draft_id, what, self.clock()))
+        self.runner.run(self.desks[which].ground.write(happen, draft_id, what, self.clock()))
 
     # What is seen.
 
@@ -263,11 +236,10 @@ class AnySteps(RuleBasedStateMachine):
         predicted = {draft_id: (draft.values, draft.version) for draft_id, draft in self.model.drafts.items()}
         for desk in self.desks:
             seen = self.runner.run(desk.drafts.list(limit=100)).items
-            assert {draft.id: (_values(draft), draft.version) for draft in seen} == predicted
+            assert {draft.id: (values_of(draft), draft.version) for draft in seen} == predicted
             counts = self.runner.run(desk.drafts.counts())
             assert {**counts.by_status, "archived": counts.archived} == self.model.counts()
-        tops = {draft_id: (undo, redo) for draft_id, undo, redo in rows(self.home, UNDO_TOPS)}
-        assert tops == {
+        assert tops(self.home) == {
             draft_id: tuple(stack[-1].version if stack else None for stack in (draft.undo, draft.redo))
             for draft_id, draft in self.model.drafts.items()
         }
@@ -307,91 +279,17 @@ class AnySteps(RuleBasedStateMachine):
 
     def _changed(self, which, draft_id, predicted, asked, **options) -> None:
         answer = self._answer(self.desks[which].drafts.change(draft_id, asked, **options))
-        _check(answer, predicted)
+        check(answer, predicted)
         if predicted is None:
             draft = self.model.drafts[draft_id]
-            assert (_values(answer), answer.version) == (draft.values, draft.version)
+            assert (values_of(answer), answer.version) == (draft.values, draft.version)
 
     def _answer(self, asked):
-        return self.runner.run(_answered(asked))
-
-
-async def _answered(asked):
-    """What is answered, or the error."""
-    try:
-        return await asked
-    except CopydeskError as error:
-        return error
-
-
-def _check(answer, predicted) -> None:
-    """The answer is no error, or the one that was predicted, which names the state and what is allowed."""
-    if predicted is None:
-        assert not isinstance(answer, Exception), answer
-    elif predicted.status == UNKNOWN:
-        assert isinstance(answer, NotFoundError), answer
-    else:
-        assert isinstance(answer, ConflictError), answer
-        assert (answer.current_status, set(answer.allowed_actions)) == predicted, answer
-
-
-def _unconnected(refused):
-    return Refused(refused.status, refused.allowed - {"post"})
-
-
-def _change(action, text, asked):
-    return ChangeDraft(
-        action=Action(action),
-        text=text,
-        feedback=asked.get("feedback"),
-        scheduled_at=asked.get("at"),
-        smart_schedule=asked.get("smart", False),
-    )
-
-
-def _values(draft):
-    return Values(
-        draft.status,
-        draft.text,
-        draft.scheduled_at,
-        draft.archived_at is not None,
-        draft.feedback,
-        draft.rejection_feedback,
-    )
-
-
-def _happen(conn: Connection, user_id: str, draft_id: str, what: str, now) -> None:
-    """What those do who post and write, in their place: a change that stands."""
-    seen = changes.one_seen(conn, user_id, draft_id)
-    after = {"status": SYSTEM[what][seen.status]}
-    if after["status"] not in WITH_TIME:
-        after |= dict.fromkeys(("scheduled_at", "scheduled_wall", "scheduled_zone"))
-    step = changes.Step(kind=EventKind.FIXED, action=what, after=after, at=now, who=BY_ITSELF)
-    changes.put(conn, user_id, seen, step)
-
-
-_FURNISHED: list[tempfile.TemporaryDirectory] = []
-
-
-def furnished() -> Path:
-    """A desk with its drafts, made once: each course begins with a copy."""
-    if not _FURNISHED:
-        _FURNISHED.append(tempfile.TemporaryDirectory(ignore_cleanup_errors=True))
-        asyncio.run(_furnish(Path(_FURNISHED[0].name)))
-    return Path(_FURNISHED[0].name)
-
-
-async def _furnish(home: Path) -> None:
-    async with open_desk(settings_at(home), clock=Watch()) as desk:
-        await furnish(desk, STARTS, FORMATS)
-        await desk.schedule.set_zone("UTC")
-        await desk.schedule.set_slots(
-            [Slot(day_of_week=day, hour=hour, minute=0) for day in range(7) for hour in HOURS]
-        )
+        return self.runner.run(answered(asked))
 
 
 TestAnySteps = AnySteps.TestCase
-TestAnySteps.settings = settings(max_examples=800 if PROVE else 40, stateful_step_count=60 if PROVE else 40)
+TestAnySteps.settings = settings(max_examples=500 if PROVE else 40, stateful_step_count=60 if PROVE else 40)
 
 
 def test_the_model_has_every_state_and_every_action():

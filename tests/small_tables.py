@@ -1,0 +1,75 @@
+"""The tables of the decisions about drafts, written out once more: what is allowed where, and where it leads."""
+
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+
+GENERATING, FAILED, PENDING, AWAITING = "pending_generation", "generation_failed", "pending_review", "awaiting_review"
+CHANGES, REGENERATING, APPROVED, REJECTED = "changes_requested", "pending_regeneration", "approved", "rejected"
+SCHEDULED, POSTING, MISSED, POSTED = "scheduled", "posting", "missed", "posted"
+STATES = (
+    *(GENERATING, FAILED, PENDING, AWAITING, CHANGES, REGENERATING),
+    *(APPROVED, REJECTED, SCHEDULED, POSTING, MISSED, POSTED),
+)
+
+FROM = {
+    "approve": {PENDING, AWAITING, CHANGES, REJECTED},
+    "reject": {FAILED, PENDING, AWAITING, CHANGES, APPROVED, MISSED},
+    "regenerate": {FAILED, PENDING, AWAITING, CHANGES, REJECTED},
+    "unapprove": {APPROVED},
+    "schedule": {APPROVED},
+    "reschedule": {SCHEDULED, MISSED},
+    "cancel_schedule": {SCHEDULED, MISSED},
+    "post": {APPROVED, SCHEDULED, MISSED, POSTED},
+    "archive": {FAILED, PENDING, AWAITING, CHANGES, APPROVED, REJECTED, MISSED, POSTED},
+}
+TO = {
+    "approve": APPROVED,
+    "reject": REJECTED,
+    "regenerate": REGENERATING,
+    "unapprove": AWAITING,
+    "schedule": SCHEDULED,
+    "reschedule": SCHEDULED,
+    "cancel_schedule": APPROVED,
+}
+EDIT = {
+    FAILED: AWAITING,
+    PENDING: PENDING,
+    AWAITING: AWAITING,
+    CHANGES: AWAITING,
+    APPROVED: APPROVED,
+    SCHEDULED: SCHEDULED,
+    MISSED: MISSED,
+}
+SYSTEM = {
+    "text_written": {GENERATING: PENDING},
+    "writing_failed": {GENERATING: FAILED, REGENERATING: FAILED},
+    "picked_up": {SCHEDULED: POSTING},
+    "late": {SCHEDULED: MISSED},
+    "ended_live": {POSTING: POSTED},
+    "ended_not_live": {POSTING: APPROVED},
+}
+WITH_TIME = {SCHEDULED, POSTING, MISSED}
+STANDING = {SCHEDULED, POSTING}
+GRACE = {"SHORT": timedelta(minutes=30), "THREAD": timedelta(minutes=30), "BLOG": timedelta(hours=24)}
+HOURS = (9, 17)
+"""Of each day in UTC: the slots."""
+UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True)
+class Values:
+    """What a person sees of a draft."""
+
+    status: str
+    text: str
+    scheduled_at: datetime | None = None
+    archived: bool = False
+    feedback: str | None = None
+    rejection_feedback: str | None = None
+
+
+def tidied(after: Values) -> Values:
+    """Without what says something of a state that the draft left."""
+    if after.status != REJECTED:
+        after = replace(after, rejection_feedback=None)
+    return after if after.status in WITH_TIME else replace(after, scheduled_at=None)
