@@ -12,6 +12,7 @@ from copydesk.drafting.writer import Brief, Written
 from copydesk.errors import InvalidError, StoreBusyError
 from copydesk.model.draft import Action, Format, ImageSource, ListedDraft, Severity, Status
 from copydesk.model.item import Entry
+from copydesk.model.run import RunRequest
 from copydesk.store import generation
 from desk_fixtures import NOW, ONE, Watch, Web, add, change, drafts_of, entry, feed, open_at, rows
 
@@ -452,6 +453,28 @@ async def test_an_address_that_a_source_brought_gets_an_item_of_its_own_and_is_t
 
         await desk.sources.delete(source.id)
         assert await the_draft(desk)
+
+
+async def test_what_was_written_on_request_is_drafted_by_no_run(tmp_path):
+    web = web_with("https://stories.example/1")
+    web.put(ONE, feed(entry(1)))
+    async with open_at(tmp_path, web) as desk:
+        await add(desk)
+        await desk.pipeline.run(RunRequest(max_drafts=0))
+        await asked(desk, url="https://stories.example/1")
+        await desk.generation.work_off()
+        assert (await desk.pipeline.run()).stats.drafts_created == 0
+
+
+async def test_what_could_not_be_written_on_request_is_left_to_runs(tmp_path):
+    web = Web()
+    web.put(ONE, feed(entry(1)))
+    async with open_at(tmp_path, web) as desk:
+        await add(desk)
+        await desk.pipeline.run(RunRequest(max_drafts=0))
+        await asked(desk, url="https://stories.example/1")
+        await desk.generation.work_off()
+        assert (await desk.pipeline.run()).stats.drafts_created == 1
 
 
 @pytest.mark.parametrize(
