@@ -4,12 +4,16 @@ import re
 import sys
 from pathlib import Path
 
+import click
 import msgspec
 
+from copydesk.cli import COMMANDS, copydesk
 from copydesk.settings import SECTIONS, documentation
 from copydesk.tui.keys import KEYS, Where, shown
 
-README = Path(__file__).resolve().parents[1] / "README.md"
+ROOT = Path(__file__).resolve().parents[1]
+README = ROOT / "README.md"
+sys.path.insert(0, str(ROOT / "tests"))
 
 
 def settings() -> str:
@@ -35,9 +39,35 @@ def keys() -> str:
     return "\n".join(lines)
 
 
+def commands() -> str:
+    """Every command, with its arguments and the first line of its help."""
+    lines = ["| command | does |", "|---|---|"]
+    for name in COMMANDS:
+        command = copydesk.get_command(click.Context(copydesk), name)
+        inner = command.commands.values() if isinstance(command, click.Group) else ()
+        for path, each in [((name, one.name), one) for one in inner] or [((name,), command)]:
+            asked = [part for option in each.params for part in option.get_usage_pieces(click.Context(each))]
+            line = " ".join(["copydesk", *path, *asked])
+            lines.append(f"| `{line}` | {each.get_short_help_str(200)} |")
+    return "\n".join(lines)
+
+
+def interface() -> str:
+    """Every row of the interface: the desk's operation, the command, and the test that covers it."""
+    from interface_rows import ROWS  # noqa: PLC0415 - it lives with the tests
+
+    lines = ["| row of the interface | operation | command | covered by |", "|---|---|---|---|"]
+    for row in ROWS:
+        command = f"`{row.command}`" if row.command else "none yet"
+        tests = " ".join(f"[{Path(test).stem.split('.')[0]}]({test.split('::')[0]})" for test in row.tests)
+        lines.append(f"| {row.says} | `{row.operation}` | {command} | {tests} |")
+    return "\n".join(lines)
+
+
 def filled(text: str) -> str:
     """`text` with the made parts as the code has them now."""
-    for name, made in (("settings", settings()), ("keys", keys())):
+    made_parts = {"settings": settings(), "keys": keys(), "commands": commands(), "interface": interface()}
+    for name, made in made_parts.items():
         part = f"<!-- {name} -->\n{made}\n<!-- /{name} -->"
         text = re.sub(f"<!-- {name} -->.*<!-- /{name} -->", lambda _, part=part: part, text, flags=re.DOTALL)
     return text

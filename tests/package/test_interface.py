@@ -1,0 +1,62 @@
+"""The README's table of the interface speaks of operations, commands and tests that there are."""
+
+import ast
+from functools import cache, reduce
+from pathlib import Path
+
+import click
+import pytest
+
+from copydesk.cli import copydesk
+from copydesk.desk.ground import Ground, utc_now
+from copydesk.desk.opening import Desk
+from interface_rows import ROWS, Row
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@cache
+def desk() -> Desk:
+    """A desk on nothing: only what it has is asked for."""
+    ground = Ground.__new__(Ground)
+    ground.clock = utc_now
+    return Desk(ground)
+
+
+@cache
+def names_in(path: str) -> frozenset[str]:
+    tree = ast.parse((ROOT / path).read_text(encoding="utf-8"))
+    return frozenset(node.name for node in tree.body if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef))
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.says)
+def test_the_operation_of_a_row_is_there(row: Row) -> None:
+    assert callable(reduce(getattr, row.operation.split("."), desk()))
+
+
+@pytest.mark.parametrize("row", [row for row in ROWS if row.command], ids=lambda row: row.says)
+def test_the_command_of_a_row_is_there(row: Row) -> None:
+    if row.command.startswith("--"):
+        assert row.command in {name for option in copydesk.params for name in option.opts}
+        return
+    command: click.Command = copydesk
+    for word in row.command.split():
+        assert isinstance(command, click.Group)
+        inner = command.get_command(click.Context(command), word)
+        assert inner, word
+        command = inner
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.says)
+def test_the_tests_of_a_row_are_there(row: Row) -> None:
+    assert row.tests
+    for test in row.tests:
+        path, _, name = test.partition("::")
+        assert name in names_in(path)
+
+
+def test_every_endpoint_and_action_of_the_interface_has_its_row() -> None:
+    said = " ".join(row.says for row in ROWS)
+    actions = ("approve", "reject", "regenerate", "schedule", "archive", "unapprove", "reschedule", "cancel_schedule")
+    paths = ("drafts", "drafts/bulk", "pipeline", "pipeline/runs", "pipeline/stats", "engagement", "experiments")
+    assert [word for word in (*actions, "post", *(f"/{path}" for path in paths)) if word not in said] == []
