@@ -12,7 +12,16 @@ from pathlib import Path
 
 from benchmarks_table import Row
 
-MODULES = ("bench_parse", "bench_pipeline", "bench_duplicates", "bench_drafting", "bench_engagement", "bench_start")
+MODULES = (
+    "bench_parse",
+    "bench_pipeline",
+    "bench_duplicates",
+    "bench_drafting",
+    "bench_lists",
+    "bench_review",
+    "bench_engagement",
+    "bench_start",
+)
 README = Path(__file__).resolve().parents[2] / "README.md"
 MARKS = ("<!-- benchmarks -->", "<!-- /benchmarks -->")
 

@@ -123,17 +123,17 @@ async def test_a_full_disk_in_the_middle_fails_the_rest_and_keeps_what_was_done(
     def failing(*args):
         nonlocal count
         count += 1
-        if count == 30:
+        if count == 55:
             raise StoreFullError
         return put(*args)
 
     monkeypatch.setattr(changes, "put", failing)
     done = await desk.drafts.bulk({"action": "approve", "ids": ids})
 
-    assert done.results.succeeded == tuple(ids[:25])
+    assert done.results.succeeded == tuple(ids[:50])
     assert {failure.error for failure in done.results.failed} == {str(StoreFullError())}
-    assert statuses(tmp_path) == ["approved"] * 25 + ["awaiting_review"] * 35
-    assert rows(tmp_path, "SELECT count(*) FROM draft_event") == [(60 + 25,)]
+    assert statuses(tmp_path) == ["approved"] * 50 + ["awaiting_review"] * 10
+    assert rows(tmp_path, "SELECT count(*) FROM draft_event") == [(60 + 50,)]
 
 
 async def test_two_desks_that_race_for_the_same_drafts_share_them(tmp_path):

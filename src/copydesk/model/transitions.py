@@ -100,7 +100,7 @@ def after(action: Action, status: Status, *, archived: bool, feedback: str | Non
 
     Raises ConflictError with the current state and the actions that are allowed in it.
     """
-    if action not in allowed_actions(status, archived=archived):
+    if archived or status not in ACTIONS[action].origins:
         raise _refused(action, status, archived=archived)
     if feedback and feedback.strip() and action in WITH_FEEDBACK:
         return WITH_FEEDBACK[action]

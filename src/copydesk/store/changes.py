@@ -19,7 +19,7 @@ from copydesk.model.wire import Struct
 from copydesk.store import events
 from copydesk.store.events import Event, KeptEvent
 from copydesk.store.parts import in_parts
-from copydesk.store.statements import DIALECT, run, text_of
+from copydesk.store.statements import DIALECT, run, runner, text_of
 from copydesk.store.tables import draft, engagement
 from copydesk.store.types import microseconds, moment_of
 
@@ -153,7 +153,8 @@ def put(conn: Connection, user_id: str, seen: Seen, step: Step) -> int:
     nothing is written then.
     """
     after = step.after if step.of else {name: to for name, to in step.after.items() if seen.stored[name] != to}
-    event, rid = _event(seen, step, after), events.next_number(conn)
+    execute, event = runner(conn), _event(seen, step, after)
+    rid = events.next_number(execute)
     undo_rid, redo_rid = _next(event, rid)
     given = {
         "owner": user_id,
@@ -165,9 +166,9 @@ def put(conn: Connection, user_id: str, seen: Seen, step: Step) -> int:
         "to_redo": redo_rid,
         **{f"to_{name}": value for name, value in after.items()},
     }
-    if run(conn, _update(tuple(after)), given).rowcount == 0:
+    if execute(_update(tuple(after)), given).rowcount == 0:
         raise overtaken(one_seen(conn, user_id, seen.id))
-    events.add(conn, user_id, rid, event)
+    events.add(execute, user_id, rid, event)
     return rid
 
 
@@ -243,14 +244,18 @@ def overtaken(now: Seen) -> ConflictError:
     )
 
 
+_STATUS: Final = {each.value: each for each in Status}
+_FORMAT: Final = {each.value: each for each in Format}
+
+
 def _seen(row: Sequence[Any], names: Sequence[str]) -> Seen:
     draft_id, version, kind, undo_rid, redo_rid, *kept = row
     values = dict(zip(names, kept, strict=True))
     return Seen(
         id=draft_id,
         version=version,
-        status=value_of("status", values["status"]),
-        format=value_of("format", kind),
+        status=_STATUS[values["status"]],
+        format=_FORMAT[kind],
         archived=values["archived_at"] is not None,
         undo_rid=undo_rid,
         redo_rid=redo_rid,

@@ -26,7 +26,7 @@ A = TypeVar("A")
 BUSY_TIMEOUT = 5.0
 """Seconds to wait for another process's transaction."""
 READERS = 4
-COMMITTED_TOGETHER = 25
+COMMITTED_TOGETHER = 50
 """Units of `write_each` in one transaction."""
 
 _PRAGMAS = """

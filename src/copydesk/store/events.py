@@ -1,5 +1,6 @@
 """What happened to drafts, as it is kept: written once, never changed."""
 
+import sqlite3
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final
@@ -63,32 +64,18 @@ def _newest_of(name: str) -> str:
 _NEXT: Final = {EventKind.UNDO: _newest_of("undo_rid"), EventKind.REDO: _newest_of("redo_rid")}
 
 
-def next_number(conn: Connection) -> int:
+def next_number(execute: Callable[..., sqlite3.Cursor]) -> int:
     """The number of the next event; in a transaction that writes, for nobody else can take it there."""
-    (number,) = run(conn, "SELECT coalesce(max(rid), 0) + 1 FROM draft_event", {}).fetchone()
+    (number,) = execute("SELECT coalesce(max(rid), 0) + 1 FROM draft_event").fetchone()
     return int(number)
 
 
-def add(conn: Connection, user_id: str, rid: int, event: Event) -> None:
+def add(execute: Callable[..., sqlite3.Cursor], user_id: str, rid: int, event: Event) -> None:
     """Write an event under the next number."""
-    values = {
-        "rid": rid,
-        "user_id": user_id,
-        "draft_id": event.draft_id,
-        "version": event.version,
-        "at": microseconds(event.at),
-        "who": event.who,
-        "kind": event.kind.value,
-        "action": event.action,
-        "bulk_id": event.bulk_id,
-        "of_rid": event.of_rid,
-        "undo_rid": event.undo_rid,
-        "redo_rid": event.redo_rid,
-        "feedback": event.feedback,
-        "before": _json(event.before),
-        "after": _json(event.after),
-    }
-    run(conn, _INSERT, values)
+    values = msgspec.structs.asdict(event)
+    values |= {"rid": rid, "user_id": user_id, "at": microseconds(event.at), "kind": event.kind.value}
+    values |= {"before": _json(event.before), "after": _json(event.after)}
+    execute(_INSERT, values)
 
 
 def _json(columns: Mapping[str, Any]) -> str:

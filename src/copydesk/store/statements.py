@@ -1,7 +1,7 @@
 """Statements as text and rows as tuples: for what runs a hundred times in a row SQLAlchemy's own part is the most."""
 
 import sqlite3
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from sqlalchemy import Connection, Executable
@@ -15,8 +15,13 @@ def text_of(statement: Executable) -> str:
     return str(statement.compile(dialect=DIALECT))  # type: ignore[attr-defined]
 
 
-def run(conn: Connection, statement: str, values: Mapping[str, Any]) -> sqlite3.Cursor:
-    """Run a statement, on the connection's own driver and within its transaction; values as the database keeps them."""
+def runner(conn: Connection) -> Callable[..., sqlite3.Cursor]:
+    """What runs a statement on the connection's own driver and within its transaction; values as they are kept."""
     driver: sqlite3.Connection | None = conn.connection.driver_connection
     assert driver is not None
-    return driver.execute(statement, values)
+    return driver.execute
+
+
+def run(conn: Connection, statement: str, values: Mapping[str, Any]) -> sqlite3.Cursor:
+    """Run one statement so."""
+    return runner(conn)(statement, values)
