@@ -59,9 +59,15 @@ def interface() -> str:
     lines = ["| row of the interface | operation | command | covered by |", "|---|---|---|---|"]
     for row in ROWS:
         command = f"`{row.command}`" if row.command else "none yet"
-        tests = " ".join(f"[{Path(test).stem.split('.')[0]}]({test.split('::')[0]})" for test in row.tests)
+        tests = "<br>".join(_linked(test) for test in row.tests)
         lines.append(f"| {row.says} | `{row.operation}` | {command} | {tests} |")
     return "\n".join(lines)
+
+
+def _linked(test: str) -> str:
+    """A test's name in words, with a link to its file."""
+    path, _, name = test.partition("::")
+    return f"[{name.removeprefix('test_').replace('_', ' ')}]({path})"
 
 
 def filled(text: str) -> str:
