@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from copydesk.store.ids import Ids, new_id, time_of
+from copydesk.store.ids import Ids, least_id, new_id, time_of
 
 NOW = datetime(2026, 2, 11, 9, 30, 0, 123456, tzinfo=UTC)
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -88,3 +88,11 @@ def test_a_time_that_is_no_moment_or_too_early_is_refused(now: datetime) -> None
 def test_what_is_no_id_has_no_time(text: str) -> None:
     with pytest.raises(ValueError, match="not an id"):
         time_of(text)
+
+
+@given(st.integers(0, 4_000_000_000_000), st.integers(-2000, 2000))
+def test_the_least_id_of_a_moment_parts_what_was_made_before_it_from_the_rest(moment: int, apart: int) -> None:
+    then = EPOCH + timedelta(milliseconds=moment)
+    made = max(then + timedelta(milliseconds=apart), EPOCH)
+
+    assert (Ids()(made) >= least_id(then)) == (made >= then)

@@ -3,15 +3,17 @@
 from collections.abc import Sequence
 from datetime import datetime
 
-from sqlalchemy import Connection, and_, insert, literal, or_, select
+from sqlalchemy import Connection, insert, literal, select
 from sqlalchemy.dialects.sqlite import insert as upsert
 
 from copydesk.model.draft import Draft, DraftImage, Status
+from copydesk.model.filters import Filters
 from copydesk.model.history import CREATE, PIPELINE, SYSTEM, USER, EventKind
 from copydesk.model.source import SourceType
 from copydesk.model.wire import Struct
+from copydesk.store import lists
 from copydesk.store.counts import APPROVED
-from copydesk.store.ids import new_id
+from copydesk.store.ids import least_id, new_id
 from copydesk.store.parts import in_parts
 from copydesk.store.search import about
 from copydesk.store.tables import Origin, draft, draft_event, draft_image, draft_tag, item, tag
@@ -87,7 +89,7 @@ def _note(conn: Connection, user_id: str, made: Draft, origin: Origin) -> None:
 def titles_since(conn: Connection, user_id: str, since: datetime) -> tuple[str, ...]:
     """The titles of the items that drafts were made of since, newest first."""
     query = select(item.c.title).join(draft, draft.c.item_id == item.c.id)
-    query = query.where(draft.c.user_id == user_id, draft.c.created_at >= since).order_by(draft.c.id.desc())
+    query = query.where(draft.c.user_id == user_id, draft.c.id >= least_id(since)).order_by(draft.c.id.desc())
     return tuple(conn.execute(query).scalars())
 
 
@@ -95,7 +97,7 @@ def texts_since(
     conn: Connection, user_id: str, since: datetime, limit: int, *, without: str | None = None
 ) -> tuple[str, ...]:
     """The newest drafts' texts, but for those of the story `without`: a new draft must not repeat them."""
-    query = select(draft.c.text).where(draft.c.user_id == user_id, draft.c.created_at >= since)
+    query = select(draft.c.text).where(draft.c.user_id == user_id, draft.c.id >= least_id(since))
     if without is not None:
         query = query.where(draft.c.story_id != without)
     return tuple(conn.execute(query.order_by(draft.c.id.desc()).limit(limit)).scalars())
@@ -103,26 +105,30 @@ def texts_since(
 
 def drafted_among(conn: Connection, user_id: str, story_ids: Sequence[str]) -> frozenset[str]:
     """Which of these stories runs have drafted, or the user had written."""
+    # Two statements, for each has its index: with an "or" all drafts of the user would be read.
+    by_run = (draft.c.origin == Origin.PIPELINE,)
+    on_request = (draft.c.origin == Origin.GENERATE, draft.c.status != Status.GENERATION_FAILED)
     found: set[str] = set()
     for some in in_parts(story_ids):
-        mine = (draft.c.user_id == user_id, draft.c.story_id.in_(some))
-        on_request = and_(draft.c.origin == Origin.GENERATE, draft.c.status != Status.GENERATION_FAILED)
-        told = or_(draft.c.origin == Origin.PIPELINE, on_request)
-        found.update(conn.execute(select(draft.c.story_id).where(*mine, told)).scalars())
+        for told in (by_run, on_request):
+            mine = (draft.c.user_id == user_id, draft.c.story_id.in_(some))
+            found.update(conn.execute(select(draft.c.story_id).where(*mine, *told)).scalars())
     return frozenset(found)
 
 
 def decisions(conn: Connection, user_id: str, limit: int) -> tuple[Decided, ...]:
     """What the user decided, newest first."""
-    approved = draft.c.status.in_(APPROVED)
-    query = (
-        select(draft.c.source_id, item.c.title, item.c.summary, approved.label("approved"))
-        .join(item, item.c.id == draft.c.item_id)
-        .where(draft.c.user_id == user_id, draft.c.status.in_([*APPROVED, Status.REJECTED]))
-        .order_by(draft.c.id.desc())
-        .limit(limit)
-    )
-    return tuple(
-        Decided(source_id=source_id, title=title, summary=summary, approved=bool(yes))
-        for source_id, title, summary, yes in conn.execute(query)
-    )
+    wanted = Filters(status=(*APPROVED, Status.REJECTED))
+    found: list[Decided] = []
+    for some in in_parts(lists.ids(conn, user_id, wanted, limit=limit, before=None)):
+        query = (
+            select(draft.c.source_id, item.c.title, item.c.summary, draft.c.status)
+            .join(item, item.c.id == draft.c.item_id)
+            .where(draft.c.id.in_(some), lists.UNLED["user_id"] == user_id)
+            .order_by(draft.c.id.desc())
+        )
+        found += [
+            Decided(source_id=source_id, title=title, summary=summary, approved=status in APPROVED)
+            for source_id, title, summary, status in conn.execute(query)
+        ]
+    return tuple(found)

@@ -61,6 +61,11 @@ def first_id(moment: datetime) -> str:
     return _canonical(_milliseconds(moment), 0)
 
 
+def least_id(moment: datetime) -> str:
+    """The least id that can be made at `moment` or later: what has one not below it is no older, to the millisecond."""
+    return _canonical(_milliseconds(moment), 0)
+
+
 def _milliseconds(now: datetime) -> int:
     if now.utcoffset() is None:
         raise ValueError(f"a time without an offset makes no id: {now!r}")

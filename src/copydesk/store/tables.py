@@ -250,6 +250,7 @@ draft = Table(
     Index(None, "user_id", "redo_rid", **when("redo_rid IS NOT NULL")),
     # A story is drafted by runs once for each format, whatever two processes do at the same time.
     Index("uq_draft_user_id_story_id_format_pipeline", "user_id", "story_id", "format", unique=True, **_BY_PIPELINE),
+    Index("ix_draft_user_id_story_id_generate", "user_id", "story_id", **when("origin = 'generate'")),
     # These let a delete find the rows that point at it.
     Index(None, "item_id"),
     Index(None, "regenerated_from_id"),

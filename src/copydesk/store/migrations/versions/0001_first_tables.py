@@ -444,6 +444,13 @@ def _draft() -> None:
         sqlite_where=sa.text("redo_rid IS NOT NULL"),
     )
     op.create_index(
+        "ix_draft_user_id_story_id_generate",
+        "draft",
+        ["user_id", "story_id"],
+        unique=False,
+        sqlite_where=sa.text("origin = 'generate'"),
+    )
+    op.create_index(
         "uq_draft_user_id_story_id_format_pipeline",
         "draft",
         ["user_id", "story_id", "format"],
