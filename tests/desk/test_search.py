@@ -11,7 +11,7 @@ from sqlalchemy import Connection, delete, insert, select, update
 from copydesk.desk import open_desk
 from copydesk.errors import InvalidError
 from copydesk.model.draft import Format, Status
-from copydesk.model.filters import Archived
+from copydesk.model.filters import Archived, Filters
 from copydesk.model.query import LONGEST_QUERY, has, query_of, words_of
 from copydesk.model.run import RunRequest
 from copydesk.store import tables
@@ -105,6 +105,11 @@ async def test_the_filters_of_lists_narrow_what_is_found(desk, tmp_path):
     assert set(await found(desk, common, source_id=sources["Étoile du Nord"])) == HARBOURS
     assert await found(desk, common, format=Format.BLOG) == []
     assert await found(desk, common, source_type="reddit") == []
+    # The words of these stand in the index, in a title or nowhere: only the tag itself counts.
+    assert await found(desk, common, tags="Ferry") == []
+    assert await found(desk, common, tags="sea") == []
+    assert await found(desk, common, tags='";*') == []
+    assert await found(desk, common, source_id='" OR passengers') == []
 
 
 @pytest.mark.parametrize("limit", [1, 2, 3, 4])
@@ -234,7 +239,7 @@ def test_any_text_is_answered_or_refused(query):
             asked = query_of(query)
         except InvalidError:
             return
-        expression = _expression(asked, [("x-y", words_of(query)), ("x", ())])
+        expression = _expression(asked, [("x-y", words_of(query)), ("x", ())], Filters(source_id=query, tags=(query,)))
         connection.execute("SELECT count(*) FROM words WHERE words MATCH ?", (expression,)).fetchone()
 
 

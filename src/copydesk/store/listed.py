@@ -16,13 +16,14 @@ from copydesk.errors import StoreDamagedError
 from copydesk.model.draft import MANUAL, Draft, DraftImage, DraftItem, ImageSource, ListedDraft, Status
 from copydesk.model.source import SourceType
 
-Run = Callable[[str, dict[str, Any]], Iterable[Sequence[Any]]]
-"""Carries out a statement with named parameters: `execute` of a connection of sqlite3."""
+Run = Callable[[str, Any], Iterable[Sequence[Any]]]
+"""Carries out a statement with its parameters: `execute` of a connection of sqlite3."""
 
 PLAIN: Final = tuple(name for name in Draft.__struct_fields__ if name not in {"tags", "images"})
 """The columns of a draft's own row; a list's row goes on with the item's title and its source's type."""
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND = timedelta(microseconds=1)
 _COLUMNS = (*PLAIN, "title", "source_type")
 _SOURCE_TYPES: dict[str | None, str] = {None: MANUAL, **{kind.value: kind for kind in SourceType}}
 _IMAGE_SOURCES = {kind.value: kind for kind in ImageSource}
@@ -32,10 +33,10 @@ def filled(run: Run, user_id: str, rows: Sequence[Sequence[Any]]) -> tuple[Liste
     """The drafts of a list's rows, with their pictures and tags; StoreDamagedError for values that are none."""
     if not rows:
         return ()
-    ids = {f"draft{place}": row[0] for place, row in enumerate(rows)}
+    of_these = (user_id, *(row[0] for row in rows))
     try:
-        images = _images(run(_images_of(len(rows)), {"user": user_id, **ids}))
-        tags = _tags(run(_tags_of(len(rows)), {"user": user_id, **ids}))
+        images = _images(run(_images_of(len(rows)), of_these))
+        tags = _tags(run(_tags_of(len(rows)), of_these))
         return tuple(_draft(row, images.get(row[0], ()), tags.get(row[0], ())) for row in rows)
     except (ValueError, LookupError, TypeError, msgspec.MsgspecError) as error:
         raise StoreDamagedError(f"The database holds a draft that cannot be read: {error!r}") from error
@@ -81,13 +82,13 @@ def _tags(rows: Iterable[Sequence[Any]]) -> dict[str, tuple[str, ...]]:
 @lru_cache
 def _images_of(count: int) -> str:
     return f"""SELECT draft_id, id, url, alt, position, source FROM draft_image
-        WHERE draft_id IN ({_each("draft", count)}) AND +user_id = :user ORDER BY position"""  # noqa: S608
+        WHERE +user_id = ? AND draft_id IN ({_each(count)}) ORDER BY position"""  # noqa: S608
 
 
 @lru_cache
 def _tags_of(count: int) -> str:
     return f"""SELECT draft_tag.draft_id, tag.name FROM draft_tag JOIN tag ON tag.id = draft_tag.tag_id
-        WHERE draft_tag.draft_id IN ({_each("draft", count)}) AND +draft_tag.user_id = :user ORDER BY tag.name"""  # noqa: S608
+        WHERE +draft_tag.user_id = ? AND draft_tag.draft_id IN ({_each(count)}) ORDER BY tag.name"""  # noqa: S608
 
 
 @lru_cache
@@ -104,8 +105,8 @@ def _queue_of(statuses: int) -> str:
         WHERE draft.id IN ({best or "NULL"}) ORDER BY draft.total_score DESC, draft.id DESC LIMIT :limit"""  # noqa: S608
 
 
-def _each(name: str, count: int) -> str:
-    return ", ".join(f":{name}{place}" for place in range(count))
+def _each(count: int) -> str:
+    return ", ".join("?" * count)
 
 
 def _reading(hint: Any) -> Callable[[Any], Any] | None:
@@ -121,7 +122,7 @@ def _reading(hint: Any) -> Callable[[Any], Any] | None:
 
 
 def _moment(microseconds: int) -> datetime:
-    return _EPOCH + timedelta(0, 0, microseconds)
+    return _EPOCH + microseconds * _MICROSECOND
 
 
 _HINTS = get_type_hints(Draft)

@@ -169,12 +169,16 @@ def _found(shape: Shape, columns: Sequence[ColumnElement[Any]], source: FromClau
     """The newest drafts of this shape, in their order."""
     leading = _leading(shape)
     kept = {each.name: each if each.name in leading else UNLED[each.name] for each in draft.columns}
-    if shape.statuses < 2 or "status" not in leading:
+    if "scheduled_at" in leading:
+        # Their ids alone are sorted, not whole drafts.
+        each = [_newest(shape, narrowed(shape, kept), (draft.c.id,), draft).subquery()]
+    elif shape.statuses < 2 or "status" not in leading:
         return _newest(shape, narrowed(shape, kept), columns, source)
-    # Of each state its newest, for each has its index: with an IN all drafts of these states would be sorted.
-    states = [kept["status"] == bindparam(f"status{place}") for place in range(shape.statuses)]
-    rest = narrowed(shape._replace(statuses=0), kept)
-    each = [_newest(shape, [state, *rest], (draft.c.id,), draft).subquery() for state in states]
+    else:
+        # Of each state its newest, for each has its index: with an IN all drafts of these states would be sorted.
+        states = [kept["status"] == bindparam(f"status{place}") for place in range(shape.statuses)]
+        rest = narrowed(shape._replace(statuses=0), kept)
+        each = [_newest(shape, [state, *rest], (draft.c.id,), draft).subquery() for state in states]
     among = union_all(*(select(newest.c.id) for newest in each))
     query = select(*columns).select_from(source).where(draft.c.id.in_(among))
     return first(query.order_by(draft.c.id.desc()))
@@ -255,7 +259,7 @@ def text_of(query: Select[*tuple[Any, ...]]) -> str:
     return str(query.compile(dialect=_DIALECT))
 
 
-def runner(conn: Connection) -> Callable[[str, dict[str, Any]], sqlite3.Cursor]:
+def runner(conn: Connection) -> Callable[[str, Any], sqlite3.Cursor]:
     """What carries out a statement on SQLite's driver itself: SQLAlchemy's rows cost as much as the reading of them."""
     driver: sqlite3.Connection | None = conn.connection.driver_connection
     assert driver is not None

@@ -45,7 +45,7 @@ def find(
     same moment.
     """
     values = lists.values_of(user_id, filters, limit, before)
-    values |= {"words": _expression(query, _sources(conn, user_id))}
+    values |= {"words": _expression(query, _sources(conn, user_id), filters)}
     run = lists.runner(conn)
     rows = run(_found(lists.shape_of(filters, before)), values).fetchall()
     drafts = filled(run, user_id, [row[:-1] for row in rows])
@@ -69,14 +69,25 @@ def _sources(conn: Connection, user_id: str) -> list[tuple[str, tuple[str, ...]]
     return [(source_id, words_of(name)) for source_id, name in conn.execute(_NAMES, {"user": user_id})]
 
 
-def _expression(query: Query, sources: Sequence[tuple[str, tuple[str, ...]]]) -> str:
-    """The query in the language of FTS5, in which everything that a person wrote stands in quotation marks."""
-    wanted = " AND ".join(_term(term, sources) for term in query.terms if not term.excluded)
+def _expression(query: Query, sources: Sequence[tuple[str, tuple[str, ...]]], filters: Filters) -> str:
+    """The query in the language of FTS5, in which everything that a person wrote stands in quotation marks.
+
+    What the filters say that is in the index too stands with it: a word of a million drafts is then looked for in the
+    few of one source. Of a tag that is no more than a first sieve, for its words may be in the title.
+    """
+    wanted = [_term(term, sources) for term in query.terms if not term.excluded]
+    wanted += [f"source_id : {_quoted(each)}" for each in (filters.source_id or "",) if words_of(each)]
+    wanted += [f"about : {_quoted(name)}" for name in filters.tags if words_of(name)]
     unwanted = " OR ".join(_term(term, sources) for term in query.terms if term.excluded)
-    return f"({wanted}) NOT ({unwanted})" if unwanted else wanted
+    all_of = " AND ".join(wanted)
+    return f"({all_of}) NOT ({unwanted})" if unwanted else all_of
 
 
 def _term(term: Term, sources: Iterable[tuple[str, tuple[str, ...]]]) -> str:
-    written = '{{text about}} : "{}"{}'.format(term.text.replace('"', " "), " *" if term.open_end else "")
+    written = f"{{text about}} : {_quoted(term.text)}{' *' if term.open_end else ''}"
     named = [f'source_id : "{source_id}"' for source_id, words in sources if has(words, term)]
     return f"({' OR '.join([written, *named])})"
+
+
+def _quoted(text: str) -> str:
+    return '"{}"'.format(text.replace('"', " ").replace("\x00", " "))
