@@ -1,9 +1,13 @@
 """What the state machine of drafts begins with, and how answers and drafts are read."""
 
 import asyncio
+import atexit
+import shutil
 import tempfile
+from functools import cache
 from pathlib import Path
 
+from hypothesis import strategies as st
 from sqlalchemy import Connection
 
 from copydesk.desk import open_desk
@@ -25,6 +29,7 @@ STARTS = (
     *("pending_review", "approved", "awaiting_review", "approved", "rejected", "changes_requested"),
     *("generation_failed", "pending_generation"),
 )
+TAKES_FEEDBACK = {"reject", "unapprove", "regenerate"}
 _TOPS = """SELECT draft.id, undo.version, redo.version FROM draft
     LEFT JOIN draft_event AS undo ON undo.rid = draft.undo_rid
     LEFT JOIN draft_event AS redo ON redo.rid = draft.redo_rid"""
@@ -33,6 +38,25 @@ _TOPS = """SELECT draft.id, undo.version, redo.version FROM draft
 def tops(home: Path) -> dict[str, tuple[int | None, int | None]]:
     """Of each draft the versions that the next undo and the next redo take back."""
     return {draft_id: (undo, redo) for draft_id, undo, redo in rows(home, _TOPS)}
+
+
+def an_action(allowed, how):
+    """Mostly one of those that the draft takes, and of these seldom one after which it takes no other."""
+    fit = sorted(set(allowed) - {"archive", "post"})
+    anything = st.sampled_from([action.value for action in Action])
+    return how.draw(st.sampled_from(fit * 4 + sorted(allowed)) | anything if allowed else anything)
+
+
+def what_goes_with(action, feedback, at, how):
+    """What is asked beside an action: only what it takes."""
+    if action in TAKES_FEEDBACK:
+        return {"feedback": feedback}
+    if action == "reschedule":
+        return {"at": at}
+    if action == "schedule":
+        at, smart = how.draw(st.sampled_from([(at, False), (at, True), (None, True), (None, False)]))
+        return {"at": at, "smart": smart}
+    return {}
 
 
 async def answered(asked):
@@ -62,7 +86,7 @@ def unconnected(refused):
 def change_of(action, text, asked):
     """What is asked of the desk, as the model is asked for it."""
     return ChangeDraft(
-        action=Action(action),
+        action=Action(action) if action else None,
         text=text,
         feedback=asked.get("feedback"),
         scheduled_at=asked.get("at"),
@@ -92,15 +116,13 @@ def happen(conn: Connection, user_id: str, draft_id: str, what: str, now) -> Non
     changes.put(conn, user_id, seen, step)
 
 
-_FURNISHED: list[tempfile.TemporaryDirectory] = []
-
-
+@cache
 def furnished() -> Path:
     """A desk with its drafts, made once: each course begins with a copy."""
-    if not _FURNISHED:
-        _FURNISHED.append(tempfile.TemporaryDirectory(ignore_cleanup_errors=True))
-        asyncio.run(_furnish(Path(_FURNISHED[0].name)))
-    return Path(_FURNISHED[0].name)
+    home = Path(tempfile.mkdtemp())
+    atexit.register(shutil.rmtree, home)
+    asyncio.run(_furnish(home))
+    return home
 
 
 async def _furnish(home: Path) -> None:
