@@ -1,14 +1,15 @@
 """The automatic schedule: the best drafts first, one to a slot, and a plan that is the same thing without doing it."""
 
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
-from sqlalchemy import Connection, delete
+from sqlalchemy import Connection
 
 from copydesk.desk import auto
-from copydesk.errors import CopydeskError, InvalidError, StoreFullError
-from copydesk.store import tables
+from copydesk.errors import InvalidError, StoreFullError
 from desk_fixtures import NOW, open_at, rows
 from schedule_fixtures import FRI, MON, WED, put, put_at, put_one, slot, status_of, times
 
@@ -203,23 +204,47 @@ async def test_a_draft_that_was_taken_back_meanwhile_is_skipped(
         assert await status_of(desk, one) == "rejected"
 
 
+async def test_who_found_no_slot_is_counted_though_others_were_planned_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with open_at(tmp_path) as desk, open_at(tmp_path) as other:
+        await desk.schedule.set_slots([slot(FRI, 9)])
+        best = await put_one(desk, confidence=0.9)
+        await put(desk, 53)
+        write_each = desk.ground.write_each
+
+        async def after_the_other(*args: object) -> object:
+            monkeypatch.setattr(desk.ground, "write_each", write_each)
+            await other.drafts.reject(best, "No.")
+            return await write_each(*args)
+
+        monkeypatch.setattr(desk.ground, "write_each", after_the_other)
+        outcome = await desk.schedule.auto()
+        # The year has 52 Fridays: the slot of the rejected draft went to one that had found none.
+        assert (len(outcome.scheduled), outcome.skipped) == (52, 2)
+        no_slot = "no slot was left for 1 draft: every slot of the next 366 days is taken"
+        assert outcome.reason == f"{no_slot}; 1 is no approved draft"
+
+
 async def test_a_full_disk_is_an_error_and_what_was_done_stands(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with open_at(tmp_path) as desk:
         await desk.schedule.set_slots(DAILY)
         await put(desk, 3)
+        monkeypatch.setattr(auto, "AT_ONCE", 2)
+        write_each = desk.ground.write_each
 
-        async def full(work: object, every: list) -> list[CopydeskError | None]:
-            return [StoreFullError()] * len(every)
+        async def full(work: Any, every: Sequence[Any]) -> list[Any]:
+            return [StoreFullError()] if len(every) == 1 else await write_each(work, every)
 
         monkeypatch.setattr(desk.ground, "write_each", full)
         with pytest.raises(StoreFullError):
             await desk.schedule.auto()
-        assert await times(desk) == {}
+        assert len(await times(desk)) == 2
 
 
-async def test_ten_thousand_drafts_are_planned_in_a_moment(tmp_path: Path) -> None:
+async def test_two_thousand_drafts_are_planned_at_once(tmp_path: Path) -> None:
     async with open_at(tmp_path) as desk:
         await desk.schedule.set_slots(
             [slot(day, hour, minute) for day in range(7) for hour in range(24) for minute in (0, 30)]
@@ -227,4 +252,3 @@ async def test_ten_thousand_drafts_are_planned_in_a_moment(tmp_path: Path) -> No
         await put(desk, 2000)
         outcome = await desk.schedule.auto(dry_run=True)
         assert (len(outcome.scheduled), outcome.skipped) == (2000, 0)
-        await desk.ground.write(lambda conn, user_id: conn.execute(delete(tables.draft)).rowcount)

@@ -39,10 +39,12 @@ class _Outcome(Struct, frozen=True):
     """What a turn did, or would do."""
 
     placed: tuple[Placed, ...]
-    overtaken: tuple[str, ...]
-    """Drafts that somebody changed, or whose slot somebody took, after the plan was made."""
-    without_slot: int
-    without_slot_because: str
+    left: tuple[str, ...]
+    """The drafts that got no time."""
+    overtaken: int
+    """How many of them somebody changed, or took the slot of, after the plan was made."""
+    because: str
+    """Why there was no slot for the others."""
 
 
 class Auto:
@@ -59,20 +61,20 @@ class Auto:
         outcome = await self._turn(situation, dry_run=dry_run)
         placed, turns = list(outcome.placed), 1
         while outcome.overtaken and turns < TURNS:
-            situation, changed = await self._look(outcome.overtaken)
+            # Those without a slot too: one that was meant for another draft may be theirs now.
+            situation, changed = await self._look(outcome.left)
             unfit += changed
             outcome = await self._turn(situation, dry_run=False)
             placed += outcome.placed
             turns += 1
-        changed_again = len(outcome.overtaken)
         reasons = [
-            outcome.without_slot_because,
+            outcome.because,
             _because(unfit, "is no approved draft", "are no approved drafts"),
-            _because(changed_again, "was changed meanwhile", "were changed meanwhile"),
+            _because(outcome.overtaken, "was changed meanwhile", "were changed meanwhile"),
         ]
         return AutoSchedule(
             scheduled=tuple(sorted(placed, key=lambda each: (each.scheduled_at, each.draft_id))),
-            skipped=outcome.without_slot + unfit + changed_again,
+            skipped=len(outcome.left) + unfit,
             reason="; ".join(reason for reason in reasons if reason),
             bulk_id=self._bulk_id if placed and not dry_run else None,
         )
@@ -90,12 +92,12 @@ class Auto:
         ]
         made = plan(approved, situation.slots, situation.zone, situation.taken, now)
         done = [None] * len(made.scheduled) if dry_run else await self._carry_out(made.scheduled)
-        ends = list(zip(made.scheduled, done, strict=True))
+        placed = {each.draft_id: each.at for each, error in zip(made.scheduled, done, strict=True) if error is None}
         return _Outcome(
-            placed=tuple(_placed(by_id[each.draft_id], each.at) for each, error in ends if error is None),
-            overtaken=tuple(each.draft_id for each, error in ends if error is not None),
-            without_slot=made.skipped,
-            without_slot_because=made.reason,
+            placed=tuple(_placed(by_id[draft_id], at) for draft_id, at in placed.items()),
+            left=tuple(draft_id for draft_id in by_id if draft_id not in placed),
+            overtaken=len(made.scheduled) - len(placed),
+            because=made.reason,
         )
 
     async def _carry_out(self, scheduled: Sequence[Planned]) -> list[CopydeskError | None]:
