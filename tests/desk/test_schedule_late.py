@@ -104,6 +104,25 @@ async def test_after_downtime_one_at_a_time_on_each_account_oldest_first(tmp_pat
     assert events == [("system", "picked_up")]
 
 
+async def test_the_pace_holds_for_every_process_while_a_draft_is_posted_and_after(tmp_path: Path) -> None:
+    watch = Watch()
+    async with open_at(tmp_path, clock=watch) as one, open_at(tmp_path, clock=watch) as two:
+        for desk in (one, two):
+            desk.schedule.picking_up.accounts = Accounts(connected=("bluesky", "mastodon"))
+        first, second = [
+            await put_at(one, NOW - minutes * MINUTE, target_platforms=("bluesky",)) for minutes in (10, 9)
+        ]
+        other = await put_at(one, NOW - 8 * MINUTE, target_platforms=("mastodon",))
+        assert [due.draft_id for due in await one.schedule.picking_up.pick_up()] == [first, other]
+        assert await two.schedule.picking_up.pick_up() == ()
+        watch.now += MINUTE
+        change(tmp_path, "UPDATE draft SET status = 'posted', posted_at = updated_at + 60000000 WHERE id = ?", first)
+        watch.now += 4 * MINUTE
+        assert await two.schedule.picking_up.pick_up() == ()
+        watch.now += MINUTE
+        assert [due.draft_id for due in await two.schedule.picking_up.pick_up()] == [second]
+
+
 async def test_of_two_processes_one_picks_a_draft_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     async with open_at(tmp_path) as one, open_at(tmp_path) as two:
         for desk in (one, two):

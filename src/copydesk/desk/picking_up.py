@@ -14,7 +14,7 @@ from copydesk.model.draft import Format, Status
 from copydesk.model.history import SYSTEM, EventKind
 from copydesk.model.transitions import Happening, after_happening
 from copydesk.model.wire import Struct
-from copydesk.scheduling.late import Due, due_now, is_missed
+from copydesk.scheduling.late import PACE, Due, due_now, is_missed
 from copydesk.scheduling.meant import Meant, moved
 from copydesk.store import changes, planned
 from copydesk.store.changes import Seen, Step
@@ -32,7 +32,7 @@ class Accounts(Struct, frozen=True):
 
     connected: tuple[str, ...] = ()
     last_sent: Mapping[str, datetime] = {}
-    """When something last went out on each."""
+    """When something last went out on each, as far as the drafts themselves do not say."""
 
     def of(self, platforms: Sequence[str]) -> tuple[str, ...]:
         """Where a draft for `platforms` goes; for none in particular, everywhere."""
@@ -58,7 +58,9 @@ class PickingUp:
             return ()
         now = self._ground.clock()
         due = [self._due(each) for each in await self._ground.read(planned.scheduled_until, now)]
-        ready = due_now([each for each in due if each.accounts], self.accounts.last_sent, now, self._grace)
+        # Asked after what is due: what another process takes in between is then in both, and holds its account back.
+        last_sent = await self._last_sent(now)
+        ready = due_now([each for each in due if each.accounts], last_sent, now, self._grace)
         taken = await self._each(ready, lambda conn, user_id, each: _pick_up(conn, user_id, each, now))
         return tuple(taken)
 
@@ -83,6 +85,16 @@ class PickingUp:
     @property
     def _grace(self) -> Mapping[Format, timedelta]:
         return grace(self._ground.settings.schedule)
+
+    async def _last_sent(self, now: datetime) -> Mapping[str, datetime]:
+        """When something last went out on each account, by whichever process."""
+        since = now - PACE
+        earliest = since - max(self._grace.values())
+        latest = dict(self.accounts.last_sent)
+        for each in await self._ground.read(planned.gone_out, since, now, meant_after=earliest):
+            for account in self.accounts.of(each.platforms):
+                latest[account] = max(latest.get(account, each.at), each.at)
+        return latest
 
     def _due(self, each: Timed) -> Due:
         return Due(draft_id=each.id, format=each.format, at=each.at, accounts=self.accounts.of(each.platforms))
