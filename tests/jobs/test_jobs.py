@@ -15,7 +15,7 @@ from copydesk.desk.process import me
 from copydesk.errors import StoreBusyError
 from copydesk.jobs import Jobs, Said, running
 from copydesk.jobs import jobs as module
-from copydesk.model.job import JobName
+from copydesk.model.job import JobName, Outlook
 from copydesk.model.run import RunStatus
 from copydesk.store import jobs as kept
 from copydesk.store.jobs import Claim
@@ -390,6 +390,31 @@ async def test_a_clock_that_went_back_does_not_put_the_alarm_off(monkeypatch: py
     alarm._scheduler.modify_job("look", next_run_time=alarm._scheduler.get_job("look").next_run_time + HOUR)
     await asyncio.wait_for(rang.wait(), 5)
     await alarm.stop()
+
+
+async def test_the_end_leaves_nobody_behind_who_looks_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def soon(_: Desk) -> str:
+        return "done"
+
+    instead(monkeypatch, JobName.ZONES, soon)
+    async with open_at(tmp_path) as desk:
+        jobs, outlook, again = Jobs(desk), desk.work.outlook, asyncio.Event()
+        looks = []
+
+        async def once_and_then_never() -> Outlook:
+            looks.append(1)
+            if len(looks) > 1:
+                again.set()
+                await asyncio.Event().wait()
+            return await outlook()
+
+        monkeypatch.setattr(desk.work, "outlook", once_and_then_never)
+        await jobs.look()
+        await asyncio.wait_for(again.wait(), 5)
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(jobs.finish(), 0.02)
+        await jobs.end(0)
+        assert [task for task in asyncio.all_tasks() if task.get_name().startswith("job ")] == []
 
 
 async def test_the_end_lets_a_short_job_finish_and_breaks_a_long_one_off(

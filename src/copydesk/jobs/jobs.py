@@ -43,7 +43,9 @@ class Jobs:
         self._listener = listener
         self._clock = desk.ground.clock
         self._started = self._clock()
-        self._under_way: dict[JobName, asyncio.Task[None]] = {}
+        self._under_way: set[JobName] = set()
+        self._tasks: set[asyncio.Task[None]] = set()
+        """Those that are at a job, and those that look again after theirs."""
         self._doubt: ClockDoubt | None = None
         self._trouble = ""
         self._ending = False
@@ -66,13 +68,13 @@ class Jobs:
 
     async def finish(self) -> None:
         """Wait for what is under way, and for what turns out to be due after it."""
-        while self._under_way:
-            await asyncio.wait(list(self._under_way.values()))
+        while self._tasks:
+            await asyncio.wait(self._tasks)
 
     async def end(self, patience: float = PATIENCE) -> None:
         """Begin nothing more, and let what is under way end; what takes longer is broken off."""
         self._ending = True
-        tasks = list(self._under_way.values())
+        tasks = tuple(self._tasks)
         try:
             if tasks and patience > 0:
                 await asyncio.wait(tasks, timeout=patience)
@@ -102,7 +104,10 @@ class Jobs:
 
     def _begin(self, name: JobName) -> None:
         if not self._ending and name not in self._under_way:
-            self._under_way[name] = asyncio.create_task(self._carry_out(name), name=f"job {name}")
+            self._under_way.add(name)
+            task = asyncio.create_task(self._carry_out(name), name=f"job {name}")
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
 
     async def _carry_out(self, name: JobName) -> None:
         """Do a job if nobody is at it, and look again where there was something to do."""
@@ -113,7 +118,7 @@ class Jobs:
             self._complain(error)
             done = False
         finally:
-            del self._under_way[name]
+            self._under_way.discard(name)
         if done and not self._ending:
             await self.look()
 
