@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Connection, text
 from sqlalchemy.exc import IntegrityError
-from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
 from copydesk.errors import StoreBusyError, StoreDamagedError, StoreError, StoreFullError
 from copydesk.store.engine import Engines
@@ -158,11 +157,6 @@ def test_each_code_of_sqlite_has_its_error(code: int, kind: type[StoreError] | N
     fault = fault_of(Path("desk.db"), error)
 
     assert (type(fault) if fault else None) is kind
-
-
-def test_waiting_in_vain_for_a_connection_of_our_own_is_a_busy_store() -> None:
-    with pytest.raises(StoreBusyError, match="This process"), translated(Path("desk.db")):
-        raise PoolTimeoutError
 
 
 def test_what_is_not_of_the_database_goes_on_as_it_is() -> None:

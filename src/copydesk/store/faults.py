@@ -6,7 +6,6 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from sqlalchemy.exc import DBAPIError
-from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
 from copydesk.errors import StoreBusyError, StoreDamagedError, StoreError, StoreFullError
 
@@ -25,10 +24,6 @@ def translated(path: Path) -> Iterator[None]:
         if fault is None:
             raise
         raise fault from error
-    except PoolTimeoutError as error:
-        raise StoreBusyError(
-            "This process is still busy with the database; nothing was changed.", hint="Try again in a moment."
-        ) from error
 
 
 def fault_of(path: Path, error: Exception) -> StoreError | None:
