@@ -163,7 +163,7 @@ def test_a_source_is_removed_after_a_question(tmp_path, server):
     assert said.err.endswith("Error: Nothing was deleted.\n")
     said = call_here(tmp_path, *remove, stdin="")
     assert (said.code, said.out) == (1, "")
-    assert said.err.endswith("Error: Nothing was deleted. --yes deletes without asking.\n")
+    assert said.err.endswith("Error: Nothing was deleted. With --yes it is done without asking.\n")
     assert len(answer(tmp_path, "source", "list")) == 1
 
     assert call_here(tmp_path, *remove, stdin="y\n").out == "Deleted The Ferry Gazette.\n"

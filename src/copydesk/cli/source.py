@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, BinaryIO, TextIO
 
 import click
 
-from copydesk.cli import fail
+from copydesk.cli.ask import ask
 from copydesk.cli.context import Context, convert_config, pass_context, print_json
 from copydesk.cli.show import ago, moment, table
 from copydesk.model.source import Source, SourceType
@@ -144,7 +144,8 @@ def remove(context: Context, *, id: str, yes: bool, as_json: bool) -> None:
     """Delete a source with its items and drafts."""
     found = context.run(lambda desk: desk.sources.get(id))
     if not yes:
-        _ask(f"Delete {clean(found.name)}, its {found.item_count} items and the drafts made of them?")
+        question = f"Delete {clean(found.name)}, its {found.item_count} items and the drafts made of them?"
+        ask(question, nothing="Nothing was deleted.")
     context.run(lambda desk: desk.sources.delete(id))
     if as_json:
         print_json({"ok": True})
@@ -175,19 +176,6 @@ def import_(context: Context, *, file: BinaryIO, as_json: bool) -> None:
 def export(context: Context, *, file: TextIO) -> None:
     """Write the sources as OPML, which other feed readers read."""
     file.write(context.run(lambda desk: desk.sources.export_opml()))
-
-
-def _ask(question: str) -> None:
-    """Go on with a yes only."""
-    try:
-        if click.confirm(question, err=True):
-            return
-    except click.Abort as end:
-        if isinstance(end.__context__, KeyboardInterrupt):
-            raise
-        click.echo(err=True)
-        fail("Nothing was deleted. --yes deletes without asking.", 1)
-    fail("Nothing was deleted.", 1)
 
 
 def _print(found: Source) -> None:
