@@ -180,6 +180,11 @@ def test_more_than_a_hundred_are_one_bulk_and_one_undo(tmp_path):
     assert done(tmp_path, "draft", "redo") == "121 times approve redone.\n"
 
 
+def approved(home: Path, draft_id: str) -> str:
+    done(home, "draft", "approve", draft_id)
+    return draft_id
+
+
 def test_a_time_is_read_on_the_users_clock_and_shown_back(tmp_path):
     draft_id = new(tmp_path)
     change(tmp_path, "UPDATE user SET time_zone = 'Asia/Kathmandu'")
@@ -208,6 +213,37 @@ def test_without_a_time_the_next_slot_is_taken(tmp_path):
     assert done(tmp_path, "draft", "schedule", "--all-matching", "--yes") == "2 scheduled.\n"
     first, second = sorted(int(str(at)) for (at,) in rows(tmp_path, "SELECT scheduled_at FROM draft"))
     assert second - first == 7 * 24 * 3600 * 10**6
+
+
+def test_a_draft_is_shown_with_what_was_decided_on_it(tmp_path):
+    draft_id = new(tmp_path, "Words.", "--tag", "s\x1b[31mea", "--platform", "x", "--image", "https://p.example/a.png")
+    change(tmp_path, "UPDATE user SET time_zone = 'Asia/Kathmandu'")
+    done(tmp_path, "draft", "unapprove", approved(tmp_path, draft_id), "--feedback", "Say\x1b[31m more.")
+    said = done(tmp_path, "draft", "show", draft_id)
+    assert "\nfeedback   Say more.\ntags       sea\nplatforms  x\npicture    https://p.example/a.png\n" in said
+
+    done(tmp_path, "draft", "schedule", approved(tmp_path, draft_id), "--at", "tomorrow 9:30")
+    said = done(tmp_path, "draft", "show", draft_id)
+    assert "\ngoes out   " in said
+    assert " 09:30 UTC+05:45 (" in said
+    done(tmp_path, "draft", "cancel", draft_id)
+    done(tmp_path, "draft", "reject", draft_id, "--feedback", "Too late.")
+    done(tmp_path, "draft", "archive", draft_id)
+    said = done(tmp_path, "draft", "show", draft_id)
+    assert "\nrejected   Too late.\n" in said
+    assert "\narchived   " in said
+    assert "goes out" not in said
+
+
+def test_a_draft_without_a_text_is_shown_with_why(tmp_path):
+    draft_id = new(tmp_path, "Words.")
+    change(
+        tmp_path,
+        "UPDATE draft SET text = '', status = 'generation_failed', last_error = 'Gone.', checks = '{}'",
+    )
+    said = done(tmp_path, "draft", "show", draft_id)
+
+    assert "\nNo text yet.\n\nerror  Gone.\n\nSource item\n" in said
 
 
 def test_a_draft_is_edited(tmp_path):

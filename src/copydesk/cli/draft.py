@@ -7,11 +7,11 @@ import click
 from copydesk.cli import diff, review, story, writing
 from copydesk.cli.context import Context, pass_context, print_json
 from copydesk.cli.filters import narrowing, with_filters
+from copydesk.cli.sheet import facts_of, print_draft
 from copydesk.cli.show import first_line, moment, table
-from copydesk.model.draft import Checks, ListedDraft, Score
+from copydesk.model.draft import ListedDraft
 from copydesk.model.item import Item
 from copydesk.model.page import Page
-from copydesk.text import clean, reveal
 
 if TYPE_CHECKING:
     from copydesk.desk import Desk
@@ -89,40 +89,17 @@ def _print_page(page: Page[ListedDraft], *, empty: str, as_json: bool) -> None:
 @AS_JSON
 @pass_context
 def show(context: Context, *, id: str, as_json: bool) -> None:
-    """Show one draft: its text, its checks, why it was picked, and its source item."""
+    """Show one draft: its text, its time and feedback, its checks, why it was picked, and its source item."""
 
-    async def work(desk: "Desk") -> tuple[ListedDraft, Item]:
+    async def work(desk: "Desk") -> tuple[ListedDraft, Item, list[tuple[str, str]]]:
         found = await desk.drafts.get(id)
-        return found, await desk.drafts.item(found.item_id)
+        return found, await desk.drafts.item(found.item_id), await facts_of(desk, found)
 
-    found, item = context.run(work)
+    found, item, facts = context.run(work)
     if as_json:
         print_json(found)
         return
-    print_draft(found)
+    print_draft(found, facts)
     click.echo("\nSource item")
     rows = [("title", item.entry.title), ("from", item.source_name), ("published", moment(item.published))]
     table([*rows, ("link", item.entry.url or "none")], empty="")
-
-
-def print_draft(found: ListedDraft) -> None:
-    """A draft with its checks and the parts of its score."""
-    click.echo(f"{found.format} · {found.status} · {found.confidence:.0%} by its checks · {found.id}\n")
-    click.echo(reveal(found.text))
-    _print_checks(found.checks)
-    if found.score:
-        _print_score(found.score)
-
-
-def _print_checks(checks: Checks) -> None:
-    failed = {finding.rule for finding in checks.findings}
-    click.echo(f"\nChecks: {checks.ran - len(failed)} of {checks.ran} pass")
-    if checks.findings:
-        table([("", finding.severity, finding.rule, finding.message) for finding in checks.findings], empty="")
-
-
-def _print_score(score: Score) -> None:
-    click.echo(f"\nWhy it was picked: {score.total:.3f}")
-    table([("", part.name, f"{part.points:.3f}", part.why) for part in score.parts], empty="")
-    if len(score.sources) > 1:
-        click.echo("Told by " + ", ".join(clean(each.name) for each in score.sources))

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 import click
 
 from copydesk.cli.context import Context, print_json
-from copydesk.cli.draft import print_draft
 from copydesk.cli.progress import Bars
+from copydesk.cli.sheet import print_draft
 from copydesk.model.draft import ListedDraft
 from copydesk.model.run import Run, RunRequest, RunStatus
 from copydesk.text import clean
