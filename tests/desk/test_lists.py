@@ -194,6 +194,7 @@ def test_the_database_walks_the_filters_index_and_sorts_nothing(shelf):
     for filters in (Filters(status=(Status.APPROVED,)), Filters(tags=("a",)), Filters(tags=("a", "b"))):
         assert "TEMP B-TREE" not in _plan(shelf, filters)
     assert "SEARCH tagged USING" in _plan(shelf, Filters(tags=("a",), status=STATES[:1]))
+    assert "scheduled_at_id (user_id=? AND scheduled_at>?)" in _plan(shelf, Filters(scheduled_after=NOW))
     several = _plan(shelf, Filters(status=STATES))
     assert several.count("status_id_archived_at (user_id=? AND status=? AND id<?)") == len(STATES)
 

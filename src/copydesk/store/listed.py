@@ -1,19 +1,29 @@
 """Drafts as lists show them, out of what the database keeps: without SQLAlchemy, whose own way there takes far longer.
 
-The names of the columns are those of the fields, so that a new field of a draft needs nothing here.
+The names of the columns are those of the fields.
 """
 
 from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime, timedelta
-from enum import StrEnum
 from functools import lru_cache
-from types import NoneType
-from typing import Any, Final, get_args, get_origin, get_type_hints
+from typing import Any, Final
 
 import msgspec
 
 from copydesk.errors import StoreDamagedError
-from copydesk.model.draft import MANUAL, Draft, DraftImage, DraftItem, ImageSource, ListedDraft, Status
+from copydesk.model.draft import (
+    MANUAL,
+    Checks,
+    Draft,
+    DraftImage,
+    DraftItem,
+    Format,
+    ImageSource,
+    ListedDraft,
+    Score,
+    Status,
+    Trace,
+)
 from copydesk.model.source import SourceType
 
 Run = Callable[[str, Any], Iterable[Sequence[Any]]]
@@ -24,9 +34,15 @@ PLAIN: Final = tuple(name for name in Draft.__struct_fields__ if name not in {"t
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
-_COLUMNS = (*PLAIN, "title", "source_type")
 _SOURCE_TYPES: dict[str | None, str] = {None: MANUAL, **{kind.value: kind for kind in SourceType}}
+# Asking the enumerations takes ten times as long.
 _IMAGE_SOURCES = {kind.value: kind for kind in ImageSource}
+_FORMATS = {kind.value: kind for kind in Format}
+_STATUSES = {status.value: status for status in Status}
+_platforms = msgspec.json.Decoder(tuple[str, ...]).decode
+_checks = msgspec.json.Decoder(Checks).decode
+_sentences = msgspec.json.Decoder(tuple[Trace, ...]).decode
+_score = msgspec.json.Decoder(Score).decode
 
 
 def filled(run: Run, user_id: str, rows: Sequence[Sequence[Any]]) -> tuple[ListedDraft, ...]:
@@ -50,14 +66,60 @@ def queue(run: Run, user_id: str, statuses: Sequence[Status], limit: int) -> tup
 
 
 def _draft(row: Sequence[Any], images: tuple[DraftImage, ...], tags: tuple[str, ...]) -> ListedDraft:
-    values = dict(zip(_COLUMNS, row, strict=True))
-    title, kind = values.pop("title"), values.pop("source_type")
-    for name, read in _READ:
-        value = values[name]
-        if value is not None:
-            values[name] = read(value)
-    about = DraftItem(id=values["item_id"], title=title, source_type=_SOURCE_TYPES[kind])
-    return ListedDraft(item=about, images=images, tags=tags, **values)
+    # Field by field, in the order of PLAIN: to go through them in a loop takes half as long again.
+    (
+        draft_id,
+        text,
+        kind,
+        status,
+        confidence,
+        feedback,
+        rejection_feedback,
+        scheduled_at,
+        posted_at,
+        post_id,
+        item_id,
+        regenerated_from_id,
+        created_at,
+        updated_at,
+        archived_at,
+        last_error,
+        target_platforms,
+        checks,
+        sentences,
+        score,
+        writer,
+        version,
+        title,
+        source_type,
+    ) = row
+    return ListedDraft(
+        id=draft_id,
+        text=text,
+        format=_FORMATS[kind],
+        status=_STATUSES[status],
+        confidence=confidence,
+        feedback=feedback,
+        rejection_feedback=rejection_feedback,
+        scheduled_at=_moment(scheduled_at),
+        posted_at=_moment(posted_at),
+        post_id=post_id,
+        item_id=item_id,
+        regenerated_from_id=regenerated_from_id,
+        created_at=_EPOCH + created_at * _MICROSECOND,
+        updated_at=_EPOCH + updated_at * _MICROSECOND,
+        archived_at=_moment(archived_at),
+        last_error=last_error,
+        tags=tags,
+        target_platforms=_platforms(target_platforms),
+        images=images,
+        checks=_checks(checks),
+        sentences=_sentences(sentences),
+        score=None if score is None else _score(score),
+        writer=writer,
+        version=version,
+        item=DraftItem(id=item_id, title=title, source_type=_SOURCE_TYPES[source_type]),
+    )
 
 
 def _images(rows: Iterable[Sequence[Any]]) -> dict[str, tuple[DraftImage, ...]]:
@@ -109,21 +171,5 @@ def _each(count: int) -> str:
     return ", ".join("?" * count)
 
 
-def _reading(hint: Any) -> Callable[[Any], Any] | None:
-    """What makes a value of this type out of what the database keeps; None where it is the same."""
-    inner = get_args(hint)
-    kind = next(each for each in inner if each is not NoneType) if NoneType in inner else hint
-    if kind is datetime:
-        return _moment
-    if get_origin(kind) is tuple or issubclass(kind, msgspec.Struct):
-        return msgspec.json.Decoder(kind).decode
-    # Asking the enumeration takes ten times as long.
-    return {word.value: word for word in kind}.__getitem__ if issubclass(kind, StrEnum) else None
-
-
-def _moment(microseconds: int) -> datetime:
-    return _EPOCH + microseconds * _MICROSECOND
-
-
-_HINTS = get_type_hints(Draft)
-_READ = [(name, read) for name in PLAIN if (read := _reading(_HINTS[name]))]
+def _moment(microseconds: int | None) -> datetime | None:
+    return None if microseconds is None else _EPOCH + microseconds * _MICROSECOND

@@ -187,7 +187,8 @@ def _found(shape: Shape, columns: Sequence[ColumnElement[Any]], source: FromClau
 def _newest(
     shape: Shape, conditions: list[ColumnElement[bool]], columns: Sequence[ColumnElement[Any]], source: FromClause
 ) -> Select[*tuple[Any, ...]]:
-    order: ColumnElement[str] = draft.c.id
+    # Where time leads, the order must not: there is an index for either.
+    order: ColumnElement[str] = UNLED["id"] if "scheduled_at" in _leading(shape) else draft.c.id
     if shape.tags:
         tagged = draft_tag.alias("tagged")
         order = tagged.c.draft_id
