@@ -63,7 +63,7 @@ def test_weekly_times_are_set_and_shown_back(tmp_path):
         (["slot", "zone", "Europe/Pragu"], "timeZone: Europe/Pragu is no time zone"),
         (["schedule", "conflicts", "--at", "30/11"], "scheduledAt: “30/11” cannot be read as one time"),
         (["schedule", "conflicts", "--at", "2020-01-01T00:00Z"], "scheduledAt: is not in the future"),
-        (["schedule", "conflicts", "--at", "9999-12-31T23:59Z"], "scheduledAt: is more than five years ahead"),
+        (["schedule", "conflicts", "--at", "9999-12-31T23:59Z"], "scheduledAt: is more than ten years ahead"),
         (["schedule", "conflicts"], "Missing option '--at'"),
     ],
 )

@@ -78,7 +78,7 @@ class Schedule:
     async def read_time(self, text: str, *, field: str = "scheduledAt") -> ReadTime:
         """A time as people write it, on the clock of the user's zone, and as it is to be shown back.
 
-        InvalidError where it cannot be read in exactly one way, is not in the future or is over five years ahead.
+        InvalidError where it cannot be read in exactly one way, is not in the future or is over ten years ahead.
         """
         zone, now = await self._ground.read(schedule.zone), self._ground.clock()
         moment = time_read(text, zone, now, field=field)

@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from copydesk.errors import FieldError, InvalidError
+from copydesk.model.wire import iso
 
 E = TypeVar("E", bound=StrEnum)
 
@@ -118,15 +119,10 @@ class Asked:
         except msgspec.ValidationError:
             self.problem(name, "takes a time like 2026-11-20T15:04:05Z")
             return None
-        if found.tzinfo is None:
-            self.problem(name, "takes a time with its offset, such as Z or +01:00")
-        elif found <= now:
-            self.problem(name, "is in the past")
-        elif found > now + FURTHEST:
-            self.problem(name, "is more than ten years ahead")
-        else:
-            return found.astimezone(UTC)
-        return None
+        if wrong := wrong_with_time(found, now):
+            self.problem(name, wrong)
+            return None
+        return found.astimezone(UTC)
 
     def address(self, name: str) -> str | None:
         """The address of something on the web: http or https, with a host and without credentials."""
@@ -210,6 +206,16 @@ def unstorable_in(text: str) -> str:
     if not text.isascii() and re.search("[\ud800-\udfff]", text):
         return "holds bytes that are no UTF-8"
     return ""
+
+
+def wrong_with_time(at: datetime, now: datetime) -> str:
+    """Why nothing can be scheduled for `at`; empty where it can. One that is right has a place in UTC, too."""
+    if at.utcoffset() is None:
+        return "needs an offset from UTC, as in 2026-11-30T14:30:00+01:00 or with a Z"
+    if at <= now:
+        return f"is not in the future: it is {iso(now)} now"
+    # The years 1 and 9999 have hours that have no UTC: they are compared as they are.
+    return "is more than ten years ahead" if at > now + FURTHEST else ""
 
 
 def _wrong_with(address: str) -> str:

@@ -10,8 +10,8 @@ from datetime import UTC, date, datetime, time, timedelta
 from zoneinfo import ZoneInfo
 
 from copydesk.errors import FieldError, InvalidError
+from copydesk.model.asked import wrong_with_time
 from copydesk.scheduling.daytime import CLOCK, DAYS, MONTHS, SURE_CLOCK, clock_read, index_of, plain
-from copydesk.scheduling.given import given_time
 from copydesk.scheduling.meant import Moment, moment_at, moment_on
 from copydesk.text import clean
 
@@ -49,7 +49,7 @@ def time_read(text: str, zone: ZoneInfo, now: datetime, *, field: str = "schedul
     instant, rounded up to a full minute; `in` days and weeks keep the time of the day.
 
     Raises InvalidError that shows how times are written where the text cannot be read in exactly one way, and where
-    the time is not in the future or is over five years ahead.
+    the time is not in the future or is over ten years ahead.
     """
     words = plain(text)
     try:
@@ -60,11 +60,12 @@ def time_read(text: str, zone: ZoneInfo, now: datetime, *, field: str = "schedul
             or _by_day(words, zone, now, field)
         )
     except OverflowError:  # in the years 1 and 9999, where one of wall time and UTC has no date
-        raise InvalidError(FieldError(field, "is at an end of the calendar; five years ahead is the most")) from None
+        raise InvalidError(FieldError(field, "is at an end of the calendar; ten years ahead is the most")) from None
     if moment is None:
         shown = clean(text[:40])
         raise InvalidError(FieldError(field, f"“{shown}” cannot be read as one time; write it like {EXAMPLES}"))
-    given_time(moment.at, now, field=field)
+    if wrong := wrong_with_time(moment.at, now):
+        raise InvalidError(FieldError(field, wrong))
     return moment
 
 
