@@ -127,7 +127,7 @@ def _fill(connection: sqlite3.Connection, made: Made, drafts: int) -> None:
         _drafts(chance, made, drafts),
     )
     connection.executemany(
-        "INSERT INTO draft_tag (tag_id, draft_id, user_id) VALUES (?, ?, ?)", sorted(_tags(chance, made, drafts))
+        "INSERT INTO draft_tag (tag_id, draft_id, user_id) VALUES (?, ?, ?)", sorted(_tags(made, drafts))
     )
     connection.executemany(
         "INSERT INTO draft_image (id, user_id, draft_id, url, position, source)"
@@ -178,27 +178,26 @@ def _drafts(chance: random.Random, made: Made, drafts: int) -> Iterator[tuple[ob
         kind = ("SHORT", "THREAD", "BLOG")[number % PER_ITEM % 3]
         phrases = " ".join(chance.choices(_PHRASES, k=3))
         word = RARE_WORD if number % rare == rare // 2 else ""
+        tags = "\n".join(TAGS[tag] for tag in _tags_of(number, drafts))
         yield (
             *(draft_id(number, drafts), made.user, story, id_of(3, source), types[source % len(types)]),
             *(story, kind, status, "pipeline" if number % PER_ITEM < 3 else "regenerate", 0.7),
             *(chance.random(), at, at, scheduled, scheduled if status == "posted" else None),
-            *(at if chance.random() < 0.1 else None, "offline", f"Title of the {item}th story\n"),
+            *(at if chance.random() < 0.1 else None, "offline", f"Title of the {item}th story\n{tags}\n"),
             *(f"{phrases} {word} https://x.example/{number}", _CHECKS, _SENTENCES, _SCORES[number % len(_SCORES)]),
         )
 
 
-def _tags(chance: random.Random, made: Made, drafts: int) -> Iterator[tuple[str, str, str]]:
-    rare = max(1, drafts // RARE)
+def _tags(made: Made, drafts: int) -> Iterator[tuple[str, str, str]]:
     for number in range(drafts):
-        tags = {3 + chance.randrange(len(TAGS) - 3)}
-        if number % 5 == 0:
-            tags.add(0)
-        if number % 7 == 0:
-            tags.add(1)
-        if number % rare == 0:
-            tags.add(2)
-        for tag in tags:
+        for tag in _tags_of(number, drafts):
             yield id_of(4, tag), draft_id(number, drafts), made.user
+
+
+def _tags_of(number: int, drafts: int) -> list[int]:
+    """The places of the draft's tags among all."""
+    every = {0: 5, 1: 7, 2: max(1, drafts // RARE)}
+    return [tag for tag, step in every.items() if number % step == 0] + [3 + number * 7919 % (len(TAGS) - 3)]
 
 
 def _phrases() -> list[str]:
