@@ -248,7 +248,7 @@ def test_runs_are_listed_most_recent_first(tmp_path, server):
     narrow = answer(tmp_path, "run", "list", "--limit", "1")
     assert answer(tmp_path, "run", "list", "--cursor", narrow["nextCursor"])["runs"] == [first]
     lines = done(tmp_path, "run", "list").splitlines()
-    assert [re.sub(r"^\S+ \S+  |\d+\.\d s", "", line) for line in lines] == [
+    assert [re.sub(r"^\S+ \S+ \S+  |\d+\.\d s", "", line) for line in lines] == [
         "succeeded    0 items  0 drafts",
         "succeeded    4 items  4 drafts",
     ]

@@ -17,7 +17,7 @@ from command_line import COMMAND, assert_one_line, call_here, environment
 from desk_fixtures import entry, feed, rows
 from feed_server import FeedServer
 
-LINE = r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d "
+LINE = r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d \S+ "
 
 
 @pytest.fixture

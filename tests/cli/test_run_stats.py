@@ -1,10 +1,13 @@
 """The pipeline's statistics on the command line."""
 
 import json
+from datetime import UTC, datetime
+from zoneinfo import ZoneInfo
 
 import pytest
 
 from command_line import call_here
+from copydesk.cli.show import moment
 from desk_fixtures import entry, feed
 from feed_server import FeedServer
 
@@ -45,4 +48,21 @@ def test_what_runs_fail_of_is_named(tmp_path, server):
     server.serve("/feed", b"", status=404)
     call_here(tmp_path, "--run-pipeline")
 
-    assert "missing, 1 times" in call_here(tmp_path, "run", "stats").out
+    assert "missing, 1 time\n" in call_here(tmp_path, "run", "stats").out
+
+
+def test_one_of_a_thing_is_not_many(tmp_path, server):
+    call_here(tmp_path, "source", "add", "rss", server.url("/feed"))
+    call_here(tmp_path, "--run-pipeline")
+
+    assert "in 30 days    1 run, 1 item, 0 drafts\n" in call_here(tmp_path, "run", "stats").out
+    line = call_here(tmp_path, "run", "list").out
+    assert line.endswith("1 item  0 drafts\n")
+
+
+def test_a_time_says_in_which_zone_it_is():
+    at = datetime(2026, 7, 1, 12, 5, tzinfo=UTC)
+
+    assert moment(at, ZoneInfo("Europe/Prague")) == "2026-07-01 14:05 CEST"
+    assert moment(at, UTC) == "2026-07-01 12:05 UTC"
+    assert moment(None) == "never"

@@ -9,7 +9,7 @@ import click
 
 from copydesk.cli import INTERRUPTED
 from copydesk.cli.context import Context, pass_context, print_json
-from copydesk.cli.show import ago, moment, table
+from copydesk.cli.show import ago, table
 from copydesk.text import clean
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ async def _until_told(desk: "Desk") -> int:
 
 def _print(said: "Said") -> None:
     failed = " failed" if said.failed else ""
-    click.echo(f"{said.at.astimezone():%Y-%m-%d %H:%M:%S} {said.job}{failed}: {clean(said.text)}", err=True)
+    click.echo(f"{said.at.astimezone():%Y-%m-%d %H:%M:%S %Z} {said.job}{failed}: {clean(said.text)}", err=True)
 
 
 def _print_status(context: Context, *, as_json: bool) -> None:
@@ -95,7 +95,7 @@ def _print_status(context: Context, *, as_json: bool) -> None:
             each.name,
             "under way" if each.owner else "",
             f"began {ago(each.began_at)}",
-            f"ended {moment(each.ended_at)}",
+            f"ended {ago(each.ended_at)}",
             f"failed: {each.error}" if each.error else "",
         )
         for each in states

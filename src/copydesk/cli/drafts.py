@@ -11,6 +11,7 @@ import msgspec
 from copydesk.cli import filters
 from copydesk.cli.ask import ask
 from copydesk.cli.context import Context, print_json
+from copydesk.cli.show import counted
 from copydesk.model.change import BulkFailure, BulkOutcome, ChangeDraft
 from copydesk.model.draft import Action, Draft, Status
 from copydesk.model.filters import Archived
@@ -130,8 +131,10 @@ def _matching(context: Context, asked: ChangeDraft, how: str, chosen: Chosen) ->
     ids = context.run(work)
     if ids and not chosen["yes"]:
         assert asked.action
-        drafts = "1 draft" if len(ids) == 1 else f"{len(ids)} drafts"
-        ask(f"{asked.action.replace('_', ' ')} {drafts}{how}?".capitalize(), nothing="Nothing was changed.")
+        ask(
+            f"{asked.action.replace('_', ' ')} {counted(len(ids), 'draft')}{how}?".capitalize(),
+            nothing="Nothing was changed.",
+        )
     return ids
 
 

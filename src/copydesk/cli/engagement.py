@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import click
 
 from copydesk.cli.context import Context, pass_context, print_json
-from copydesk.cli.show import first_line, table
+from copydesk.cli.show import counted, first_line, table
 from copydesk.model.engagement import FIGURES, DeliveryStatus, FormatEngagement, PlatformEngagement, TopPost
 from copydesk.text import clean
 
@@ -92,7 +92,7 @@ def record(
 def _print_groups(what: str, groups: Sequence[FormatEngagement | PlatformEngagement]) -> None:
     if groups:
         click.echo(f"\nBy {what}")
-        rows = [("", getattr(each, what), f"{each.count:,} posts", _rate(each)) for each in groups]
+        rows = [("", getattr(each, what), counted(each.count, "post"), _rate(each)) for each in groups]
         table(rows, empty="")
 
 
@@ -104,7 +104,7 @@ def _print_top(posts: Sequence[TopPost]) -> None:
 
 def _post(post: TopPost) -> tuple[str, ...]:
     rate = "no rate" if post.engagement_rate is None else f"{post.engagement_rate:.2%}"
-    likes = "" if post.likes is None else f"{post.likes:,} likes"
+    likes = "" if post.likes is None else counted(post.likes, "like")
     return rate, likes, post.platform, post.format, post.draft_id, first_line(post.draft_text)
 
 

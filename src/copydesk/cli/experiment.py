@@ -7,7 +7,7 @@ import click
 import msgspec
 
 from copydesk.cli.context import Context, pass_context, print_json
-from copydesk.cli.show import moment, table
+from copydesk.cli.show import counted, moment, table
 from copydesk.model.experiment import Arm, Experiment, ExperimentStatus, Results
 from copydesk.text import clean
 
@@ -79,7 +79,7 @@ def list_(context: Context, *, status: str | None, as_json: bool) -> None:
             each.id,
             each.status,
             moment(each.started_at),
-            f"{sum(arm.drafted for arm in _results(each).arms)} drafts",
+            counted(sum(arm.drafted for arm in _results(each).arms), "draft"),
             each.parameter,
             each.name,
         )

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from copydesk.cli.show import counted
 from copydesk.model.change import Created, created
 from copydesk.model.draft import Draft, ListedDraft
 
@@ -32,8 +33,7 @@ async def wait_for_versions(desk: "Desk", draft_ids: Sequence[str]) -> tuple[Dra
 
 
 async def _finish(desk: "Desk", draft_ids: Sequence[str]) -> list[ListedDraft]:
-    count = len(draft_ids)
-    click.echo(f"Writing {'1 draft' if count == 1 else f'{count} drafts'}…", err=True)
+    click.echo(f"Writing {counted(len(draft_ids), 'draft')}…", err=True)
     await desk.generation.finish(draft_ids)
     return [await desk.drafts.get(draft_id) for draft_id in draft_ids]
 

@@ -3,7 +3,7 @@
 import click
 
 from copydesk.cli.context import Context, pass_context, print_json
-from copydesk.cli.show import moment, table
+from copydesk.cli.show import counted, moment, table
 
 
 @click.group()
@@ -27,8 +27,8 @@ def list_(context: Context, *, limit: int, cursor: str | None, as_json: bool) ->
             moment(each.started_at),
             each.status,
             f"{each.duration:.1f} s" if each.duration is not None else "",
-            f"{each.stats.items_ingested} items",
-            f"{each.stats.drafts_created} drafts",
+            counted(each.stats.items_ingested, "item"),
+            counted(each.stats.drafts_created, "draft"),
             each.error or "",
         )
         for each in page.items
@@ -54,7 +54,7 @@ def stats(context: Context, *, as_json: bool) -> None:
         ("succeeded", f"{found.success_rate:.1%}" if found.ended_runs else "unknown"),
         ("a run takes", duration),
         ("a run brings", f"{found.average_items_per_run:.1f} items, {found.average_drafts_per_run:.1f} drafts"),
-        ("in 30 days", f"{lately.runs:,} runs, {lately.items:,} items, {lately.drafts:,} drafts"),
-        *(("failed of", f"{error.category}, {error.count:,} times") for error in found.top_errors),
+        ("in 30 days", ", ".join(counted(getattr(lately, f"{each}s"), each) for each in ("run", "item", "draft"))),
+        *(("failed of", f"{error.category}, {counted(error.count, 'time')}") for error in found.top_errors),
     ]
     table(rows, empty="")

@@ -8,7 +8,7 @@ import click
 
 from copydesk.cli.ask import ask
 from copydesk.cli.context import Context, pass_context, print_json
-from copydesk.cli.show import first_line, table
+from copydesk.cli.show import counted, first_line, table
 
 if TYPE_CHECKING:
     from copydesk.desk import Desk
@@ -49,7 +49,7 @@ def auto(context: Context, *, ids: tuple[str, ...], dry_run: bool, yes: bool, as
         planned = context.run(lambda desk: _auto(desk, ids, dry_run=True))
         if planned[0].scheduled:
             _print(planned, dry_run=True, as_json=False, err=True)
-            ask(f"Schedule {_drafts(len(planned[0].scheduled))} so?", nothing="Nothing was scheduled.")
+            ask(f"Schedule {counted(len(planned[0].scheduled), 'draft')} so?", nothing="Nothing was scheduled.")
     done = context.run(lambda desk: _auto(desk, ids, dry_run=dry_run))
     _print(done, dry_run=dry_run, as_json=as_json)
     sys.exit(1 if done[0].skipped and not dry_run else 0)
@@ -118,15 +118,11 @@ def _print(planned: Plan, *, dry_run: bool, as_json: bool, err: bool = False) ->
     if rows:
         table(rows, empty="", err=err)
     if found.skipped:
-        click.echo(f"{_drafts(found.skipped)} not scheduled: {found.reason}.", err=True)
+        click.echo(f"{counted(found.skipped, 'draft')} not scheduled: {found.reason}.", err=True)
     elif not rows:
         click.echo("No draft is approved and waits for a time.", err=True)
     elif not dry_run:
-        click.echo(f"{_drafts(len(rows))} scheduled.", err=True)
-
-
-def _drafts(count: int) -> str:
-    return "1 draft" if count == 1 else f"{count} drafts"
+        click.echo(f"{counted(len(rows), 'draft')} scheduled.", err=True)
 
 
 def _jump(doubt: "ClockDoubt") -> str:

@@ -1,7 +1,7 @@
 """Values as lines of plain text for a terminal or a pipe."""
 
 from collections.abc import Iterable, Sequence
-from datetime import UTC, datetime
+from datetime import UTC, datetime, tzinfo
 
 import click
 
@@ -20,9 +20,14 @@ def table(rows: Iterable[Sequence[object]], *, empty: str, err: bool = False) ->
         click.echo("  ".join([*padded, row[-1]]).rstrip(), err=err)
 
 
-def moment(when: datetime | None) -> str:
-    """A time in this machine's zone, to the minute."""
-    return when.astimezone().strftime("%Y-%m-%d %H:%M") if when else "never"
+def moment(when: datetime | None, zone: tzinfo | None = None) -> str:
+    """A time to the minute with its zone, which is this machine's where none is given."""
+    return f"{when.astimezone(zone):%Y-%m-%d %H:%M %Z}" if when else "never"
+
+
+def counted(number: int, what: str) -> str:
+    """A number of things that take an s where they are not one: `1 draft`, `1,204 drafts`."""
+    return f"{number:,} {what}" if number == 1 else f"{number:,} {what}s"
 
 
 def ago(when: datetime | None) -> str:
