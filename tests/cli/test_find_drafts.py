@@ -59,6 +59,7 @@ NARROWED = [
     (("--source-type", "rss"), ALL),
     (("--source-type", "manual"), set()),
     (("--format", "BLOG"), set()),
+    (("--format", "short"), ALL),
 ]
 
 
@@ -92,6 +93,27 @@ def test_pages_are_told_on_stderr_and_followed_with_their_cursor(home):
     assert "No draft has these words." in call_here(home, "draft", "search", "nothing").err
 
 
+def test_a_list_says_when_drafts_go_out_and_which_are_put_away(home):
+    change(home, "UPDATE user SET time_zone = 'Asia/Tokyo'")
+    lines = call_here(home, "draft", "list").out.splitlines()
+    change(home, "UPDATE user SET time_zone = 'UTC'")
+
+    assert {line[36:].split("  SHORT")[0].strip() for line in lines} == {
+        "pending_review, archived",
+        "scheduled, 2026-12-04 18:00 JST",
+        "pending_review",
+    }
+    plain = call_here(home, "draft", "list", "--status", "pending_review", "--archived", "exclude").out
+    assert plain[36:].startswith("  pending_review  SHORT  ")
+
+
+def test_where_no_draft_is_like_that_nothing_else_is_advised(home, tmp_path):
+    assert call_here(home, "draft", "list", "--status", "missed").err == "No draft is like that.\n"
+    said = call_here(home, "draft", "search", "story", "--status", "missed")
+    assert said.err == "No draft like that has these words.\n"
+    assert "--run-pipeline" in call_here(tmp_path, "draft", "list").err
+
+
 @pytest.mark.parametrize(
     ("args", "says"),
     [
@@ -99,8 +121,8 @@ def test_pages_are_told_on_stderr_and_followed_with_their_cursor(home):
         (("search", "*"), "query: takes a word to look for"),
         (("search", "x*"), "query: takes at least 2 characters before a star"),
         (("list", "--archived", "no"), "'no' is not one of 'exclude', 'only', 'include'"),
-        (("list", "--scheduled-after", "whenever"), "scheduledAfter: “whenever” cannot be read as one time"),
-        (("list", "--scheduled-before", "0001-01-01T00:00+14:00"), "scheduledBefore: is at an end of the calendar"),
+        (("list", "--scheduled-after", "whenever"), "--scheduled-after: “whenever” cannot be read as one time"),
+        (("list", "--scheduled-before", "0001-01-01T00:00+14:00"), "--scheduled-before: is at an end of the calendar"),
         (("list", "--tag", "x" * 51), "tags[0]: takes 1 to 50 characters, not 51"),
         (("list", "--source", ""), "sourceId: takes 1 to 100 characters, not 0"),
     ],

@@ -1,12 +1,13 @@
 """`copydesk draft`: list, search, show; with what a person does to drafts, from `review`, `writing` and `story`."""
 
 from typing import TYPE_CHECKING, Any
+from zoneinfo import ZoneInfo
 
 import click
 
 from copydesk.cli import diff, review, story, writing
 from copydesk.cli.context import Context, pass_context, print_json
-from copydesk.cli.filters import narrowing, with_filters
+from copydesk.cli.filters import NAMES, narrowing, with_filters
 from copydesk.cli.sheet import facts_of, print_draft
 from copydesk.cli.show import first_line, moment, table
 from copydesk.model.draft import ListedDraft
@@ -28,6 +29,8 @@ for command in (*writing.COMMANDS, *review.COMMANDS, *story.COMMANDS, diff.diff)
     draft.add_command(command)
 
 
+Shown = tuple[Page[ListedDraft], str]
+"""A page, and the zone that its times are shown in."""
 LIMIT = click.option("--limit", type=click.IntRange(1, 100), default=25, show_default=True, help="Drafts on a page.")
 CURSOR = click.option("--cursor", help="The nextCursor of the page before.")
 
@@ -41,10 +44,13 @@ CURSOR = click.option("--cursor", help="The nextCursor of the page before.")
 def list_(context: Context, /, *, limit: int, cursor: str | None, as_json: bool, **given: Any) -> None:
     """List drafts, newest first."""
 
-    async def work(desk: "Desk") -> Page[ListedDraft]:
-        return await desk.drafts.list(limit=limit, cursor=cursor, **await narrowing(desk, given))
+    async def work(desk: "Desk") -> Shown:
+        page = await desk.drafts.list(limit=limit, cursor=cursor, **await narrowing(desk, given))
+        return page, await desk.schedule.zone()
 
-    _print_page(context.run(work), empty="No drafts. Make some: copydesk --run-pipeline", as_json=as_json)
+    narrowed = any(given[name] for name in NAMES)
+    empty = "No draft is like that." if narrowed else "No drafts. Make some: copydesk --run-pipeline"
+    _print_page(*context.run(work), empty=empty, as_json=as_json)
 
 
 @draft.command()
@@ -63,10 +69,13 @@ def search(
     """
     query = " ".join(_as_one(word) for word in words)
 
-    async def work(desk: "Desk") -> Page[ListedDraft]:
-        return await desk.drafts.search(query, limit=limit, cursor=cursor, **await narrowing(desk, given))
+    async def work(desk: "Desk") -> Shown:
+        page = await desk.drafts.search(query, limit=limit, cursor=cursor, **await narrowing(desk, given))
+        return page, await desk.schedule.zone()
 
-    _print_page(context.run(work), empty="No draft has these words.", as_json=as_json)
+    narrowed = any(given[name] for name in NAMES)
+    empty = "No draft like that has these words." if narrowed else "No draft has these words."
+    _print_page(*context.run(work), empty=empty, as_json=as_json)
 
 
 def _as_one(word: str) -> str:
@@ -74,14 +83,23 @@ def _as_one(word: str) -> str:
     return f'"{word}"' if " " in word.strip() and '"' not in word else word
 
 
-def _print_page(page: Page[ListedDraft], *, empty: str, as_json: bool) -> None:
+def _print_page(page: Page[ListedDraft], zone: str, *, empty: str, as_json: bool) -> None:
     if as_json:
         print_json({"drafts": page.items, "nextCursor": page.next_cursor})
         return
-    rows = [(each.id, each.status, each.format, f"{each.confidence:.0%}", first_line(each.text)) for each in page.items]
+    rows = [
+        (each.id, _standing(each, ZoneInfo(zone)), each.format, f"{each.confidence:.0%}", first_line(each.text))
+        for each in page.items
+    ]
     table(rows, empty=empty)
     if page.next_cursor:
         click.echo(f"More: --cursor {page.next_cursor}", err=True)
+
+
+def _standing(found: ListedDraft, zone: ZoneInfo) -> str:
+    """The state of a draft, its time where it has one, and whether it is put away."""
+    time = (moment(found.scheduled_at, zone),) if found.scheduled_at else ()
+    return ", ".join((found.status, *time, *(("archived",) if found.archived_at else ())))
 
 
 @draft.command()

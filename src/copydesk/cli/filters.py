@@ -14,28 +14,32 @@ if TYPE_CHECKING:
     from copydesk.desk import Desk
 
 NAMES = ("status", "format", "source_id", "source_type", "tags", "scheduled_after", "scheduled_before", "archived")
-_TIMES = {"scheduled_after": "scheduledAfter", "scheduled_before": "scheduledBefore"}
+_TIMES = {"scheduled_after": "--scheduled-after", "scheduled_before": "--scheduled-before"}
 
 OPTIONS = (
     click.option(
         "--status",
         multiple=True,
         type=click.Choice([each.value for each in Status]),
-        help="In this state, or one of these.",
+        help="In this state; repeated, in one of them.",
     ),
-    click.option("--format", type=click.Choice([each.value for each in Format]), help="Of this format."),
+    click.option(
+        "--format", type=click.Choice([each.value for each in Format], case_sensitive=False), help="Of this format."
+    ),
     click.option("--source", "source_id", metavar="ID", help="Made from this source."),
     click.option(
         "--source-type",
         type=click.Choice([*(each.value for each in SourceType), MANUAL]),
         help="Made from a source of this type.",
     ),
-    click.option("--tag", "tags", multiple=True, metavar="TAG", help="With this tag, or all of these."),
+    click.option("--tag", "tags", multiple=True, metavar="TAG", help="With this tag; repeated, with all of them."),
     click.option("--scheduled-after", metavar="TIME", help="Scheduled then or later: 2026-11-30, fri 9, ISO."),
     click.option("--scheduled-before", metavar="TIME", help="Scheduled before that."),
 )
 ARCHIVED = click.option(
-    "--archived", type=click.Choice([each.value for each in Archived]), help="What to do with archived ones."
+    "--archived",
+    type=click.Choice([each.value for each in Archived]),
+    help="What to do with archived ones; by default they are there, and marked.",
 )
 
 

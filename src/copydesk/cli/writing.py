@@ -27,11 +27,19 @@ FILE = click.option("--file", type=click.File(encoding="utf-8"), help="Take the 
 @click.option("--url", metavar="URL", help="Write from what this page says.")
 @click.option("--prompt", metavar="TEXT", help="Write what this asks for; with --url, from that page.")
 @click.option(
-    "--format", "formats", multiple=True, type=click.Choice([each.value for each in Format]), help="By default SHORT."
+    "--format",
+    "formats",
+    multiple=True,
+    type=click.Choice([each.value for each in Format], case_sensitive=False),
+    help="By default SHORT; with --url or --prompt it may be repeated.",
 )
-@click.option("--image", "images", multiple=True, metavar="URL", help="A picture; it goes with the first draft.")
-@click.option("--tag", "tags", multiple=True, metavar="TAG", help="A tag.")
-@click.option("--platform", "platforms", multiple=True, metavar="NAME", help="Where it is meant to go.")
+@click.option(
+    "--image", "images", multiple=True, metavar="URL", help="A picture; it goes with the first draft. May be repeated."
+)
+@click.option("--tag", "tags", multiple=True, metavar="TAG", help="A tag; may be repeated.")
+@click.option(
+    "--platform", "platforms", multiple=True, metavar="NAME", help="Where it is meant to go; may be repeated."
+)
 @NO_WAIT
 @AS_JSON
 @pass_context
