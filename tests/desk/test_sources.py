@@ -1,10 +1,13 @@
 """Sources: made after a test fetch, changed, tested, deleted, taken in and given out as lists."""
 
+import asyncio
+
 import pytest
 
 from copydesk.errors import InvalidError, MissingError, NotAFeedError, NotFoundError
 from copydesk.model.source import Health, SourceConfig, SourceType
 from copydesk.model.wire import to_wire
+from copydesk.store import sources as kept
 from desk_fixtures import (
     NOW,
     ONE,
@@ -239,6 +242,8 @@ async def test_sources_given_out_and_taken_in_are_the_same(tmp_path):
         await add(desk, "https://news.example.substack.com", type="substack", name="News")
         await add(desk, "https://www.reddit.com/r/python", type="reddit", listing="top", window="week")
         await add(desk, "https://news.ycombinator.com/", type="hackernews", list="best")
+        await add(desk, "https://news.ycombinator.com/", type="hackernews", query="ferries")
+        await add(desk, "https://news.ycombinator.com/", type="hackernews", query="harbours")
         await add(desk, "https://news.google.com/", type="google_news", query="ferries", hl="en-GB")
         await add(desk, "https://x.com/somebody", type="twitter", replies=True)
         before = await desk.sources.list()
@@ -271,3 +276,47 @@ async def test_of_a_list_what_can_be_no_source_is_named_and_the_others_come_in(t
     assert [(source.name, source.url) for source in imported.added] == [("One", ONE)]
     assert imported.known == (ONE,)
     assert [address for address, _ in imported.refused] == ["file:///etc/passwd"]
+
+
+async def test_a_long_list_is_read_once_and_not_once_for_each_feed(tmp_path, monkeypatch):
+    feeds = "".join(f'<outline text="{number}" xmlUrl="https://{number}.example/feed"/>' for number in range(300))
+    asked = []
+    every = kept.every
+
+    def counted(*args):
+        asked.append(args)
+        return every(*args)
+
+    monkeypatch.setattr(kept, "every", counted)
+    async with open_at(tmp_path, Web()) as desk:
+        imported = await desk.sources.import_opml(f"<opml>{feeds}</opml>".encode())
+    assert (len(imported.added), len(asked)) == (300, 1)
+
+
+async def test_of_two_who_add_one_source_at_the_same_time_one_is_told_that_it_is_there(tmp_path):
+    web = Web()
+    web.put(ONE, feed(entry(1)))
+    held = web.hold(ONE)
+    async with open_at(tmp_path, web) as one, open_at(tmp_path, web) as two:
+        slow = asyncio.create_task(one.sources.create("rss", ONE))
+        await held.came.wait()
+        await two.sources.create("rss", ONE)
+        held.go.set()
+        with pytest.raises(InvalidError, match="already"):
+            await slow
+        assert len(await one.sources.list()) == 1
+
+
+async def test_two_sources_that_are_changed_at_the_same_time_do_not_become_one(tmp_path, monkeypatch):
+    async with open_at(tmp_path) as one, open_at(tmp_path) as two:
+        mine, other = await add(one, ONE), await add(one, TWO)
+        write = one.ground.write
+
+        async def after_the_other(*args):
+            monkeypatch.setattr(one.ground, "write", write)
+            await two.sources.update(other.id, {"url": THREE}, test=False)
+            return await write(*args)
+
+        monkeypatch.setattr(one.ground, "write", after_the_other)
+        with pytest.raises(InvalidError, match="already"):
+            await one.sources.update(mine.id, {"url": THREE}, test=False)

@@ -25,10 +25,10 @@ class Outline(Struct, frozen=True):
 
 
 def read(body: bytes) -> tuple[Outline, ...]:
-    """The feeds of an OPML file, each address once; InvalidError for what is no OPML."""
+    """The feeds of an OPML file, each address and search once; InvalidError for what is no OPML."""
     if len(body) > MAX_BYTES:
         raise InvalidError(FieldError("file", f"is over {MAX_BYTES // 2**20} MiB"))
-    found: dict[str, Outline] = {}
+    found: dict[tuple[str, str | None], Outline] = {}
     seen = set()
 
     def start(tag: str, attributes: dict[str, str]) -> None:
@@ -36,7 +36,8 @@ def read(body: bytes) -> tuple[Outline, ...]:
         named = {name.lower(): value.strip() for name, value in attributes.items()}
         url = named.get("xmlurl", "")
         if tag.lower() == "outline" and url and len(found) < MAX_FEEDS:
-            found.setdefault(url, _outline(url, named))
+            outline = _outline(url, named)
+            found.setdefault((url, outline.config.query if outline.config else None), outline)
 
     def refuse(*_: object) -> None:
         raise InvalidError(FieldError("file", "declares entities, which no list of feeds needs"))

@@ -1,6 +1,8 @@
 """Sources: created with a test fetch, listed, changed, tested, deleted."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any
 from urllib.parse import urlsplit
 
 import msgspec
@@ -17,6 +19,7 @@ from copydesk.store.ids import new_id
 
 SHOWN = 20
 """Entries that a test fetch shows."""
+LONGEST_NAME = 200
 
 
 class FoundEntry(Struct, frozen=True):
@@ -63,38 +66,15 @@ class Sources:
 
         Without a name it gets the feed's own. Raises InvalidError with the field, or the test's FetchError.
         """
-        spec = candidates.check(type, url, config, name=text_of("name", name, 1, 200) if name is not None else "")
+        spec = candidates.check(
+            type, url, config, name=text_of("name", name, 1, LONGEST_NAME) if name is not None else ""
+        )
         reading = await candidates.attempt(self._ground, spec) if test else None
         found = (reading.found_at or spec.url) if reading else spec.url
-        title = (reading.feed_title if reading else None) or urlsplit(found).hostname or found
-        await self._refuse_known(spec, found)
-        now = self._ground.clock()
-        source = Source(
-            id=new_id(now),
-            type=spec.type,
-            name=spec.name or title[:200],
-            url=found,
-            config=spec.config if config is not None else None,
-            enabled=True,
-            last_fetch=None,
-            health=Health.UNKNOWN,
-            fail_count=0,
-            last_error=None,
-            created_at=now,
-            updated_at=now,
-            item_count=0,
-        )
-        await self._ground.write(sources.add, source)
+        title = reading.feed_title if reading else None
+        source = _new(spec, found, self._ground.clock(), given=config is not None, title=title)
+        await self._ground.write(_add, source)
         return source
-
-    async def _refuse_known(self, spec: SourceSpec, url: str, *, itself: str = "") -> None:
-        """InvalidError where this is another source already: it would count as a second teller of every story."""
-        for known in await self.list():
-            if known.id == itself:
-                continue
-            same_query = (known.config or SourceConfig()).query == spec.config.query
-            if (known.type, known.url) == (spec.type, url) and same_query:
-                raise InvalidError(FieldError("url", f"is the source {known.id} ({known.name}) already"))
 
     async def list(self) -> tuple[Source, ...]:
         """All the user's sources, oldest first."""
@@ -119,12 +99,12 @@ class Sources:
             raise InvalidError(*(FieldError(field, "cannot be changed") for field in sorted(unknown)))
         values: dict[str, object] = {"updated_at": self._ground.clock()}
         if "name" in changes:
-            values["name"] = text_of("name", changes["name"], 1, 200)
+            values["name"] = text_of("name", changes["name"], 1, LONGEST_NAME)
         if "enabled" in changes:
             values["enabled"] = convert("enabled", changes["enabled"], bool)
         if changes.keys() & {"type", "url", "config"}:
             values |= await self._moved(before, changes, test=test)
-        await self._ground.write(sources.change, source_id, values)
+        await self._ground.write(_change, source_id, values)
         return await self.get(source_id)
 
     async def _moved(self, before: Source, changes: Mapping[str, object], *, test: bool) -> dict[str, object]:
@@ -138,7 +118,6 @@ class Sources:
             return values
         reading = await candidates.attempt(self._ground, spec) if test else None
         found = (reading.found_at or spec.url) if reading else spec.url
-        await self._refuse_known(spec, found, itself=before.id)
         fresh = {"fetch": FetchState(), "health": Health.UNKNOWN, "fail_count": 0, "last_error": None}
         never = {"last_fetch": None, "next_at": None, "not_before": None}
         return values | {"type": spec.type, "url": found} | fresh | never
@@ -163,21 +142,21 @@ class Sources:
 
     async def import_opml(self, body: bytes) -> Imported:
         """Add the feeds of a list, without fetching them; those that are sources already stay as they are."""
-        known = {source.url for source in await self.list()}
-        added, there, refused = [], [], []
+        found, refused = [], []
+        now = self._ground.clock()
         for outline in opml.read(body):
             config = msgspec.to_builtins(outline.config) if outline.config else None
             try:
-                spec = candidates.check(outline.type, outline.url, config)
-                if spec.url in known:
-                    there.append(spec.url)
-                    continue
-                known.add(spec.url)
-                source = await self.create(outline.type, outline.url, name=outline.name, config=config, test=False)
-                added.append(source)
+                spec = candidates.check(
+                    outline.type, outline.url, config, name=text_of("name", outline.name, 1, LONGEST_NAME)
+                )
+                found.append(_new(spec, spec.url, now, given=config is not None))
             except InvalidError as error:
                 refused.append(FieldError(outline.url, str(error)))
-        return Imported(added=tuple(added), known=tuple(there), refused=tuple(refused))
+        added = await self._ground.write(_add_unknown, found)
+        new = {source.id for source in added}
+        known = tuple(source.url or "" for source in found if source.id not in new)
+        return Imported(added=added, known=known, refused=tuple(refused))
 
     async def export_opml(self) -> str:
         """The user's sources as OPML."""
@@ -186,6 +165,68 @@ class Sources:
 
 def _spec(source: Source) -> SourceSpec:
     return SourceSpec(type=source.type, url=source.url or "", config=source.config or SourceConfig())
+
+
+def _new(spec: SourceSpec, url: str, now: datetime, *, given: bool, title: str | None = None) -> Source:
+    """The source that `spec` makes at `url`; without a name it gets `title`, or that of its host.
+
+    `given` says whether settings were given at all.
+    """
+    name = spec.name or title or urlsplit(url).hostname or url
+    return Source(
+        id=new_id(now),
+        type=spec.type,
+        name=name[:LONGEST_NAME],
+        url=url,
+        config=spec.config if given else None,
+        enabled=True,
+        last_fetch=None,
+        health=Health.UNKNOWN,
+        fail_count=0,
+        last_error=None,
+        created_at=now,
+        updated_at=now,
+        item_count=0,
+    )
+
+
+def _identity(source: Source) -> tuple[object, ...]:
+    """What makes it another source: a second one would count as a second teller of every story."""
+    return source.type, source.url, (source.config or SourceConfig()).query
+
+
+def _add(conn: Connection, user_id: str, new: Source) -> None:
+    _refuse_known(conn, user_id, new)
+    sources.add(conn, user_id, [new])
+
+
+def _add_unknown(conn: Connection, user_id: str, found: Sequence[Source]) -> tuple[Source, ...]:
+    """Add those that are no sources yet, each once."""
+    known = {_identity(source) for source in sources.every(conn, user_id)}
+    new: dict[tuple[object, ...], Source] = {}
+    for source in found:
+        if (identity := _identity(source)) not in known:
+            new.setdefault(identity, source)
+    sources.add(conn, user_id, tuple(new.values()))
+    return tuple(new.values())
+
+
+def _change(conn: Connection, user_id: str, source_id: str, values: Mapping[str, Any]) -> None:
+    before = sources.one(conn, user_id, source_id)
+    if before is None:
+        raise _no_source(source_id)
+    place = {name: value for name, value in values.items() if name in {"type", "url", "config"}}
+    after = msgspec.structs.replace(before, **place)
+    if _identity(after) != _identity(before):
+        _refuse_known(conn, user_id, after)
+    sources.change(conn, user_id, source_id, values)
+
+
+def _refuse_known(conn: Connection, user_id: str, new: Source) -> None:
+    """InvalidError where another source is the same; in the transaction that makes it one."""
+    for known in sources.every(conn, user_id):
+        if known.id != new.id and _identity(known) == _identity(new):
+            raise InvalidError(FieldError("url", f"is the source {known.id} ({known.name}) already"))
 
 
 def _remove(conn: Connection, user_id: str, source_id: str) -> None:

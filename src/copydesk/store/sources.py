@@ -1,6 +1,6 @@
 """Sources as they are kept."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 
 from sqlalchemy import ColumnElement, Connection, Row, bindparam, delete, func, insert, select, update
@@ -63,10 +63,12 @@ def _source(row: Row[*tuple[object, ...]]) -> Source:
     return Source(**row._mapping)
 
 
-def add(conn: Connection, user_id: str, new: Source) -> None:
-    """Keep a new source."""
-    values = {column.name: getattr(new, column.name) for column in _SHOWN}
-    conn.execute(insert(source).values(user_id=user_id, fetch=FetchState(), **values))
+def add(conn: Connection, user_id: str, new: Iterable[Source]) -> None:
+    """Keep new sources."""
+    more = {"user_id": user_id, "fetch": FetchState()}
+    rows = [{column.name: getattr(each, column.name) for column in _SHOWN} | more for each in new]
+    if rows:
+        conn.execute(insert(source), rows)
 
 
 def every(conn: Connection, user_id: str) -> tuple[Source, ...]:
