@@ -98,7 +98,7 @@ def test_several_ids_print_the_bulk_response_and_a_failure_is_an_exit_code(tmp_p
     said = call_here(tmp_path, "draft", "archive", one, NOBODY)
     assert (said.code, said.out) == (1, "1 archived, 1 not.\n")
     assert said.err.startswith(f"{NOBODY}: There is no draft")
-    assert done(tmp_path, "draft", "unapprove", two, two).endswith("is no longer approved.\n")
+    assert done(tmp_path, "draft", "unapprove", two, two).endswith("is no longer approved but awaiting_review.\n")
 
 
 def test_a_refused_action_says_what_is_possible(tmp_path):
@@ -177,7 +177,7 @@ def test_more_than_a_hundred_are_one_bulk_and_one_undo(tmp_path):
     made = answer(tmp_path, "draft", "undo")
     assert (list(made), made["action"], made["succeeded"]) == (BULK, "approve", 121)
     assert set(statuses(tmp_path)) == {"awaiting_review"}
-    assert done(tmp_path, "draft", "redo") == "121 times approve redone.\n"
+    assert done(tmp_path, "draft", "redo") == "121 drafts: approve is redone.\n"
 
 
 def approved(home: Path, draft_id: str) -> str:
@@ -301,6 +301,26 @@ def test_a_change_is_undone_and_redone(tmp_path):
     said = call_here(tmp_path, "draft", "undo")
     assert_one_line(said, 1)
     assert "There is nothing to be undone." in said.err
+
+
+def test_what_is_undone_or_redone_says_what_the_draft_is_by_then(tmp_path):
+    draft_id = new(tmp_path)
+    done(tmp_path, "draft", "approve", draft_id)
+    said = done(tmp_path, "draft", "unapprove", draft_id, "--feedback", "Say more.")
+    assert said == f"{draft_id} is no longer approved but changes_requested.\n"
+    done(tmp_path, "draft", "archive", draft_id)
+    done(tmp_path, "draft", "undo")
+    said = done(tmp_path, "draft", "redo")
+    assert said == f"{draft_id} is changes_requested and archived again: archive is redone.\n"
+    done(tmp_path, "draft", "undo")
+    done(tmp_path, "draft", "approve", draft_id)
+    done(tmp_path, "draft", "schedule", draft_id, "--at", "tomorrow 9")
+    done(tmp_path, "draft", "reschedule", draft_id, "--at", "tomorrow 17")
+    said = done(tmp_path, "draft", "undo")
+    assert said.startswith(f"{draft_id} is scheduled for ")
+    assert " 09:00 " in said
+    assert said.endswith(" again: reschedule is undone.\n")
+    assert set(answer(tmp_path, "draft", "redo")) == DRAFT
 
 
 def test_the_history_of_a_draft_reads_as_a_story(tmp_path):

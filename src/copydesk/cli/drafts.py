@@ -152,6 +152,8 @@ def _on_one(context: Context, asked: ChangeDraft, draft_id: str, then: Then | No
 
     changed, shown = context.run(work)
     done = f"is {DONE[asked.action]}" if then is None else f"is {changed.status}"
+    if asked.action is Action.UNAPPROVE:
+        done += f" but {changed.status}"
     say_changed(changed, done, shown=shown, as_json=as_json)
     if then is not None:
         sys.exit(1 if say_unwritten([changed]) else 0)

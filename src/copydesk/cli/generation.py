@@ -29,7 +29,7 @@ async def wait_for_versions(desk: "Desk", draft_ids: Sequence[str]) -> tuple[Dra
     for draft in await _finish(desk, draft_ids):
         versions = await desk.drafts.versions(draft.id)
         every.append(next((each for each in versions if each.regenerated_from_id == draft.id), draft))
-    return tuple(_plain(draft) for draft in every)
+    return tuple(plain(draft) for draft in every)
 
 
 async def _finish(desk: "Desk", draft_ids: Sequence[str]) -> list[ListedDraft]:
@@ -38,6 +38,6 @@ async def _finish(desk: "Desk", draft_ids: Sequence[str]) -> list[ListedDraft]:
     return [await desk.drafts.get(draft_id) for draft_id in draft_ids]
 
 
-def _plain(shown: ListedDraft) -> Draft:
+def plain(shown: ListedDraft) -> Draft:
     """The draft without its item, as a change answers it."""
     return Draft(**{name: getattr(shown, name) for name in Draft.__struct_fields__})

@@ -9,6 +9,7 @@ import click
 
 from copydesk.cli.context import Context, pass_context, print_json
 from copydesk.cli.drafts import AS_JSON, say_changed, say_outcome
+from copydesk.cli.generation import plain
 from copydesk.model.draft import Draft
 from copydesk.model.history import CREATE, EDIT, USER, DraftEvent, EventKind, Undone
 from copydesk.text import clean
@@ -110,21 +111,32 @@ def _way(event: DraftEvent) -> str:
 
 
 def _step(context: Context, kind: EventKind, draft_id: str | None, *, as_json: bool) -> None:
-    async def work(desk: "Desk") -> tuple[Undone, Draft | None]:
+    async def work(desk: "Desk") -> tuple[Undone, Draft | None, str]:
         step = desk.drafts.undo if kind is EventKind.UNDO else desk.drafts.redo
         done = await step(draft_id)
-        return done, await desk.drafts.get(done.succeeded[0]) if done.bulk_id is None else None
+        if done.bulk_id is not None:
+            return done, None, ""
+        changed = plain(await desk.drafts.get(done.succeeded[0]))
+        times = await desk.schedule.shown(changed.scheduled_at) if changed.scheduled_at else ("",)
+        return done, changed, times[0]
 
-    done, changed = context.run(work)
-    said = "undone" if kind is EventKind.UNDO else "redone"
+    done, changed, shown = context.run(work)
+    said = f"{done.action} is {'undone' if kind is EventKind.UNDO else 'redone'}"
     if changed:
-        say_changed(changed, f"is {changed.status} again: {done.action} is {said}", as_json=as_json)
+        say_changed(changed, f"is {_standing(changed, shown)} again: {said}", as_json=as_json)
         return
     if as_json:
         print_json(bulk_shape(done))
     else:
-        say_outcome(f"times {done.action} {said}", done.succeeded, done.failed)
+        drafts = "draft" if len(done.succeeded) == 1 else "drafts"
+        say_outcome(f"{drafts}: {said}", done.succeeded, done.failed)
     sys.exit(1 if done.failed else 0)
+
+
+def _standing(changed: Draft, shown: str) -> str:
+    if changed.archived_at:
+        return f"{changed.status} and archived"
+    return f"{changed.status} for {shown}" if shown else changed.status
 
 
 def bulk_shape(done: Undone) -> dict[str, object]:
