@@ -5,7 +5,7 @@ from datetime import timedelta
 
 import pytest
 
-from copydesk.desk.ingesting import sort_entries
+from copydesk.desk.left_behind import sort_entries
 from copydesk.model.item import Entry
 from copydesk.model.run import RunRequest, RunStatus
 from copydesk.store.items import KnownItem, content_hash

@@ -9,35 +9,27 @@ import logging
 from collections import Counter
 from collections.abc import Iterator, Sequence, Set
 from contextlib import contextmanager, suppress
-from datetime import datetime, timedelta
-from itertools import pairwise
-from statistics import median
+from datetime import datetime
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-import msgspec
 from sqlalchemy import Connection
 
 from copydesk.desk.ground import Ground
+from copydesk.desk.left_behind import after_reading, keep_reading, outcome_of, with_cursor
 from copydesk.desk.report import Report
 from copydesk.errors import CopydeskError, FetchError, StoreError, UnreachableError
 from copydesk.ingest import decide
-from copydesk.model.item import Entry, ItemState
 from copydesk.model.run import RunRequest
 from copydesk.model.source import FetchState, SourceConfig, SourceSpec
-from copydesk.ranking.canonical import canonical_url
-from copydesk.store import items, sources
-from copydesk.store.ids import new_id
-from copydesk.store.items import KnownItem, NewItem
-from copydesk.store.sources import FetchOutcome, StoredSource
+from copydesk.store import sources
+from copydesk.store.sources import StoredSource
 
 if TYPE_CHECKING:
     from copydesk.ingest.fetch import Fetcher
     from copydesk.ingest.visit import Reading
 
 log = logging.getLogger(__name__)
-QUIET = timedelta(days=14)
-"""A source may be silent for so long before anybody wonders."""
 NOTED = 1.0
 """Seconds after which it is noted at the latest that a source had nothing new."""
 
@@ -91,7 +83,7 @@ class _Stage:
         try:
             reading = await read(self._ground, self._http, stored.spec, stored.state)
             if reading.failure is not None and not reading.entries:
-                stored = _with_cursor(stored, reading)
+                stored = with_cursor(stored, reading)
                 raise reading.failure
             if reading.unchanged:
                 self._quiet.append((stored, reading))
@@ -107,7 +99,7 @@ class _Stage:
 
     async def _store(self, stored: StoredSource, reading: "Reading") -> None:
         """Store what a source brought, in one transaction."""
-        fresh = await self._ground.write(_keep_reading, self._ground, stored, reading, self._ground.clock())
+        fresh = await self._ground.write(keep_reading, self._ground, stored, reading, self._ground.clock())
         self._report.add(items_ingested=len(fresh), items_new=len(fresh))
         self.new.update(item.id for item in fresh)
 
@@ -118,7 +110,7 @@ class _Stage:
         cooldowns = dict(self._http.cooldowns)  # other visits go on changing it while this one is kept
 
         def keep(conn: Connection, user_id: str) -> None:
-            sources.save_outcomes(conn, user_id, [_outcome(conn, user_id, stored, state, now)])
+            sources.save_outcomes(conn, user_id, [outcome_of(conn, user_id, stored, state, now)])
             sources.save_cooldowns(conn, user_id, cooldowns, now)
 
         await ground.write(keep)
@@ -139,7 +131,7 @@ class _Stage:
         now = self._ground.clock()
 
         def keep(conn: Connection, user_id: str) -> None:
-            outcomes = [_after_reading(conn, user_id, *each, [], now, self._ground.jitter()) for each in quiet]
+            outcomes = [after_reading(conn, user_id, *each, [], now, self._ground.jitter()) for each in quiet]
             sources.save_outcomes(conn, user_id, outcomes)
 
         await self._ground.write(keep)
@@ -160,7 +152,7 @@ class _Stage:
         ]
 
         def keep(conn: Connection, user_id: str) -> None:
-            outcomes = [_outcome(conn, user_id, stored, state, now) for stored, state in states]
+            outcomes = [outcome_of(conn, user_id, stored, state, now) for stored, state in states]
             sources.save_outcomes(conn, user_id, outcomes)
 
         await ground.write(keep)
@@ -198,117 +190,6 @@ def as_its_failure(spec: SourceSpec) -> Iterator[None]:
         raise FetchError(
             f"Reading it failed with an error that Copydesk did not expect ({type(error).__name__})."
         ) from error
-
-
-def sort_entries(entries: Sequence[Entry], known: Sequence[KnownItem]) -> tuple[list[Entry], list[tuple[str, Entry]]]:
-    """Which entries are new, and which stored items they change: (item id, entry).
-
-    An entry is a stored item where it has its id; or else its second key, if no other entry has that item's id: a
-    source that renames its ids is not a source full of news.
-    """
-    here: dict[str, Entry] = {}
-    for entry in entries:
-        here.setdefault(entry.ident, entry)  # of two with one id the first: there can be but one item of it
-    by_ident = {item.ident: item for item in known}
-    by_alias = {item.alias: item for item in known if item.ident not in here}
-    new, changed, taken = [], [], set()
-    for entry in here.values():
-        item = by_ident.get(entry.ident) or by_alias.get(entry.alias)
-        if item is None or item.id in taken:
-            new.append(entry)
-            continue
-        taken.add(item.id)
-        if item.content_hash != items.content_hash(entry):
-            changed.append((item.id, entry))
-    return new, changed
-
-
-def _keep_reading(
-    conn: Connection, user_id: str, ground: Ground, stored: StoredSource, reading: "Reading", now: datetime
-) -> list[NewItem]:
-    """Store what a source brought, in one transaction; the items that are new."""
-    # Not asked of the state: that of a source with a new address is empty, and its items are still there.
-    new_here = stored.source.item_count == 0
-    known = () if new_here else items.known(conn, user_id, stored.source.id, reading.entries)
-    new, changed = sort_entries(reading.entries, known)
-    fresh = _new_items(ground, stored, new, now)
-    published = [item.published for item in fresh]
-    outcome = _after_reading(conn, user_id, stored, reading, published, now, ground.jitter())
-    if not sources.save_outcomes(conn, user_id, [outcome]):
-        return []  # the source was deleted or changed in the meantime: this is no longer what it brings
-    items.add(conn, user_id, stored.source.id, fresh, now)
-    items.refresh(conn, user_id, [(item_id, entry, canonical_url(entry.url or "")) for item_id, entry in changed])
-    return fresh
-
-
-def _new_items(ground: Ground, stored: StoredSource, entries: Sequence[Entry], now: datetime) -> list[NewItem]:
-    """The entries as items. Only what is new enough of a first fetch, and within the source's cap, can be drafted."""
-    made = []
-    for entry in entries:
-        published = min(entry.published or now, now)
-        hours = ground.settings.pipeline.first_fetch_hours
-        fresh = decide.eligible(published, now, stored.state.last_ok is None, hours)
-        state = ItemState.NEW if fresh else ItemState.HISTORY
-        canonical = canonical_url(entry.url or "")
-        made.append(NewItem(id=new_id(now), entry=entry, canonical=canonical, published=published, state=state))
-    return _capped(made, (stored.source.config or SourceConfig()).max_items)
-
-
-def _capped(made: list[NewItem], most: int | None) -> list[NewItem]:
-    """The same items, of which only the newest `most` can be drafted."""
-    if most is None or len(made) <= most:
-        return made
-    newest = {item.id for item in sorted(made, key=lambda item: (item.published, item.id))[-most:]}
-    return [item if item.id in newest else msgspec.structs.replace(item, state=ItemState.HISTORY) for item in made]
-
-
-def _after_reading(
-    conn: Connection,
-    user_id: str,
-    stored: StoredSource,
-    reading: "Reading",
-    published: list[datetime],
-    now: datetime,
-    jitter: float,
-) -> FetchOutcome:
-    """What a reading leaves behind of its source; `published` are the times of what it brought."""
-    config = stored.source.config or SourceConfig()
-    if reading.failure is not None:
-        begun = _with_cursor(stored, reading).state
-        state = decide.after_failure(begun, reading.failure, now, jitter, config.interval)
-        return _outcome(conn, user_id, stored, state, now)
-    fetched = decide.Fetched(
-        published=tuple(published),
-        etag=reading.etag,
-        last_modified=reading.last_modified,
-        body_hash=reading.body_hash,
-        fresh_for=reading.fresh_for,
-        ttl=reading.ttl,
-        retry_after=reading.retry_after,
-        moved_to=reading.moved_to,
-        cursor=reading.cursor,
-    )
-    state = decide.after_fetch(stored.state, fetched, config.interval, now, jitter)
-    outcome = _outcome(conn, user_id, stored, state, now)
-    url = reading.found_at or decide.new_address(state)
-    return msgspec.structs.replace(outcome, url=url) if url else outcome
-
-
-def _outcome(conn: Connection, user_id: str, stored: StoredSource, state: FetchState, now: datetime) -> FetchOutcome:
-    gap = None
-    # One that never brought anything is silent since the user set it up.
-    quiet_since = state.last_new or stored.source.updated_at
-    if now - quiet_since > QUIET:
-        times = items.recent_times(conn, user_id, stored.source.id)
-        gap = median((later - sooner).total_seconds() for later, sooner in pairwise(times)) if len(times) > 1 else None
-    health = decide.health(msgspec.structs.replace(state, last_new=quiet_since), gap, now)
-    return FetchOutcome(source_id=stored.source.id, asked=stored.source.url, state=state, health=health)
-
-
-def _with_cursor(stored: StoredSource, reading: "Reading") -> StoredSource:
-    """The source with what a look that broke off has learnt: it is not to be asked, and paid, for once more."""
-    state = msgspec.structs.replace(stored.state, cursor=reading.cursor)
-    return msgspec.structs.replace(stored, state=state)
 
 
 def _host(stored: StoredSource) -> str:
