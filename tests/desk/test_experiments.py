@@ -8,6 +8,7 @@ from sqlalchemy import update
 
 import copydesk.drafting.writer as writer_module
 from copydesk.desk import Desk
+from copydesk.desk import experiments as module
 from copydesk.desk.experiments import unfollowed
 from copydesk.desk.trial import assign, next_turn, take, treatment_of
 from copydesk.drafting.fake import FakeWriter
@@ -425,3 +426,13 @@ async def test_another_users_drafts_are_not_counted(desk):
 async def test_it_is_told_where_the_offline_writer_writes_every_variant_alike(desk):
     assert unfollowed(await desk.experiments.create(HOOK))
     assert not unfollowed(await desk.experiments.create(HASHTAGS))
+
+
+async def test_a_list_holds_the_texts_of_one_experiment_at_a_time(desk, monkeypatch):
+    made = [(await desk.experiments.create(each)).id for each in (HASHTAGS, HOOK)]
+    course: list[str] = []
+    edited, shown = kept.edited, module._shown
+    monkeypatch.setattr(kept, "edited", lambda *args: course.append(args[2]) or edited(*args))
+    monkeypatch.setattr(module, "_shown", lambda *args: course.append("compared") or shown(*args))
+    assert [each.id for each in await desk.experiments.list()] == made[::-1]
+    assert course == [made[1], "compared", made[0], "compared"]

@@ -62,11 +62,11 @@ class Experiments:
     async def list(self, status: str | None = None) -> tuple[Experiment, ...]:
         """The user's experiments with their results, newest first; or those in one state."""
         wanted = convert("status", status, ExperimentStatus) if status is not None else None
-        return tuple([await self._with_results(found) for found in await self._ground.read(_every, wanted)])
+        return tuple([await self._with_results(each) for each in await self._ground.read(experiments.every, wanted)])
 
     async def get(self, experiment_id: str) -> Experiment:
         """One experiment with its results; NotFoundError where there is none of the user's with this id."""
-        return await self._with_results(await self._ground.read(_one, experiment_id))
+        return await self._with_results(await self._ground.read(_known, experiment_id))
 
     async def change(self, experiment_id: str, given: ChangeExperiment | Mapping[str, object]) -> Experiment:
         """Conclude, with or without a winner, or archive an experiment.
@@ -93,7 +93,9 @@ class Experiments:
         """Put a concluded experiment away; see `change`."""
         return await self.change(experiment_id, ChangeExperiment(action=ExperimentAction.ARCHIVE))
 
-    async def _with_results(self, found: "_Found") -> Experiment:
+    async def _with_results(self, experiment: Experiment) -> Experiment:
+        # Of one at a time, for it comes with the texts of every edited draft.
+        found = await self._ground.read(_found, experiment)
         # Long texts take a while to compare, and the console goes on meanwhile.
         return await asyncio.to_thread(_shown, found, self._ground.clock())
 
@@ -114,14 +116,6 @@ class _Found(Struct, frozen=True):
     places: Mapping[str, int]
     tallies: Mapping[str, Tally]
     edited: tuple[Edited, ...]
-
-
-def _every(conn: Connection, user_id: str, status: ExperimentStatus | None) -> tuple[_Found, ...]:
-    return tuple(_found(conn, user_id, each) for each in experiments.every(conn, user_id, status))
-
-
-def _one(conn: Connection, user_id: str, experiment_id: str) -> _Found:
-    return _found(conn, user_id, _known(conn, user_id, experiment_id))
 
 
 def _known(conn: Connection, user_id: str, experiment_id: str) -> Experiment:
