@@ -75,6 +75,26 @@ def test_a_new_version_is_waited_for_and_compared(tmp_path, url):
     assert {"old", "new", "pieces", "better", "worse"} == set(found)
 
 
+def test_the_history_of_a_version_begins_with_those_before_it(tmp_path, url):
+    made, _ = asked(tmp_path, "new", "--url", url)
+    first = made["drafts"][0]["id"]
+    second = asked(tmp_path, "regenerate", first, "--feedback", "Shorter.")[0]["id"]
+    said = call_here(tmp_path, "draft", "history", second)
+
+    assert [line.split("ago)  ")[-1] for line in said.out.splitlines()] == [
+        f"{first}:",
+        "you made it (pending_generation)",
+        "the system wrote the text (pending_generation → pending_review)",
+        "you asked for a new version (pending_review → pending_regeneration) “Shorter.”",
+        "the system wrote a new version (pending_regeneration → changes_requested)",
+        f"{second}:",
+        "the system made it (awaiting_review)",
+    ]
+    story, _ = asked(tmp_path, "history", second)
+    assert [event["draftId"] for event in story] == [first] * 4 + [second]
+    assert call_here(tmp_path, "draft", "history", first).err == f"Its newer version is {second}.\n"
+
+
 def test_many_new_versions_are_asked_for_at_once(tmp_path, url):
     first, _ = asked(tmp_path, "new", "--url", url)
     second, _ = asked(tmp_path, "new", "--prompt", "We open at eight.")

@@ -10,7 +10,7 @@ import click
 from copydesk.cli.context import Context, pass_context, print_json
 from copydesk.cli.drafts import AS_JSON, say_changed, say_outcome
 from copydesk.cli.generation import plain
-from copydesk.model.draft import Draft
+from copydesk.model.draft import Draft, ListedDraft
 from copydesk.model.history import CREATE, EDIT, USER, DraftEvent, EventKind, Undone
 from copydesk.text import clean
 
@@ -62,19 +62,37 @@ def redo(context: Context, *, id: str | None, as_json: bool) -> None:
 @AS_JSON
 @pass_context
 def history(context: Context, *, id: str, as_json: bool) -> None:
-    """Tell what happened to a draft, from its beginning."""
+    """Tell what happened to a draft, from its beginning: to the versions before it, and to itself."""
 
-    async def work(desk: "Desk") -> tuple[Sequence[DraftEvent], Sequence[str], Sequence[str]]:
-        story = await desk.drafts.history(id)
+    async def work(desk: "Desk") -> tuple[Sequence[ListedDraft], Sequence[DraftEvent], Sequence[str], Sequence[str]]:
+        versions = await desk.drafts.versions(id)
+        story = [event for each in _up_to(versions, id) for event in await desk.drafts.history(each)]
         times = [each.after.get("scheduled_at") or each.at for each in story]
-        return story, await desk.schedule.shown(*(each.at for each in story)), await desk.schedule.shown(*times)
+        shown = desk.schedule.shown
+        return versions, story, await shown(*(each.at for each in story)), await shown(*times)
 
-    story, shown, scheduled = context.run(work)
+    versions, story, shown, scheduled = context.run(work)
     if as_json:
         print_json(story)
         return
+    about = ""
     for event, at, time in zip(story, shown, scheduled, strict=True):
+        if len(versions) > 1 and event.draft_id != about:
+            about = event.draft_id
+            click.echo(f"{about}:")
         click.echo(told(event, at, time))
+    for each in versions:
+        if each.regenerated_from_id == id:
+            click.echo(f"Its newer version is {each.id}.", err=True)
+
+
+def _up_to(versions: Sequence[ListedDraft], draft_id: str) -> list[str]:
+    """The ids of the versions that led to a draft, the oldest first, and its own."""
+    before = {each.id: each.regenerated_from_id for each in versions}
+    line = [draft_id]
+    while (earlier := before[line[0]]) in before:
+        line.insert(0, str(earlier))
+    return line
 
 
 COMMANDS = (undo, redo, history)
