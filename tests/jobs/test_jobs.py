@@ -264,6 +264,22 @@ async def test_what_a_killed_process_was_at_is_taken_over_at_once(tmp_path: Path
         assert await status_of(desk, draft) == "missed"
 
 
+async def test_who_cannot_be_asked_is_waited_for_no_longer_than_a_lease_whatever_the_clock_was(tmp_path: Path) -> None:
+    watch = Watch()
+    async with open_at(tmp_path, clock=watch) as desk:
+        draft = await put_at(desk, NOW - HOUR)
+        claim = Claim(id="far", job=JobName.MISSED, owner="elsewhere/1/1", lease_until=NOW + MINUTE)
+        assert await desk.ground.write(kept.claim, claim, NOW)
+        await done(Jobs(desk))
+        assert await status_of(desk, draft) == "scheduled"
+        # The clock is put back, and the lease ends in an hour now.
+        watch.now -= timedelta(minutes=59)
+        change(tmp_path, "UPDATE draft SET scheduled_at = scheduled_at - 7200000000")
+        change(tmp_path, "DELETE FROM clock_check")
+        await done(Jobs(desk))
+        assert await status_of(desk, draft) == "missed"
+
+
 async def test_what_a_living_process_is_at_is_left_to_it_for_as_long_as_it_shows_life(tmp_path: Path) -> None:
     watch = Watch()
     async with open_at(tmp_path, clock=watch) as desk:

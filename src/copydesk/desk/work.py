@@ -1,6 +1,6 @@
 """What is to be done without being asked, and who does it: one process at a time, whichever asks first."""
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from copydesk.desk.grace import late_before
 from copydesk.desk.ground import Ground
@@ -35,12 +35,11 @@ class Work:
         """Claim a job; None where somebody who lives is at it."""
         now = self._ground.clock()
         at_it = next((state for state in await self.states() if state.name == name and state.owner), None)
-        # A process that was killed is not waited for.
-        dead = at_it.owner if at_it and at_it.owner and is_alive(at_it.owner) is False else None
-        if at_it and at_it.lease_until and at_it.lease_until >= now and dead is None:
+        gone = at_it.owner if at_it and _is_gone(at_it, now) else None
+        if at_it and at_it.lease_until and at_it.lease_until >= now and gone is None:
             return None
         claim = Claim(id=new_id(now), job=name, owner=me(), lease_until=now + LEASE)
-        mine = await self._ground.write(jobs.claim, claim, now, instead_of=dead)
+        mine = await self._ground.write(jobs.claim, claim, now, instead_of=gone)
         return claim if mine else None
 
     async def renew(self, claim: Claim) -> bool:
@@ -51,6 +50,14 @@ class Work:
         """Let go of a job that `finished`, well or with an error, or that was broken off."""
         says = _says(error) if error is not None else None
         await self._ground.write(jobs.end, claim, self._ground.clock(), finished=finished, error=says)
+
+
+def _is_gone(state: JobState, now: datetime) -> bool:
+    """Whether whoever is at a job is not to be waited for."""
+    alive = is_alive(state.owner) if state.owner else None
+    # Nobody asks for a longer lease: the clock was ahead when this one was given.
+    too_long = state.lease_until is not None and state.lease_until > now + LEASE
+    return alive is False or (alive is None and too_long)
 
 
 def _says(error: Exception) -> str:
