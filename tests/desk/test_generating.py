@@ -1,16 +1,20 @@
 """Drafts that are written on request, in the background: asked for, claimed, written once, and kept or failed."""
 
 import asyncio
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
+from sqlalchemy import Connection
 
 from copydesk.desk import Desk
+from copydesk.drafting.checks import check
 from copydesk.drafting.fake import FakeWriter
+from copydesk.drafting.subject import Subject
 from copydesk.drafting.writer import Brief, Written
-from copydesk.errors import InvalidError, StoreBusyError
-from copydesk.model.draft import Action, Format, ImageSource, ListedDraft, Severity, Status
+from copydesk.errors import InvalidError, StoreBusyError, WriterError
+from copydesk.model.draft import Action, Checks, Format, ImageSource, ListedDraft, Severity, Status
 from copydesk.model.item import Entry
 from copydesk.model.run import RunRequest
 from copydesk.store import generation
@@ -436,6 +440,67 @@ async def test_what_was_taken_back_while_it_was_written_is_not_kept(tmp_path, mo
 
     assert (draft.text, draft.status, draft.archived_at) == ("first", Status.PENDING_REVIEW, None)
     assert claims(tmp_path) == 0
+
+
+async def test_what_was_asked_for_in_other_words_meanwhile_is_written_in_those(tmp_path, monkeypatch):
+    class AskedAnew(FakeWriter):
+        async def write(self, brief: Brief) -> Written:
+            if brief.feedback == "Calmer.":
+                await desk.drafts.undo()
+                await desk.drafts.regenerate(draft_id, "Louder.")
+                if fails:
+                    raise WriterError("No words came.")
+            return await super().write(brief)
+
+    for fails in (False, True):
+        writer = AskedAnew("first", *([] if fails else ["calm"]), "loud")
+        monkeypatch.setattr(WRITER, lambda writer=writer: writer)
+        async with open_at(tmp_path / str(fails)) as desk:
+            (draft_id,) = await asked(desk, url=None, prompt="Anything.")
+            await desk.generation.work_off()
+            await desk.drafts.regenerate(draft_id, "Calmer.")
+            assert await desk.generation.work_off() == 1
+            assert [draft.text for draft in await drafts_of(desk)] == ["first", "loud"]
+
+
+async def test_a_text_that_cannot_be_checked_fails_and_holds_up_no_other(tmp_path, monkeypatch):
+    def broken(text: str, subject: Subject) -> Checks:
+        if text == "unlucky":
+            raise ValueError("secret=hunter2")
+        return check(text, subject)
+
+    writer = FakeWriter("unlucky", "lucky")
+    monkeypatch.setattr(WRITER, lambda: writer)
+    monkeypatch.setattr("copydesk.desk.composing.check", broken)
+    async with open_at(tmp_path, Web(), generation__at_once="1") as desk:
+        for _ in range(2):
+            await asked(desk, url=None, prompt="Anything.")
+        assert await desk.generation.work_off() == 2
+        failed, written = await drafts_of(desk)
+
+    assert (failed.status, written.text) == (Status.GENERATION_FAILED, "lucky")
+    assert failed.last_error == (
+        "Writing failed with an error that Copydesk did not expect (ValueError). Regenerate it to try again."
+    )
+
+
+async def test_of_many_texts_each_claim_looks_at_a_few(tmp_path, monkeypatch):
+    looks: list[int] = []
+
+    def watched(conn: Connection, user_id: str, draft_ids: Sequence[str]) -> tuple[generation.Waiting, ...]:
+        looks.append(len(draft_ids))
+        return waiting(conn, user_id, draft_ids)
+
+    waiting = generation.waiting
+    monkeypatch.setattr("copydesk.store.parts.AT_ONCE", 2)
+    monkeypatch.setattr(generation, "waiting", watched)
+    monkeypatch.setattr(WRITER, FakeWriter)
+    async with open_at(tmp_path, Web()) as desk:
+        ids = [draft_id for _ in range(7) for draft_id in await asked(desk, url=None, prompt="Anything.")]
+        await desk.generation.finish(ids)
+        assert {draft.status for draft in await drafts_of(desk)} == {Status.PENDING_REVIEW}
+
+    assert sorted(looks)[-2:] == [2, 7]
 
 
 async def test_an_address_that_a_source_brought_gets_an_item_of_its_own_and_is_told_by_no_run(tmp_path):

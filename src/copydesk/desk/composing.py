@@ -99,12 +99,17 @@ class _Composer:
             made = await self._made(beside, material)
         except WriterError as error:
             return await self.fail(text, error)
+        except Exception as error:
+            # Raised further it would be the first thing to be tried again, and again, before all the others.
+            log.exception("writing %s failed", text.draft_id)
+            # Only its name: what it says may hold whatever was at hand.
+            return await self.fail(text, WriterError(_unexpected("Writing", error)))
         return await self._ground.write(keep_text, self._claim_id, made, self._ground.clock())
 
     async def fail(self, text: Waiting, error: CopydeskError) -> bool:
         """Say of a text why there is none."""
         now = self._ground.clock()
-        return await self._ground.write(keep_failure, self._claim_id, text.draft_id, error, now)
+        return await self._ground.write(keep_failure, self._claim_id, text, error, now)
 
     async def _made(self, beside: _Beside, material: Material) -> Made:
         brief, draft = _brief(beside, material), beside.draft
@@ -123,18 +128,11 @@ class _Composer:
         )
 
     async def _written(self, brief: Brief) -> Written:
-        """What the writer hands over; whatever goes wrong is a WriterError."""
         try:
             async with asyncio.timeout(self._deadline):
                 return await self._writer.write(brief)
-        except WriterError:
-            raise
         except TimeoutError:
             raise WriterError(f"Writing took longer than {self._deadline:g} seconds.") from None
-        except Exception as error:
-            log.exception("writing %s failed", brief.item_id)
-            # Only its name: what it says may hold whatever was at hand.
-            raise WriterError(_unexpected("Writing", error)) from error
 
 
 def _beside(conn: Connection, user_id: str, draft_id: str, item: Item, now: datetime) -> _Beside | None:

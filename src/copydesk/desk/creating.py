@@ -108,7 +108,7 @@ def _request(asked: CreateDraft, canonical: str, now: datetime) -> NewItem:
 
 def title_of(text: str) -> str:
     """The first line that says something, cut at a word where it is long."""
-    line = next(line.strip() for line in text.splitlines() if line.strip())
+    line = next((line.strip() for line in text.splitlines() if line.strip()), "")
     if len(line) <= LONGEST_TITLE:
         return line
     kept = line[: LONGEST_TITLE + 1]

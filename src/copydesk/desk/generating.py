@@ -7,7 +7,6 @@ import asyncio
 from collections.abc import Sequence
 from contextlib import suppress
 from datetime import timedelta
-from itertools import groupby
 
 from copydesk.desk.ground import Ground
 from copydesk.desk.process import is_alive, me
@@ -16,6 +15,7 @@ from copydesk.model.wire import Struct
 from copydesk.store import generation
 from copydesk.store.generation import Claim, Waiting
 from copydesk.store.ids import new_id
+from copydesk.store.parts import in_parts
 
 MARGIN = timedelta(seconds=60)
 """What a claim lasts longer than its work may."""
@@ -43,6 +43,19 @@ class Generation:
         How many came to an end, well or not: why not is said by the draft. Raises StoreError; what was begun then is
         done again by the next call, or by another process.
         """
+        if draft_ids is None:
+            return await self._side_by_side(None)
+        # Each claim looks at all that may be claimed: of many at once that would be each for each.
+        return sum([await self._side_by_side(some) for some in in_parts(draft_ids)])
+
+    async def finish(self, draft_ids: Sequence[str]) -> None:
+        """Write these texts, and wait for those that another process is at."""
+        await self.work_off(draft_ids)
+        while await self._ground.read(generation.waiting, draft_ids):
+            await asyncio.sleep(LOOK)
+            await self.work_off(draft_ids)
+
+    async def _side_by_side(self, draft_ids: Sequence[str] | None) -> int:
         try:
             async with asyncio.TaskGroup() as group:
                 each = range(self._ground.settings.generation.at_once)
@@ -51,14 +64,6 @@ class Generation:
             # The first one says it all.
             raise failed.exceptions[0] from failed
         return sum(worker.result() for worker in workers)
-
-    async def finish(self, draft_ids: Sequence[str]) -> None:
-        """Write these texts, and wait for those that another process is at."""
-        while True:
-            await self.work_off(draft_ids)
-            if not await self._ground.read(generation.waiting, draft_ids):
-                return
-            await asyncio.sleep(LOOK)
 
     async def _until_none_is_left(self, draft_ids: Sequence[str] | None) -> int:
         ended = 0
@@ -72,9 +77,10 @@ class Generation:
     async def _claim(self, draft_ids: Sequence[str] | None) -> Commission | None:
         """The texts of the first item that can be had; None where there are none."""
         waiting = await self._ground.read(generation.waiting, draft_ids)
-        free = sorted((text for text in waiting if self._is_free(text)), key=lambda text: _first(waiting, text))
-        for _, group in groupby(free, key=lambda text: text.item_id):
-            texts = tuple(group)
+        by_item: dict[str, list[Waiting]] = {}
+        for text in filter(self._is_free, waiting):
+            by_item.setdefault(text.item_id, []).append(text)
+        for texts in by_item.values():
             claim = self._new_claim(len(texts))
             got = await self._ground.write(generation.claim, texts, claim)
             if got:
@@ -101,8 +107,3 @@ class Generation:
             with suppress(StoreError):  # the lease ends by itself
                 await self._ground.write(generation.release, commission.claim.id)
             raise
-
-
-def _first(waiting: Sequence[Waiting], text: Waiting) -> int:
-    """The place of the first text of the same item: an item's texts stand together, in the order of asking."""
-    return next(place for place, other in enumerate(waiting) if other.item_id == text.item_id)

@@ -13,6 +13,7 @@ from copydesk.model.wire import Struct
 from copydesk.store import changes, drafts, generation
 from copydesk.store.changes import Seen, Step
 from copydesk.store.drafts import NewDraft
+from copydesk.store.generation import Waiting
 from copydesk.store.ids import new_id
 from copydesk.store.tables import Origin
 from copydesk.text import clean
@@ -39,11 +40,13 @@ class Made(Struct, frozen=True):
 def keep_text(conn: Connection, user_id: str, claim_id: str, made: Made, now: datetime) -> bool:
     """Keep a text: the draft's own where it had none yet, else that of a new draft, which takes the old one's place.
 
-    False, and nothing kept, where the claim is no longer there.
+    False, and nothing kept, where the claim is no longer there, or where the request is another one by now.
     """
     if not generation.end(conn, user_id, made.draft.id, claim_id):
         return False
     seen = changes.one_seen(conn, user_id, made.draft.id, whole=True)
+    if _asked_anew(seen, made.draft.version):
+        return False
     if seen.status is Status.PENDING_GENERATION:
         values = {name: getattr(made, name) for name in ("text", "checks", "confidence", "sentences")}
         _happen(conn, user_id, seen, Happening.TEXT_WRITTEN, now, values | {"last_error": None})
@@ -57,16 +60,23 @@ def keep_text(conn: Connection, user_id: str, claim_id: str, made: Made, now: da
 
 
 def keep_failure(
-    conn: Connection, user_id: str, claim_id: str, draft_id: str, error: CopydeskError, now: datetime
+    conn: Connection, user_id: str, claim_id: str, text: Waiting, error: CopydeskError, now: datetime
 ) -> bool:
-    """Keep why there is no text; the one that there was stays. False where the claim is no longer there."""
-    if not generation.end(conn, user_id, draft_id, claim_id):
+    """Keep why there is no text; the one that there was stays. False as of `keep_text`."""
+    if not generation.end(conn, user_id, text.draft_id, claim_id):
         return False
-    seen = changes.one_seen(conn, user_id, draft_id, whole=True)
+    seen = changes.one_seen(conn, user_id, text.draft_id, whole=True)
+    if _asked_anew(seen, text.version):
+        return False
     if seen.status in generation.PENDING:
         says = clean(f"{error.message} {error.hint or AGAIN}")[:LONGEST_ERROR]
         _happen(conn, user_id, seen, Happening.WRITING_FAILED, now, {"last_error": says})
     return True
+
+
+def _asked_anew(seen: Seen, version: int) -> bool:
+    """Whether a request was taken back, and made again, with other words it may be: it is written once more."""
+    return seen.status in generation.PENDING and seen.version != version
 
 
 def _happen(conn: Connection, user_id: str, seen: Seen, what: Happening, now: datetime, values: dict[str, Any]) -> None:

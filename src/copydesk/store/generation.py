@@ -31,6 +31,8 @@ class Waiting(Struct, frozen=True):
 
     draft_id: str
     item_id: str
+    version: int
+    """The draft's: it is another one where the request was taken back and made again."""
     claim_id: str | None
     owner: str | None
     lease_until: datetime | None
@@ -70,6 +72,7 @@ _WAITING = (
     select(
         draft.c.id.label("draft_id"),
         draft.c.item_id,
+        draft.c.version,
         *(generation.c[name] for name in ("claim_id", "owner", "lease_until", "attempts")),
     )
     .select_from(draft.join(generation, generation.c.draft_id == draft.c.id, isouter=True))
@@ -97,6 +100,7 @@ def claim(conn: Connection, user_id: str, wanted: Sequence[Waiting], claim: Clai
         mine = Waiting(
             draft_id=each.draft_id,
             item_id=each.item_id,
+            version=each.version,
             claim_id=claim.id,
             owner=claim.owner,
             lease_until=claim.lease_until,
