@@ -201,6 +201,28 @@ def test_a_time_is_read_on_the_users_clock_and_shown_back(tmp_path):
     assert answer(tmp_path, "draft", "cancel", draft_id)["scheduledAt"] is None
 
 
+@pytest.mark.parametrize(
+    ("said", "status"), [("n\n", "approved"), ("", "approved"), ("y\n", "scheduled"), ("\n", "scheduled")]
+)
+def test_on_a_terminal_a_time_counts_after_a_yes(tmp_path, said, status):
+    draft_id = approved(tmp_path, new(tmp_path))
+    with patch("copydesk.cli.review.on_terminal", return_value=True):
+        asked = call_here(tmp_path, "draft", "schedule", draft_id, "--at", "tomorrow 9:30", stdin=said)
+
+    assert "09:30" in asked.err.splitlines()[0]
+    assert "Is this the time? [Y/n]: " in asked.err
+    assert (asked.code == 0, statuses(tmp_path)) == (status == "scheduled", [status])
+
+
+def test_a_time_that_is_not_to_be_asked_about_counts_at_once(tmp_path):
+    draft_id = approved(tmp_path, new(tmp_path))
+    with patch("copydesk.cli.review.on_terminal", return_value=True):
+        assert "Is this" not in call_here(tmp_path, "draft", "schedule", draft_id, "--at", "tomorrow 9", "--yes").err
+        assert statuses(tmp_path) == ["scheduled"]
+        call_here(tmp_path, "draft", "reschedule", draft_id, "--at", "tomorrow 10", stdin="n\n")
+    assert done(tmp_path, "draft", "show", draft_id).count(" 09:00 ") == 1
+
+
 def test_without_a_time_the_next_slot_is_taken(tmp_path):
     one, two = new(tmp_path), new(tmp_path)
     done(tmp_path, "draft", "approve", one, two)

@@ -61,9 +61,9 @@ def test_weekly_times_are_set_and_shown_back(tmp_path):
         (["slot", "set", "mon 9", "noday 10"], "slots[1]: “noday 10” is no weekly time"),
         (["slot", "set", "mon 9", "mon 09:00"], "slots[1]: mon 09:00 is already slots[0]"),
         (["slot", "zone", "Europe/Pragu"], "timeZone: Europe/Pragu is no time zone"),
-        (["schedule", "conflicts", "--at", "30/11"], "scheduledAt: “30/11” cannot be read as one time"),
-        (["schedule", "conflicts", "--at", "2020-01-01T00:00Z"], "scheduledAt: is not in the future"),
-        (["schedule", "conflicts", "--at", "9999-12-31T23:59Z"], "scheduledAt: is more than ten years ahead"),
+        (["schedule", "conflicts", "--at", "30/11"], "--at: “30/11” cannot be read as one time"),
+        (["schedule", "conflicts", "--at", "2020-01-01T00:00Z"], "--at: is not in the future"),
+        (["schedule", "conflicts", "--at", "9999-12-31T23:59Z"], "--at: is more than ten years ahead"),
         (["schedule", "conflicts"], "Missing option '--at'"),
     ],
 )
@@ -116,6 +116,17 @@ def test_auto_shows_what_it_will_do_and_asks(tmp_path):
     assert yes.code == 0
     assert "Mon " in yes.out
     assert on_desk(tmp_path, lambda desk: status_of(desk, draft)) == "scheduled"
+
+
+def test_what_was_seen_and_agreed_to_is_not_printed_again(tmp_path, monkeypatch):
+    done(tmp_path, "slot", "set", "mon 09:00")
+    on_desk(tmp_path, put_one)
+    monkeypatch.setattr("copydesk.cli.schedule.on_terminal", lambda: True)
+    said = call_here(tmp_path, "schedule", "auto", stdin="y\n")
+
+    assert (said.code, said.out) == (0, "")
+    assert said.err.count("Mon ") == 1
+    assert said.err.endswith("1 draft scheduled.\n")
 
 
 def test_what_got_no_time_is_an_exit_code_and_a_reason(tmp_path):

@@ -5,6 +5,7 @@ from typing import Unpack
 
 import click
 
+from copydesk.cli.ask import ask, on_terminal
 from copydesk.cli.context import Context, pass_context
 from copydesk.cli.drafts import Chosen, act, on_drafts
 from copydesk.cli.generation import NO_WAIT, wait_for_versions
@@ -67,7 +68,7 @@ def archive(context: Context, **chosen: Unpack[Chosen]) -> None:
 @pass_context
 def schedule(context: Context, *, time: str | None, next_slot: bool, **chosen: Unpack[Chosen]) -> None:
     """Give approved drafts a time, or a slot each."""
-    at, how = _read(context, time) if time is not None else (None, " to the next free slots")
+    at, how = _read(context, time, chosen) if time is not None else (None, " to the next free slots")
     asked = ChangeDraft(action=Action.SCHEDULE, scheduled_at=at, smart_schedule=next_slot)
     act(context, asked, how=how, **chosen)
 
@@ -78,7 +79,7 @@ def schedule(context: Context, *, time: str | None, next_slot: bool, **chosen: U
 @pass_context
 def reschedule(context: Context, *, time: str, **chosen: Unpack[Chosen]) -> None:
     """Give scheduled or missed drafts another time."""
-    at, how = _read(context, time)
+    at, how = _read(context, time, chosen)
     act(context, ChangeDraft(action=Action.RESCHEDULE, scheduled_at=at), how=how, **chosen)
 
 
@@ -93,8 +94,13 @@ def cancel(context: Context, **chosen: Unpack[Chosen]) -> None:
 COMMANDS = (approve, reject, regenerate, unapprove, archive, schedule, reschedule, cancel)
 
 
-def _read(context: Context, time: str) -> tuple[datetime, str]:
-    """The time as it was read, shown back before it counts."""
+def _read(context: Context, time: str, chosen: Chosen) -> tuple[datetime, str]:
+    """The time as it was read, shown back before it counts; somebody at a terminal is asked whether it is meant.
+
+    With --all-matching the question that comes anyway holds the time too.
+    """
     read = context.run(lambda desk: desk.schedule.read_time(time, field="--at"))
     click.echo(f"{read.shown}{': ' if read.note else ''}{read.note}", err=True)
+    if on_terminal() and not chosen["yes"] and not chosen["all_matching"]:
+        ask("Is this the time?", nothing="Nothing was changed.", default=True)
     return read.at, f" for {read.shown}"

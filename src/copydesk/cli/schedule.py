@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from copydesk.cli.ask import ask
+from copydesk.cli.ask import ask, on_terminal
 from copydesk.cli.context import Context, pass_context, print_json
 from copydesk.cli.show import counted, first_line, table
 
@@ -26,7 +26,7 @@ def schedule() -> None:
 
 
 @schedule.command()
-@click.argument("ids", nargs=-1)
+@click.argument("ids", nargs=-1, metavar="[ID]...")
 @AS_JSON
 @pass_context
 def plan(context: Context, *, ids: tuple[str, ...], as_json: bool) -> None:
@@ -35,23 +35,25 @@ def plan(context: Context, *, ids: tuple[str, ...], as_json: bool) -> None:
 
 
 @schedule.command()
-@click.argument("ids", nargs=-1)
+@click.argument("ids", nargs=-1, metavar="[ID]...")
 @click.option("--dry-run", is_flag=True, help="Only show the plan, as `plan` does.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @AS_JSON
 @pass_context
 def auto(context: Context, *, ids: tuple[str, ...], dry_run: bool, yes: bool, as_json: bool) -> None:
-    """Schedule the approved drafts, or those of the IDS, to the next free slots: the best first, then the oldest.
+    """Schedule the approved drafts, or those of the IDs, to the next free slots: the best first, then the oldest.
 
     Exit code 1 where a draft got no time.
     """
+    planned = None
     if not dry_run and not yes:
         planned = context.run(lambda desk: _auto(desk, ids, dry_run=True))
         if planned[0].scheduled:
             _print(planned, dry_run=True, as_json=False, err=True)
             ask(f"Schedule {counted(len(planned[0].scheduled), 'draft')} so?", nothing="Nothing was scheduled.")
     done = context.run(lambda desk: _auto(desk, ids, dry_run=dry_run))
-    _print(done, dry_run=dry_run, as_json=as_json)
+    seen = planned is not None and planned[0].scheduled == done[0].scheduled and on_terminal()
+    _print(done, dry_run=dry_run, as_json=as_json, seen=seen)
     sys.exit(1 if done[0].skipped and not dry_run else 0)
 
 
@@ -64,7 +66,7 @@ def conflicts(context: Context, *, time: str, exclude: str | None, as_json: bool
     """Show the drafts that go out within 30 minutes before or after a time."""
 
     async def work(desk: "Desk") -> "tuple[ReadTime, Conflicts, tuple[str, ...]]":
-        read = await desk.schedule.read_time(time)
+        read = await desk.schedule.read_time(time, field="--at")
         found = await desk.schedule.conflicts(read.at, exclude)
         return read, found, await desk.schedule.shown(*(each.scheduled_at for each in found.conflicts))
 
@@ -106,7 +108,8 @@ async def _auto(desk: "Desk", ids: tuple[str, ...], *, dry_run: bool) -> Plan:
     return found, await desk.schedule.shown(*(each.scheduled_at for each in found.scheduled))
 
 
-def _print(planned: Plan, *, dry_run: bool, as_json: bool, err: bool = False) -> None:
+def _print(planned: Plan, *, dry_run: bool, as_json: bool, err: bool = False, seen: bool = False) -> None:
+    """What goes where; where the same was `seen` on the screen already, only how many."""
     found, shown = planned
     if as_json:
         print_json(found)
@@ -115,7 +118,7 @@ def _print(planned: Plan, *, dry_run: bool, as_json: bool, err: bool = False) ->
         (each.draft_id, at, each.format, f"{each.confidence:.0%}", first_line(each.text))
         for each, at in zip(found.scheduled, shown, strict=True)
     ]
-    if rows:
+    if rows and not seen:
         table(rows, empty="", err=err)
     if found.skipped:
         click.echo(f"{counted(found.skipped, 'draft')} not scheduled: {found.reason}.", err=True)

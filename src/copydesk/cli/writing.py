@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, TextIO
 
 import click
 
+from copydesk.cli.ask import on_terminal
 from copydesk.cli.context import Context, pass_context, print_json
 from copydesk.cli.drafts import AS_JSON, say_changed, say_unwritten
 from copydesk.cli.generation import NO_WAIT, wait_for_new
@@ -128,7 +129,7 @@ def _written() -> str:
 
 
 def _need_terminal(otherwise: str) -> None:
-    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+    if not on_terminal():
         raise click.UsageError(otherwise)
 
 
