@@ -32,6 +32,27 @@ def test_an_experiment_is_begun_listed_concluded_and_archived(tmp_path):
     assert asked(tmp_path, "list", "--status", "active") == []
 
 
+def test_the_winner_is_named_by_its_label_too(tmp_path):
+    made = asked(tmp_path, *NEW)
+    said = call_here(tmp_path, "experiment", "conclude", made["id"], "--winner", "three")
+    assert_one_line(said, 2)
+
+    assert asked(tmp_path, "conclude", made["id"], "--winner", "two")["results"]["winner"] == "b"
+
+
+def test_an_id_goes_before_a_label(tmp_path):
+    made = asked(tmp_path, "new", "Swapped", "hashtags", "--variant", "b=0", "--variant", "a=2")
+
+    assert asked(tmp_path, "conclude", made["id"], "--winner", "a")["results"]["winner"] == "a"
+
+
+def test_two_variants_of_one_label_are_wrong_usage(tmp_path):
+    said = call_here(tmp_path, "experiment", "new", "Twice", "hashtags", "--variant", "a=0", "--variant", "a=2")
+
+    assert_one_line(said, 2)
+    assert "--variant: 'a' is there already" in said.err
+
+
 def test_variants_are_taken_from_json(tmp_path):
     given = [
         {"id": "x", "label": "plain", "config": {"hook": None}},

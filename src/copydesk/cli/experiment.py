@@ -103,12 +103,17 @@ def show(context: Context, *, id: str, as_json: bool) -> None:
 
 @experiment.command()
 @click.argument("id")
-@click.option("--winner", metavar="VARIANT", help="The id of the variant that won, if one did.")
+@click.option("--winner", metavar="VARIANT", help="The variant that won, if one did: its id or its label.")
 @AS_JSON
 @pass_context
 def conclude(context: Context, *, id: str, winner: str | None, as_json: bool) -> None:
     """End an experiment: new drafts take part in it no longer."""
-    done = context.run(lambda desk: desk.experiments.conclude(id, winner))
+
+    async def work(desk: "Desk") -> Experiment:
+        named = None if winner is None else _variant(await desk.experiments.get(id), winner)
+        return await desk.experiments.conclude(id, named)
+
+    done = context.run(work)
     if as_json:
         print_json(done)
     else:
@@ -128,6 +133,12 @@ def archive(context: Context, *, id: str, as_json: bool) -> None:
         click.echo(f"Archived {clean(done.name)}.")
 
 
+def _variant(found: Experiment, named: str) -> str:
+    """The id of the variant that is named by its id or by its label; another name as it is, to be refused."""
+    by_label = {each.label: each.id for each in found.variants}
+    return named if any(each.id == named for each in found.variants) else by_label.get(named, named)
+
+
 def _listed(given: tuple[str, ...], parameter: str) -> list[dict[str, object]]:
     """`none=0` as a variant, with a letter as its id."""
     listed: list[dict[str, object]] = []
@@ -135,6 +146,8 @@ def _listed(given: tuple[str, ...], parameter: str) -> list[dict[str, object]]:
         label, equals, value = each.partition("=")
         if not equals:
             raise click.BadParameter(f"{each!r} is not like none=0", param_hint="--variant")
+        if any(each["label"] == label for each in listed):
+            raise click.BadParameter(f"{label!r} is there already", param_hint="--variant")
         config = {parameter.strip(): _value(value.strip())}
         listed.append({"id": ascii_lowercase[place % 26], "label": label, "config": config})
     return listed
