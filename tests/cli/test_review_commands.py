@@ -367,3 +367,18 @@ def test_the_history_of_a_draft_reads_as_a_story(tmp_path):
     assert [each["version"] for each in story] == [1, 2, 3, 4, 5, 6]
     assert story[1]["after"]["text"] == "Better words."
     assert_one_line(call_here(tmp_path, "draft", "history", NOBODY), 1)
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        ("approve", "\udcff"),
+        ("approve", "one", "\udcff"),
+        ("undo", "\udcff"),
+        ("history", "\udcff"),
+        ("diff", "\udcff"),
+        ("list", "--tag", "\udcff"),
+    ],
+)
+def test_an_argument_that_is_no_text_is_refused_on_one_line(tmp_path, args):
+    assert_one_line(call_here(tmp_path, "draft", *args), 2)

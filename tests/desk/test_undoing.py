@@ -5,11 +5,11 @@ from datetime import timedelta
 
 import pytest
 
-from copydesk.errors import ConflictError, CopydeskError
+from copydesk.errors import ConflictError, CopydeskError, NotFoundError
 from copydesk.model.draft import Action, Status
 from copydesk.model.history import SYSTEM, EventKind
 from copydesk.model.schedule import Slot
-from copydesk.store import changes, schedule
+from copydesk.store import changes, events, schedule
 from copydesk.store.changes import Step
 from desk_fixtures import NOW, ONE, Watch, Web, add, change, drafts_of, entry, feed, open_at, rows
 
@@ -341,6 +341,34 @@ async def test_200_random_steps_undone_bring_every_draft_back_to_its_first_state
         for each in story:
             assert {name: now.get(name, value) for name, value in each.before.items()} == each.before
             now |= each.after
+
+
+async def test_what_is_deleted_while_it_is_looked_for_is_no_damage(desk, tmp_path, monkeypatch):
+    def deleting(conn, user_id, ids, **how):
+        found = seen(conn, user_id, ids, **how)
+        for table, named in (("draft_event", "draft_id"), ("draft", "id")):
+            change(tmp_path, f"DELETE FROM {table} WHERE {named} = ?", one)
+        return found
+
+    seen, (one, other) = changes.seen, await made(desk, 2)
+    await desk.drafts.bulk({"action": "archive", "ids": [one, other]})
+    monkeypatch.setattr(changes, "seen", deleting)
+    with pytest.raises(NotFoundError):
+        await desk.drafts.undo(one)
+
+
+async def test_of_a_bulk_what_is_deleted_while_it_is_looked_for_is_passed_over(desk, tmp_path, monkeypatch):
+    def deleting(conn, user_id, bulk_id):
+        found = of_bulk(conn, user_id, bulk_id)
+        change(tmp_path, "DELETE FROM draft WHERE id = ?", one)
+        return found
+
+    of_bulk, (one, other) = events.of_bulk, await made(desk, 2)
+    await desk.drafts.bulk({"action": "archive", "ids": [one, other]})
+    monkeypatch.setattr(events, "of_bulk", deleting)
+    done = await desk.drafts.undo()
+
+    assert (done.succeeded, done.failed) == ((other,), ())
 
 
 async def test_the_next_step_back_is_found_without_reading_the_history(desk, tmp_path):

@@ -9,7 +9,7 @@ import pytest
 from sqlalchemy import Connection, text
 from sqlalchemy.exc import IntegrityError
 
-from copydesk.errors import StoreBusyError, StoreDamagedError, StoreError, StoreFullError
+from copydesk.errors import InvalidError, StoreBusyError, StoreDamagedError, StoreError, StoreFullError
 from copydesk.store.engine import Engines
 from copydesk.store.faults import fault_of, translated
 from store_fixtures import add_item, add_source, add_user, open_store
@@ -157,6 +157,13 @@ def test_each_code_of_sqlite_has_its_error(code: int, kind: type[StoreError] | N
     fault = fault_of(Path("desk.db"), error)
 
     assert (type(fault) if fault else None) is kind
+
+
+async def test_bytes_that_are_no_text_are_refused_by_what_they_stand_in(store: Engines) -> None:
+    asked = text("SELECT name FROM user WHERE id = :id")
+    given = {"id": "x" * 500 + "Ada \udcff" + "y" * 500}
+    with pytest.raises(InvalidError, match=r"^x{16}Ada \\udcff: holds bytes that are no UTF-8$"):
+        await store.read(lambda connection: connection.execute(asked, given))
 
 
 def test_what_is_not_of_the_database_goes_on_as_it_is() -> None:

@@ -14,7 +14,7 @@ from datetime import datetime
 from sqlalchemy import Connection
 
 from copydesk.desk.ground import Ground
-from copydesk.errors import ConflictError, CopydeskError
+from copydesk.errors import ConflictError, CopydeskError, StoreDamagedError
 from copydesk.model.change import MOST_IDS, BulkFailure
 from copydesk.model.draft import Status
 from copydesk.model.history import EventKind, Undone
@@ -120,7 +120,11 @@ def _of_draft(conn: Connection, user_id: str, kind: EventKind, draft_id: str) ->
     rid = _top(seen, kind)
     if rid is None:
         raise _nothing(conn, user_id, kind, seen)
-    event = events.one(conn, user_id, rid)
+    try:
+        event = events.one(conn, user_id, rid)
+    except StoreDamagedError:
+        changes.one_seen(conn, user_id, draft_id)  # or its draft was deleted in between, which is no damage
+        raise
     sent = changes.sent(conn, user_id, [draft_id])
     return _Asked(action=event.action, bulk=False, steps=((seen, event),), sent=sent)
 
@@ -144,7 +148,9 @@ def _of_bulk(conn: Connection, user_id: str, kind: EventKind, bulk_id: str) -> _
     found = changes.seen(conn, user_id, [event.draft_id for event in every])
     steps, failed = [], []
     for event in every:
-        seen = found[event.draft_id]
+        seen = found.get(event.draft_id)
+        if seen is None:
+            continue  # deleted in between
         if _top(seen, kind) == event.rid:
             steps.append((seen, event))
         elif reason := _in_the_way(conn, user_id, event):

@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any, Final
 
 import msgspec
-from sqlalchemy import Connection, bindparam, insert, select, text
+from sqlalchemy import Connection, bindparam, func, insert, select, text
 
 from copydesk.errors import StoreDamagedError
 from copydesk.model.history import EventKind
@@ -58,7 +58,7 @@ _LAST_CHANGE: Final = text_of(_MINE.where(text("kind = 'change'")).order_by(draf
 
 def _newest_of(name: str) -> str:
     there = (draft.c.user_id == bindparam("owner"), draft.c[name].is_not(None))
-    return text_of(select(draft.c[name]).where(*there).order_by(draft.c[name].desc()))
+    return text_of(_MINE.where(draft_event.c.rid == select(func.max(draft.c[name])).where(*there).scalar_subquery()))
 
 
 _NEXT: Final = {EventKind.UNDO: _newest_of("undo_rid"), EventKind.REDO: _newest_of("redo_rid")}
@@ -115,7 +115,7 @@ def of_bulk(conn: Connection, user_id: str, bulk_id: str) -> tuple[KeptEvent, ..
 def next_back(conn: Connection, user_id: str, kind: EventKind) -> KeptEvent | None:
     """Of all the user's drafts the newest event that an undo, or a redo, takes back."""
     row = run(conn, _NEXT[kind], {"owner": user_id}).fetchone()
-    return one(conn, user_id, row[0]) if row else None
+    return _event(row) if row else None
 
 
 def taken_back(events: Sequence[KeptEvent]) -> frozenset[int]:

@@ -7,7 +7,10 @@ from pathlib import Path
 
 from sqlalchemy.exc import DBAPIError
 
-from copydesk.errors import StoreBusyError, StoreDamagedError, StoreError, StoreFullError
+from copydesk.errors import FieldError, InvalidError, StoreBusyError, StoreDamagedError, StoreError, StoreFullError
+
+SHOWN_BEFORE = 20
+"""Characters of a text that are shown before the one that cannot be stored."""
 
 _BUSY = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
 _DAMAGED = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
@@ -16,9 +19,16 @@ _SHUT = {sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM, 
 
 @contextmanager
 def translated(path: Path) -> Iterator[None]:
-    """Raises what goes wrong with the database at `path` as a StoreError; anything else goes on as it is."""
+    """Raises what goes wrong with the database at `path` as a StoreError; anything else goes on as it is.
+
+    A value that it cannot hold is an InvalidError: the command line hands on whatever bytes it was given.
+    """
     try:
         yield
+    except UnicodeEncodeError as error:
+        place = error.object[max(0, error.start - SHOWN_BEFORE) : error.end]
+        shown = place.encode("utf-8", "backslashreplace").decode()
+        raise InvalidError(FieldError(shown, "holds bytes that are no UTF-8")) from error
     except (DBAPIError, sqlite3.Error) as error:
         fault = fault_of(path, error)
         if fault is None:
