@@ -316,9 +316,11 @@ async def test_what_breaks_a_rule_is_refused_by_its_field_and_nothing_is_changed
 
 @pytest.mark.parametrize("draft_id", [NOBODY, "", "x" * 100_000, "'; DROP TABLE draft; --"])
 async def test_an_unknown_id_is_told_as_one(desk, draft_id):
-    for asked in (desk.drafts.approve, desk.drafts.history, desk.drafts.undo, desk.drafts.redo):
-        with pytest.raises(NotFoundError, match="There is no draft"):
+    drafts = desk.drafts
+    for asked in (drafts.get, drafts.approve, drafts.history, drafts.versions, drafts.undo, drafts.redo):
+        with pytest.raises(NotFoundError, match="There is no draft") as unknown:
             await asked(draft_id)
+        assert len(str(unknown.value)) < 200
     with pytest.raises(NotFoundError, match="There is no draft"):
         await desk.drafts.edit(draft_id, "Words.")
 

@@ -16,7 +16,7 @@ from copydesk.model.filters import Counts, Narrowing, checked_filters, checked_l
 from copydesk.model.item import Item
 from copydesk.model.page import Page
 from copydesk.model.query import query_of
-from copydesk.store import counts, items, lists, schedule, search
+from copydesk.store import changes, counts, items, lists, schedule, search
 
 
 class Drafts(Creating, Review, Undoing, History, Versions):
@@ -91,7 +91,7 @@ class Drafts(Creating, Review, Undoing, History, Versions):
         """One draft; NotFoundError where there is none of the user's with this id."""
         found = await self._ground.read(lists.one, draft_id)
         if found is None:
-            raise NotFoundError(f"There is no draft {draft_id!r}.", hint="`copydesk draft list` shows them all.")
+            raise changes.no_draft(draft_id)
         return found
 
     async def item(self, item_id: str) -> Item:

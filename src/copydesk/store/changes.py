@@ -12,6 +12,7 @@ from typing import Any, Final
 from sqlalchemy import BindParameter, Connection, TypeDecorator, bindparam, literal_column, select, text, update
 
 from copydesk.errors import ConflictError, NotFoundError
+from copydesk.model.change import LONGEST_ID
 from copydesk.model.draft import Format, Status
 from copydesk.model.history import USER, EventKind
 from copydesk.model.transitions import allowed_actions
@@ -143,7 +144,7 @@ def one_seen(conn: Connection, user_id: str, draft_id: str, *, whole: bool = Fal
 
 def no_draft(draft_id: str) -> NotFoundError:
     """There is none of the user's with this id."""
-    return NotFoundError(f"There is no draft {draft_id!r}.", hint="`copydesk draft list` shows them all.")
+    return NotFoundError(f"There is no draft {draft_id[:LONGEST_ID]!r}.", hint="`copydesk draft list` shows them all.")
 
 
 def put(conn: Connection, user_id: str, seen: Seen, step: Step) -> int:
