@@ -320,3 +320,24 @@ async def test_two_sources_that_are_changed_at_the_same_time_do_not_become_one(t
         monkeypatch.setattr(one.ground, "write", after_the_other)
         with pytest.raises(InvalidError, match="already"):
             await one.sources.update(mine.id, {"url": THREE}, test=False)
+
+
+@pytest.mark.parametrize(
+    ("given", "field"),
+    [
+        ({"name": "a\x00b"}, "name"),
+        ({"name": "a\udcff"}, "name"),
+        ({"config": {"query": "a\x00b"}}, "config.query"),
+        ({"config": {"include": ["fine", "\udcff"]}}, "config.include"),
+        ({"config": {"tags": ["\x00"]}}, "config.tags"),
+    ],
+)
+async def test_what_no_database_takes_is_refused_by_its_field(tmp_path, given, field):
+    async with open_at(tmp_path) as desk:
+        with pytest.raises(InvalidError) as refused:
+            await desk.sources.create("rss", ONE, test=False, **given)
+        assert [error.field for error in refused.value.errors] == [field]
+        source = await add(desk)
+        with pytest.raises(InvalidError):
+            await desk.sources.update(source.id, given)
+        assert await desk.sources.list() == (source,)

@@ -1,10 +1,14 @@
 """A source that may become one: checked, and read once to see. Imported when there is one."""
 
+import msgspec
+
 from copydesk.desk.fields import convert, text_of
 from copydesk.desk.ground import Ground
 from copydesk.desk.ingesting import read
+from copydesk.errors import FieldError, InvalidError
 from copydesk.ingest.reading import normalise
 from copydesk.ingest.visit import Reading
+from copydesk.model.asked import unstorable_in
 from copydesk.model.source import FetchState, SourceConfig, SourceSpec, SourceType
 from copydesk.ranking.filters import compile_rules
 
@@ -13,9 +17,20 @@ def check(type: object, url: object, config: object, *, name: str = "") -> Sourc
     """What it takes to read the source, its address in the form that its type reads. InvalidError with the field."""
     kind = convert("type", type, SourceType)
     settings = convert("config", config, SourceConfig) if config is not None else SourceConfig()
+    _refuse_unstorable(settings)
     compile_rules(settings.include, settings.exclude)  # raises for an expression that is none
     address = normalise(kind, text_of("url", url, 1, 2000), settings)
     return SourceSpec(type=kind, url=address, config=settings, name=name)
+
+
+def _refuse_unstorable(settings: SourceConfig) -> None:
+    """InvalidError for each setting that holds what no database takes."""
+    wrong = []
+    for name, value in msgspec.to_builtins(settings).items():
+        problems = (unstorable_in(str(text)) for text in (value if isinstance(value, tuple | list) else [value]))
+        wrong += [FieldError(f"config.{name}", problem) for problem in problems if problem]
+    if wrong:
+        raise InvalidError(*wrong)
 
 
 def read_from(spec: SourceSpec) -> tuple[object, ...]:

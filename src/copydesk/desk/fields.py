@@ -1,11 +1,11 @@
 """Values from outside, checked against the interface's rules, with the field named."""
 
-import re
 from typing import TypeVar
 
 import msgspec
 
 from copydesk.errors import FieldError, InvalidError
+from copydesk.model.asked import unstorable_in
 
 T = TypeVar("T")
 
@@ -27,6 +27,6 @@ def text_of(field: str, value: object, least: int, most: int) -> str:
     text = convert(field, value, str).strip()
     if not least <= len(text) <= most:
         raise InvalidError(FieldError(field, f"takes {least} to {most} characters, not {len(text)}"))
-    if not text.isascii() and re.search("[\ud800-\udfff]", text):
-        raise InvalidError(FieldError(field, "holds bytes that are no UTF-8"))
+    if unstorable := unstorable_in(text):
+        raise InvalidError(FieldError(field, unstorable))
     return text
