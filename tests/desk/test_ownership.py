@@ -18,10 +18,29 @@ OPERATIONS = {
     "run a source": lambda desk, ids: desk.pipeline.run(RunRequest(source_ids=(ids["source"],))),
     "get a draft": lambda desk, ids: desk.drafts.get(ids["draft"]),
     "get an item": lambda desk, ids: desk.drafts.item(ids["item"]),
+    "edit a draft": lambda desk, ids: desk.drafts.edit(ids["draft"], "Mine."),
+    "approve a draft": lambda desk, ids: desk.drafts.approve(ids["draft"]),
+    "regenerate a draft": lambda desk, ids: desk.drafts.regenerate(ids["draft"]),
+    "schedule a draft": lambda desk, ids: desk.schedule.next_for(ids["draft"]),
+    "undo a change": lambda desk, ids: desk.drafts.undo(ids["draft"]),
+    "redo a change": lambda desk, ids: desk.drafts.redo(ids["draft"]),
+    "read a history": lambda desk, ids: desk.drafts.history(ids["draft"]),
+    "read the versions": lambda desk, ids: desk.drafts.versions(ids["draft"]),
+    "compare versions": lambda desk, ids: desk.drafts.difference(ids["draft"], ids["draft"]),
+    "record engagement": lambda desk, ids: desk.engagement.record({"draftId": ids["draft"], "platform": "x"}),
+    "get an experiment": lambda desk, ids: desk.experiments.get(ids["experiment"]),
+    "conclude an experiment": lambda desk, ids: desk.experiments.conclude(ids["experiment"]),
+    "archive an experiment": lambda desk, ids: desk.experiments.archive(ids["experiment"]),
     "get a run": lambda desk, ids: desk.pipeline.get(ids["run"]),
     "cancel a run": lambda desk, ids: desk.pipeline.cancel(ids["run"]),
     "carry out a run": lambda desk, ids: desk.pipeline.execute(ids["run"]),
 }
+EXPERIMENT = {
+    "name": "Theirs",
+    "parameter": "hook",
+    "variants": [{"id": name, "label": name, "config": {"hook": name}} for name in ("a", "b")],
+}
+TABLES = ("source", "item", "draft", "run", "draft_event", "engagement", "experiment", "generation")
 
 
 @pytest.fixture
@@ -34,13 +53,14 @@ async def theirs(tmp_path):
         await desk.pipeline.run()
         (draft,) = await drafts_of(desk)
         run = await desk.pipeline.queue()
+        experiment = await desk.experiments.create(EXPERIMENT)
     # The owner is the first user there is: another one comes before, whose desk it is now.
     change(
         tmp_path,
         "INSERT INTO user (id, name, time_zone, created_at) VALUES (?, 'new', 'UTC', 0)",
         "0" * 8 + new_id(NOW)[8:],
     )
-    return {"source": source.id, "draft": draft.id, "item": draft.item_id, "run": run.id}
+    return {"source": source.id, "draft": draft.id, "item": draft.item_id, "run": run.id, "experiment": experiment.id}
 
 
 async def answer(work) -> tuple[object, ...]:
@@ -53,12 +73,12 @@ async def answer(work) -> tuple[object, ...]:
 @pytest.mark.parametrize("operation", OPERATIONS)
 async def test_what_is_somebody_elses_is_answered_as_what_does_not_exist(tmp_path, theirs, operation):
     web, act = Web(), OPERATIONS[operation]
-    before = [rows(tmp_path, f"SELECT * FROM {table} ORDER BY id") for table in ("source", "item", "draft", "run")]
+    before = [rows(tmp_path, f"SELECT * FROM {table}") for table in TABLES]
     async with open_at(tmp_path, web) as desk:
         nobodys = await answer(act(desk, dict.fromkeys(theirs, "nobody")))
         assert await answer(act(desk, theirs)) == nobodys
         assert nobodys[1] == "not-found"
-    after = [rows(tmp_path, f"SELECT * FROM {table} ORDER BY id") for table in ("source", "item", "draft", "run")]
+    after = [rows(tmp_path, f"SELECT * FROM {table}") for table in TABLES]
 
     assert after == before
     assert web.urls == []
