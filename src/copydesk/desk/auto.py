@@ -17,7 +17,7 @@ from copydesk.scheduling.meant import Moment
 from copydesk.scheduling.plan import Approved, Planned, plan
 from copydesk.store import changes, planned, schedule
 from copydesk.store.ids import new_id
-from copydesk.store.planned import Candidate
+from copydesk.store.planned import Candidate, first_line
 
 AT_ONCE = 100
 """So many drafts are scheduled before others who want to write have their turn."""
@@ -136,7 +136,7 @@ def _placed(candidate: Candidate, at: datetime) -> Placed:
         scheduled_at=at,
         format=candidate.format,
         confidence=candidate.confidence,
-        text=candidate.text.strip().split("\n", 1)[0],
+        text=first_line(candidate.text),
     )
 
 

@@ -1,7 +1,7 @@
 """When drafts go out: the user's slots and time zone, what is close together, and the automatic schedule."""
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 
 import msgspec
 
@@ -14,7 +14,6 @@ from copydesk.errors import FieldError, InvalidError
 from copydesk.model.draft import Draft
 from copydesk.model.job import ClockDoubt
 from copydesk.model.schedule import AutoSchedule, Conflict, Conflicts, ReadTime, Slot, read_slots
-from copydesk.scheduling.conflicts import bounds
 from copydesk.scheduling.daytime import slot_read, slot_written
 from copydesk.scheduling.meant import about_the_gap
 from copydesk.scheduling.shown import shown
@@ -22,9 +21,10 @@ from copydesk.scheduling.slots import checked_slots
 from copydesk.scheduling.times import time_read
 from copydesk.scheduling.zones import zone_named
 from copydesk.store import planned, schedule, users
-from copydesk.store.planned import Timed
+from copydesk.store.planned import Timed, first_line
 
-ONE_LINE = 200
+CLOSE = timedelta(minutes=30)
+"""Drafts that are no farther apart are conflicts."""
 
 
 class Schedule:
@@ -98,7 +98,7 @@ class Schedule:
         if scheduled_at.utcoffset() is None:
             raise InvalidError(FieldError("scheduledAt", "needs an offset from UTC, such as Z or +01:00"))
         try:
-            first, last = bounds(scheduled_at)
+            first, last = scheduled_at - CLOSE, scheduled_at + CLOSE
         except OverflowError:
             raise InvalidError(FieldError("scheduledAt", "is at an end of the calendar")) from None
         near = await self._ground.read(planned.standing, first, last)
@@ -123,6 +123,5 @@ class Schedule:
 
 
 def _conflict(each: Timed, at: datetime) -> Conflict:
-    text = each.text.strip().split("\n", 1)[0][:ONE_LINE]
     minutes = round((each.at - at).total_seconds() / 60, 1)
-    return Conflict(id=each.id, text=text, format=each.format, scheduled_at=each.at, minutes=minutes)
+    return Conflict(id=each.id, text=first_line(each.text), format=each.format, scheduled_at=each.at, minutes=minutes)

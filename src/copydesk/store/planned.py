@@ -17,6 +17,11 @@ BEGINNING = 200
 _BEGINNING = func.substr(draft.c.text, 1, BEGINNING).label("text")
 
 
+def first_line(beginning: str) -> str:
+    """The first line that is not empty, as far as it is in the beginning of the text."""
+    return beginning.strip().split("\n", 1)[0]
+
+
 class Candidate(Struct, frozen=True):
     """A draft that may be given a time, where it is approved and not archived."""
 
