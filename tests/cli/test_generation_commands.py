@@ -39,6 +39,14 @@ def test_a_new_draft_is_waited_for(tmp_path, url):
     assert all("borrow drills" in draft["text"] for draft in made["drafts"])
 
 
+def test_what_the_writer_could_not_follow_is_said_once(tmp_path, url):
+    formats = ("--format", "SHORT", "--format", "BLOG")
+    said = call_here(tmp_path, "draft", "new", "--url", url, "--prompt", "Be funny.", *formats)
+
+    assert said.code == 0
+    assert said.err.splitlines()[1:] == ["The offline writer cannot follow a prompt: this is made of the page alone."]
+
+
 def test_without_waiting_it_is_left_to_others(tmp_path):
     made, err = asked(tmp_path, "new", "--prompt", "We open at eight.", "--no-wait")
 

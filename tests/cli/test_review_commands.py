@@ -64,6 +64,8 @@ def test_a_text_comes_from_a_file_or_from_standard_input(tmp_path):
 
 def test_what_breaks_a_rule_is_told_by_its_field(tmp_path):
     for args, field in (
+        ([""], "text: takes 1 to 50,000 characters, not 0"),
+        (["--file", "/dev/null"], "text: takes 1 to 50,000 characters, not 0"),
         (["x" * 50_001], "text"),
         (["Words.", "--url", "https://example.com"], "url"),
         (["Words.", *["--tag", "x" * 51]], "tags[0]"),

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON in the interface's shape.")
 SHOWN_FAILURES = 20
+WRITER = "writer"
+"""The rule under which a draft's checks hold what its writer says of it."""
 DONE = {
     Action.APPROVE: "approved",
     Action.REJECT: "rejected",
@@ -121,6 +123,13 @@ def say_unwritten(drafts: Sequence[Draft]) -> int:
     return len(without)
 
 
+def say_notes(drafts: Sequence[Draft]) -> None:
+    """Say what the writer could not do of what was asked, once each."""
+    said = [finding.message for draft in drafts for finding in draft.checks.findings if finding.rule == WRITER]
+    for message in dict.fromkeys(said):
+        click.echo(clean(message), err=True)
+
+
 def _matching(context: Context, asked: ChangeDraft, how: str, chosen: Chosen) -> tuple[str, ...]:
     """The ids of all that match, after the user said yes to their number."""
     given = {**chosen, "archived": chosen["archived"] or Archived.EXCLUDE}
@@ -156,6 +165,7 @@ def _on_one(context: Context, asked: ChangeDraft, draft_id: str, then: Then | No
         done += f" but {changed.status}"
     say_changed(changed, done, shown=shown, as_json=as_json)
     if then is not None:
+        say_notes([changed])
         sys.exit(1 if say_unwritten([changed]) else 0)
 
 
@@ -173,4 +183,5 @@ def _on_many(context: Context, asked: ChangeDraft, ids: tuple[str, ...], then: T
         print_json(done)
     else:
         say_outcome(DONE[action], done.results.succeeded, done.results.failed)
+    say_notes(after)
     sys.exit(1 if say_unwritten(after) or done.failed else 0)

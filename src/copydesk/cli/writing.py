@@ -10,7 +10,7 @@ import click
 
 from copydesk.cli.ask import on_terminal
 from copydesk.cli.context import Context, pass_context, print_json
-from copydesk.cli.drafts import AS_JSON, say_changed, say_unwritten
+from copydesk.cli.drafts import AS_JSON, say_changed, say_notes, say_unwritten
 from copydesk.cli.generation import NO_WAIT, wait_for_new
 from copydesk.errors import ConflictError, CopydeskError
 from copydesk.model.change import ChangeDraft, Created, Mode
@@ -69,7 +69,8 @@ def new(  # noqa: PLR0913 - one argument an option
     if url is None and prompt is None:
         if len(formats) > 1:
             raise click.UsageError("A text has one --format; several are for --url and --prompt.")
-        asked |= {"text": _given(text, file) or _written(), "format": formats[0] if formats else None}
+        given = _given(text, file)
+        asked |= {"text": _written() if given is None else given, "format": formats[0] if formats else None}
     else:
         asked |= {"text": text if file is None else _given(text, file), "formats": formats or None}
 
@@ -79,6 +80,7 @@ def new(  # noqa: PLR0913 - one argument an option
 
     made, drafts = context.run(work)
     _say_made(made, as_json=as_json)
+    say_notes(drafts)
     sys.exit(1 if say_unwritten(drafts) else 0)
 
 
