@@ -315,6 +315,30 @@ def test_what_was_written_in_an_editor_is_kept_where_the_draft_was_changed_meanw
     kept.unlink()
 
 
+def test_no_editor_opens_for_what_cannot_be_edited(tmp_path):
+    draft_id = new(tmp_path)
+    done(tmp_path, "draft", "reject", draft_id)
+    said = edited(tmp_path, draft_id, "path.with_name('opened').touch()")
+
+    assert_one_line(said, 1)
+    assert "This draft is rejected; edit is not possible." in said.err
+    assert not (tmp_path / "opened").exists()
+
+
+def test_what_was_written_in_an_editor_is_kept_where_no_draft_can_be_made_of_it(tmp_path):
+    editor = tmp_path / "editor.py"
+    editor.write_text("import sys, pathlib\npathlib.Path(sys.argv[1]).write_text('Many words.')")
+    with patch("copydesk.cli.writing._need_terminal"):
+        wrong = ("--tag", "x" * 51)
+        said = call_here(tmp_path, "draft", "new", *wrong, EDITOR=f"{sys.executable} {editor}", TMPDIR=str(tmp_path))
+
+    kept, error = said.err.splitlines()
+    path = Path(kept.removeprefix("Your text is kept in ").rstrip("."))
+    assert (said.code, path.read_text()) == (2, "Many words.")
+    assert "tags[0]" in error
+    path.unlink()
+
+
 def test_a_change_is_undone_and_redone(tmp_path):
     draft_id = new(tmp_path)
     done(tmp_path, "draft", "approve", draft_id)

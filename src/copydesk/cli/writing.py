@@ -15,6 +15,7 @@ from copydesk.cli.generation import NO_WAIT, wait_for_new
 from copydesk.errors import ConflictError, CopydeskError
 from copydesk.model.change import ChangeDraft, Created, Mode
 from copydesk.model.draft import Draft, Format, ImageSource
+from copydesk.model.transitions import after_edit
 
 if TYPE_CHECKING:
     from copydesk.desk import Desk
@@ -66,16 +67,23 @@ def new(  # noqa: PLR0913 - one argument an option
     """
     asked: dict[str, object] = {"url": url, "prompt": prompt, "tags": tags, "targetPlatforms": platforms}
     asked["images"] = [{"url": image, "source": ImageSource.UPLOAD} for image in images]
+    written = None
     if url is None and prompt is None:
         if len(formats) > 1:
             raise click.UsageError("A text has one --format; several are for --url and --prompt.")
         given = _given(text, file)
-        asked |= {"text": _written() if given is None else given, "format": formats[0] if formats else None}
+        written = _written() if given is None else None
+        asked |= {"text": written if given is None else given, "format": formats[0] if formats else None}
     else:
         asked |= {"text": text if file is None else _given(text, file), "formats": formats or None}
 
     async def work(desk: "Desk") -> tuple[Created, tuple[Draft, ...]]:
-        made = await desk.drafts.create(asked)
+        try:
+            made = await desk.drafts.create(asked)
+        except CopydeskError:
+            if written:
+                click.echo(f"Your text is kept in {_kept(written)}.", err=True)
+            raise
         return (made, ()) if made.mode is Mode.DIRECT or no_wait else await wait_for_new(desk, made)
 
     made, drafts = context.run(work)
@@ -130,6 +138,14 @@ def _written() -> str:
     return text
 
 
+def _kept(text: str) -> str:
+    """The name of a new file that holds the text."""
+    descriptor, name = tempfile.mkstemp(prefix="draft-", suffix=".md")
+    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+        file.write(text)
+    return name
+
+
 def _need_terminal(otherwise: str) -> None:
     if not on_terminal():
         raise click.UsageError(otherwise)
@@ -140,11 +156,15 @@ def _in_editor(context: Context, draft_id: str) -> Draft | None:
 
     The user's words are kept in a file where they cannot be stored: somebody may have changed the draft meanwhile.
     """
-    before = context.run(lambda desk: desk.drafts.get(draft_id))
-    descriptor, name = tempfile.mkstemp(prefix="draft-", suffix=".md")
+
+    async def find(desk: "Desk") -> Draft:
+        found = await desk.drafts.get(draft_id)
+        after_edit(found.status, archived=found.archived_at is not None)  # refused before anything is written
+        return found
+
+    before = context.run(find)
+    name = _kept(before.text)
     path = Path(name)
-    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-        file.write(before.text)
     click.edit(filename=name)
     text = path.read_text(encoding="utf-8", errors="replace")
     if text.strip() == before.text:
