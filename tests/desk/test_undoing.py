@@ -371,6 +371,16 @@ async def test_of_a_bulk_what_is_deleted_while_it_is_looked_for_is_passed_over(d
     assert (done.succeeded, done.failed) == ((other,), ())
 
 
+async def test_the_number_of_an_event_is_given_once(desk, tmp_path):
+    one, other = await made(desk, 2)
+    await desk.drafts.reject(other)
+    ((last,),) = rows(tmp_path, "SELECT max(rid) FROM draft_event")
+    change(tmp_path, "DELETE FROM draft_event WHERE draft_id = ?", other)
+    await desk.drafts.reject(one)
+
+    assert rows(tmp_path, "SELECT max(rid) FROM draft_event") == [(int(str(last)) + 1,)]
+
+
 async def test_the_next_step_back_is_found_without_reading_the_history(desk, tmp_path):
     queries = [
         "SELECT undo_rid FROM draft WHERE user_id = 'u' AND undo_rid IS NOT NULL ORDER BY undo_rid DESC LIMIT 1",

@@ -66,7 +66,7 @@ _NEXT: Final = {EventKind.UNDO: _newest_of("undo_rid"), EventKind.REDO: _newest_
 
 def next_number(execute: Callable[..., sqlite3.Cursor]) -> int:
     """The number of the next event; in a transaction that writes, for nobody else can take it there."""
-    (number,) = execute("SELECT coalesce(max(rid), 0) + 1 FROM draft_event").fetchone()
+    (number,) = execute("SELECT coalesce(max(seq), 0) + 1 FROM sqlite_sequence WHERE name = 'draft_event'").fetchone()
     return int(number)
 
 

@@ -328,6 +328,8 @@ draft_event = Table(
     UniqueConstraint("draft_id", "version"),
     Index(None, "user_id", "bulk_id"),
     Index("ix_draft_event_user_id_change", "user_id", "rid", **when("kind = 'change'")),
+    # A number that was given stands for no other event once a source was deleted with its drafts and theirs.
+    sqlite_autoincrement=True,
 )
 
 # Who writes what: that a text is to be written is said by its draft's state, not by a row here.

@@ -495,6 +495,7 @@ def _draft_event() -> None:
         sa.UniqueConstraint("draft_id", "version", name=op.f("uq_draft_event_draft_id_version")),
         sa.ForeignKeyConstraint(["user_id"], ["user.id"], name=op.f("fk_draft_event_user_id"), ondelete="CASCADE"),
         sa.ForeignKeyConstraint(["draft_id"], ["draft.id"], name=op.f("fk_draft_event_draft_id"), ondelete="CASCADE"),
+        sqlite_autoincrement=True,
     )
     op.create_index(op.f("ix_draft_event_user_id_bulk_id"), "draft_event", ["user_id", "bulk_id"], unique=False)
     op.create_index(
