@@ -101,10 +101,10 @@ class _Back:
                 raise _refused(seen, f"It went to {platform} since; that cannot be {_SAID[self._kind]}.")
 
     def _refuse_past(self, seen: Seen, event: KeptEvent) -> None:
-        back = {name: changes.value_of(name, value) for name, value in event.before.items() if name in changes.SHORT}
-        at = back.get("scheduled_at", seen.value("scheduled_at"))
-        restored = back.get("status", seen.status) is Status.SCHEDULED and not back.keys().isdisjoint(_TIMING)
-        if restored and at is not None and at <= self._now:
+        if _TIMING.isdisjoint(event.before) or event.before.get("status", seen.status) != Status.SCHEDULED:
+            return
+        at = changes.value_of("scheduled_at", event.before.get("scheduled_at", seen.stored["scheduled_at"]))
+        if at is not None and at <= self._now:
             raise _refused(
                 seen,
                 f"Its time, {iso(at)}, has passed; that cannot be {_SAID[self._kind]}.",
