@@ -90,3 +90,10 @@ def test_help_and_version_are_no_errors(tmp_path):
     assert "google_news" in add.out
     assert re.fullmatch(r"copydesk, version \d+\.\d+\.\d+\n", version.out)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_the_help_that_is_named_is_that_of_the_command(tmp_path):
+    assert call_here(tmp_path, "draft", "list", "--limit", "0").err.endswith(
+        "`copydesk draft list --help` says more.\n"
+    )
+    assert call_here(tmp_path, "draft", "list", "--tag").err == "Error: Option '--tag' requires an argument.\n"

@@ -128,8 +128,9 @@ def main() -> None:
         click.echo(error.format_message(), err=True)
         sys.exit(error.exit_code)
     except click.UsageError as error:
-        asked = error.ctx.command_path if error.ctx else "copydesk"
-        fail(f"{error.format_message().rstrip('.')}. `{asked} --help` says more.", error.exit_code)
+        # Of an option that lacks its value click does not say whose it is.
+        more = f" `{error.ctx.command_path} --help` says more." if error.ctx else ""
+        fail(f"{error.format_message().rstrip('.')}.{more}", error.exit_code)
     except click.ClickException as error:
         fail(error.format_message(), error.exit_code)
     except (click.Abort, KeyboardInterrupt):
