@@ -126,7 +126,7 @@ def _situation(conn: Connection, user_id: str, ids: Collection[str] | None, now:
         candidates=tuple(each for each in found if each.status is Status.APPROVED and not each.archived),
         slots=schedule.slots(conn, user_id),
         zone=schedule.zone(conn, user_id),
-        taken=schedule.taken(conn, user_id, now - _MINUTE),
+        taken=schedule.taken(conn, user_id, now),
     )
 
 
