@@ -4,8 +4,7 @@ A page of a million drafts costs what one of a thousand does: its statement is m
 the index that leads to it, and its rows are read as plain tuples.
 """
 
-import sqlite3
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -24,11 +23,11 @@ from sqlalchemy import (
     select,
     union_all,
 )
-from sqlalchemy.dialects import sqlite
 
 from copydesk.model.draft import MANUAL, ListedDraft, Status
 from copydesk.model.filters import Archived, Filters
 from copydesk.store.listed import PLAIN, filled, queue
+from copydesk.store.statements import runner, text_of
 from copydesk.store.tables import draft, draft_tag, item, tag
 from copydesk.store.types import microseconds
 
@@ -39,7 +38,6 @@ UNLED: Mapping[str, ColumnElement[Any]] = {each.name: literal_column(f"+draft.{e
 MANY = 1000
 """So many drafts are not sorted for one page, and not counted further."""
 _EQUAL = ("format", "source_id", "source_type")
-_DIALECT = sqlite.dialect(paramstyle="named")
 
 
 def page(
@@ -253,18 +251,6 @@ def narrowed(shape: Shape, kept: Mapping[str, ColumnElement[Any]]) -> list[Colum
         archived = kept["archived_at"]
         conditions.append(archived.is_not(None) if shape.archived is Archived.ONLY else archived.is_(None))
     return conditions
-
-
-def text_of(query: Select[*tuple[Any, ...]]) -> str:
-    """The statement with its parameters by name, for SQLite's driver itself: taking it there again costs nothing."""
-    return str(query.compile(dialect=_DIALECT))
-
-
-def runner(conn: Connection) -> Callable[[str, Any], sqlite3.Cursor]:
-    """What carries out a statement on SQLite's driver itself: SQLAlchemy's rows cost as much as the reading of them."""
-    driver: sqlite3.Connection | None = conn.connection.driver_connection
-    assert driver is not None
-    return driver.execute
 
 
 def _read(conn: Connection, user_id: str, statement: str, values: dict[str, Any]) -> tuple[ListedDraft, ...]:

@@ -17,6 +17,7 @@ from copydesk.model.filters import Filters
 from copydesk.model.query import Query, Term, has, words_of
 from copydesk.store import lists
 from copydesk.store.listed import filled
+from copydesk.store.statements import runner, text_of
 from copydesk.store.tables import draft, item, source
 
 _WORDS: Final = table("draft_words", column("rowid"), column("draft_words"))
@@ -46,7 +47,7 @@ def find(
     """
     values = lists.values_of(user_id, filters, limit, before)
     values |= {"words": _expression(query, _sources(conn, user_id), filters)}
-    run = lists.runner(conn)
+    run = runner(conn)
     rows = run(_found(lists.shape_of(filters, before)), values).fetchall()
     drafts = filled(run, user_id, [row[:-1] for row in rows])
     return tuple(Hit(found, str(row[-1])) for found, row in zip(drafts, rows, strict=True))
@@ -61,7 +62,7 @@ def _found(shape: lists.Shape) -> str:
         conditions.append(_WORDS.c.rowid < cast(bindparam("before"), Integer))
     hits = _WORDS.join(draft, draft.c.rid == _WORDS.c.rowid).join(item, item.c.id == draft.c.item_id)
     query = select(*lists.ROW, draft.c.rid).select_from(hits).where(*conditions)
-    return lists.text_of(lists.first(query.order_by(_WORDS.c.rowid.desc())))
+    return text_of(lists.first(query.order_by(_WORDS.c.rowid.desc())))
 
 
 def _sources(conn: Connection, user_id: str) -> list[tuple[str, tuple[str, ...]]]:
