@@ -17,7 +17,8 @@ from sqlalchemy.exc import IntegrityError
 
 from copydesk.errors import StoreBusyError, StoreError
 from copydesk.store import tables
-from copydesk.store.engine import Engines, file_system, open_engines
+from copydesk.store.engine import Engines, open_engines
+from copydesk.store.place import file_system
 from store_fixtures import add_item, add_source, add_user, files, open_store, user_names
 
 COUNT = select(tables.source.c.fail_count)
@@ -678,7 +679,7 @@ def test_where_no_mounts_are_told_the_file_system_is_not_known() -> None:
 
 
 def test_a_network_file_system_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("copydesk.store.engine._mounts", lambda: "server:/x / nfs rw 0 0\n")
+    monkeypatch.setattr("copydesk.store.place._mounts", lambda: "server:/x / nfs rw 0 0\n")
 
     with pytest.raises(StoreError, match=r"network file system \(nfs\)"):
         open_engines(tmp_path / "desk.db")

@@ -5,7 +5,6 @@ statement to its last: crossing to the thread for every statement costs more tha
 """
 
 import asyncio
-import os
 import sqlite3
 from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack, suppress
@@ -18,6 +17,7 @@ from sqlalchemy import URL, Connection, Engine, NullPool, create_engine, event
 
 from copydesk.errors import CopydeskError, StoreError
 from copydesk.store.faults import translated
+from copydesk.store.place import make_private, refuse_network
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -39,7 +39,6 @@ _ON_CLOSE = """
 PRAGMA analysis_limit = 400;
 PRAGMA optimize;
 """
-_NETWORK = {"nfs", "nfs4", "cifs", "smb3", "smbfs", "9p", "ncpfs", "afs", "fuse.sshfs"}
 
 
 class Engines:
@@ -256,8 +255,8 @@ def open_engines(path: Path, *, busy_timeout: float = BUSY_TIMEOUT) -> Engines:
     process. StoreError for a place that cannot hold a database.
     """
     path = path.absolute()
-    _make_private(path)
-    _refuse_network(path)
+    make_private(path)
+    refuse_network(path)
     return Engines(path, busy_timeout)
 
 
@@ -289,42 +288,3 @@ def _begin_immediate(connection: Connection) -> None:
     # A deferred transaction that reads and then writes fails at once, without waiting, when another one
     # committed in between.
     _driver(connection).execute("BEGIN IMMEDIATE")
-
-
-def _make_private(path: Path) -> None:
-    try:
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        # SQLite gives the files that it adds beside this one the same mode.
-        os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
-    except OSError as error:
-        raise StoreError(
-            f"{path} cannot be opened or written: {error.strerror}.", hint="Check who owns it and its folder."
-        ) from error
-
-
-def _refuse_network(path: Path) -> None:
-    kind = file_system(path, _mounts())
-    if kind in _NETWORK:
-        raise StoreError(
-            f"{path} is on a network file system ({kind}), where a database gets damaged.",
-            hint="Choose a folder on a local disk.",
-        )
-
-
-def _mounts() -> str:
-    try:
-        return Path("/proc/mounts").read_text(errors="replace")
-    except OSError:
-        return ""
-
-
-def file_system(path: Path, mounts: str) -> str:
-    """The type of the file system that `path` is on, by the text of /proc/mounts; empty when not known."""
-    folders = {str(folder) for folder in (path.resolve(), *path.resolve().parents)}
-    found = ("", "")
-    for line in mounts.splitlines():
-        place, kind = line.split(" ")[1:3]
-        place = place.replace("\\040", " ")
-        if place in folders and len(place) >= len(found[0]):
-            found = (place, kind)
-    return found[1]
