@@ -1,5 +1,6 @@
 """The commands that change drafts: one, many, all that match; as text and as JSON in the interface's shapes."""
 
+import io
 import json
 import sys
 from datetime import UTC, datetime
@@ -408,3 +409,23 @@ def test_the_history_of_a_draft_reads_as_a_story(tmp_path):
 )
 def test_an_argument_that_is_no_text_is_refused_on_one_line(tmp_path, args):
     assert_one_line(call_here(tmp_path, "draft", *args), 2)
+
+
+@pytest.mark.parametrize("command", [("new",), ("edit", NOBODY)])
+def test_a_file_without_an_end_is_not_read_to_its_end(tmp_path, command):
+    read: list[int] = []
+
+    class Endless(io.StringIO):
+        name = "<stdin>"
+
+        def read(self, size: int | None = -1) -> str:
+            assert size is not None
+            assert size > 0
+            read.append(size)
+            return "x" * size
+
+    with patch("click.types.open_stream", lambda *_, **__: (Endless(), False)):
+        said = call_here(tmp_path, "draft", *command, "--file", "-")
+
+    assert_one_line(said, 2)
+    assert read == [100_001]

@@ -13,7 +13,7 @@ from copydesk.cli.context import Context, pass_context, print_json
 from copydesk.cli.drafts import AS_JSON, say_changed, say_notes, say_unwritten
 from copydesk.cli.generation import NO_WAIT, wait_for_new
 from copydesk.errors import ConflictError, CopydeskError
-from copydesk.model.change import ChangeDraft, Created, Mode
+from copydesk.model.change import LONGEST_TEXT, ChangeDraft, Created, Mode
 from copydesk.model.draft import Draft, Format, ImageSource
 from copydesk.model.transitions import after_edit
 
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from copydesk.desk import Desk
 
 FILE = click.option("--file", type=click.File(encoding="utf-8"), help="Take the text from a file; - is standard input.")
+MOST_READ = 2 * LONGEST_TEXT
+"""Characters of a file; the spaces around a text do not count."""
 
 
 @click.command()
@@ -125,9 +127,13 @@ def _given(text: str | None, file: TextIO | None) -> str | None:
     if file is None:
         return text
     try:
-        return file.read()
+        # No more than it takes to see that it is too long: a device has no end.
+        read = file.read(MOST_READ + 1)
     except UnicodeDecodeError as error:
         raise click.UsageError(f"{file.name} is not text in UTF-8.") from error
+    if len(read) > MOST_READ:
+        raise click.UsageError(f"{file.name} is too long: a draft has at most {LONGEST_TEXT:,} characters.")
+    return read
 
 
 def _written() -> str:
