@@ -16,6 +16,8 @@ from small_tables import (
     FROM,
     GRACE,
     HOURS,
+    PACE,
+    POSTING,
     SCHEDULED,
     STANDING,
     STATES,
@@ -65,6 +67,7 @@ class Small:
     events: list[Event] = field(default_factory=list)
     undo: list[Event] = field(default_factory=list)
     redo: list[Event] = field(default_factory=list)
+    picked_up_at: datetime | None = None
 
     @property
     def allowed(self) -> frozenset[str]:
@@ -255,13 +258,23 @@ class SmallDesk:
         other = draft.redo if kind == "undo" else draft.undo
         other.append(self._happened(event.draft_id, kind, event.before, bulk, event))
 
+    def pick_up(self, draft_id: str, now: datetime) -> None:
+        """A draft whose time has come is being posted."""
+        self.happen(draft_id, "picked_up")
+        self.drafts[draft_id].picked_up_at = now
+
+    def rests(self, now: datetime) -> bool:
+        """Whether the account takes no post now, for another is on its way since less than five minutes."""
+        posting = [draft for draft in self.drafts.values() if draft.values.status == POSTING]
+        return any(draft.picked_up_at and now - draft.picked_up_at < PACE for draft in posting)
+
     def late(self, now: datetime) -> set[str]:
         """The scheduled drafts that are late by more than their grace period."""
         return {each for each in self.due(now) if now - self._time(each) > GRACE[self.drafts[each].format]}
 
     def due(self, now: datetime) -> set[str]:
         """The scheduled drafts whose time has come."""
-        scheduled = {each for each, draft in self.drafts.items() if draft.values.status == SCHEDULED}
+        scheduled = [each for each, draft in self.drafts.items() if draft.values.status == SCHEDULED]
         return {each for each in scheduled if self._time(each) <= now}
 
     def _time(self, draft_id: str) -> datetime:

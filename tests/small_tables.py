@@ -51,6 +51,8 @@ SYSTEM = {
 WITH_TIME = {SCHEDULED, POSTING, MISSED}
 STANDING = {SCHEDULED, POSTING}
 GRACE = {"SHORT": timedelta(minutes=30), "THREAD": timedelta(minutes=30), "BLOG": timedelta(hours=24)}
+PACE = timedelta(minutes=5)
+"""Between two posts of one account."""
 HOURS = (9, 17)
 """Of each day in UTC: the slots."""
 UNKNOWN = "unknown"
