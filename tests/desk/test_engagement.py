@@ -277,3 +277,12 @@ async def test_somebody_elses_posts_are_not_counted(desk):
 
     await desk.ground.write(put)
     assert (await desk.engagement.summary()).total_posted == 0
+
+
+async def test_what_has_the_most_posts_stands_first(desk):
+    for platform in ("bluesky", "x", "x", "mastodon"):
+        await record(desk, await draft(desk, format="THREAD" if platform == "x" else "BLOG"), platform, likes=1)
+    await record(desk, await draft(desk, format="THREAD"), "x", likes=1)
+    found = await desk.engagement.summary()
+    assert [(each.platform, each.count) for each in found.by_platform] == [("x", 3), ("bluesky", 1), ("mastodon", 1)]
+    assert [(each.format, each.count) for each in found.by_format] == [("THREAD", 3), ("BLOG", 2)]

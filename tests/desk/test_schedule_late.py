@@ -4,12 +4,14 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from copydesk.desk import Desk
 from copydesk.desk.picking_up import NOT_CONNECTED, Accounts
 from copydesk.desk.steady import Steady, machine_clock
 from desk_fixtures import NOW, Watch, change, open_at, rows
 from schedule_fixtures import FRI, put_at, put_one, slot, status_of, times
+from store_fixtures import add_user
 
 MINUTE, HOUR, DAY = timedelta(minutes=1), timedelta(hours=1), timedelta(days=1)
 
@@ -246,6 +248,22 @@ async def test_another_process_hears_of_the_doubt_and_may_answer(tmp_path: Path)
         assert await one.schedule.clock_doubt() == await two.schedule.clock_doubt() is not None
         await two.schedule.accept_clock()
         assert await one.schedule.clock_doubt() is None
+
+
+async def test_each_user_is_asked_about_the_clock_by_what_was_known_of_it(tmp_path: Path) -> None:
+    watch, steady = Watch(), Steadily()
+    async with open_at(tmp_path, clock=watch) as desk:
+        desk.schedule.clock.steady = steady
+        assert await desk.schedule.clock_doubt() is None
+        watch.now += DAY
+        doubt = await desk.schedule.clock_doubt()
+        mine = desk.ground.user
+        other = await desk.ground.write(lambda conn, _: add_user(conn, "Bea"))
+        desk.ground.user = replace(mine, id=other)
+        assert await desk.schedule.clock_doubt() is None
+        await desk.schedule.accept_clock()
+        desk.ground.user = mine
+        assert await desk.schedule.clock_doubt() == doubt is not None
 
 
 async def test_after_a_start_of_the_machine_a_clock_that_is_behind_is_noticed(tmp_path: Path) -> None:

@@ -16,8 +16,7 @@ def read(conn: Connection, user_id: str) -> VoiceProfile | None:
 
 
 def put(conn: Connection, user_id: str, profile: VoiceProfile) -> None:
-    """Keep the profile; the id and the time of creation of an earlier one stay."""
+    """Keep the profile in place of the one that was there."""
     values = {column.name: getattr(profile, column.name) for column in _SHOWN}
     new = upsert(voice).values(user_id=user_id, **values)
-    kept = {name: new.excluded[name] for name in values if name not in {"id", "created_at"}}
-    conn.execute(new.on_conflict_do_update(["user_id"], set_=kept))
+    conn.execute(new.on_conflict_do_update(["user_id"], set_=values))
