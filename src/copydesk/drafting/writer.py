@@ -49,7 +49,7 @@ class Brief(Struct, frozen=True):
     instructions: str | None = None
     """The user's prompt. The only words here that tell a writer what to do; without a `url` it is the material too."""
     parameters: dict[str, Json] = {}
-    """What an experiment sets, by name: for writers that know what to do with it. What a voice can hold stands there."""
+    """What an experiment sets, by name, for writers that know what to do with it; what a voice can hold is there."""
 
     @property
     def before(self) -> tuple[str, ...]:

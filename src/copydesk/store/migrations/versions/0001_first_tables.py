@@ -380,9 +380,7 @@ def _draft() -> None:
     op.create_index(op.f("ix_draft_regenerated_from_id"), "draft", ["regenerated_from_id"], unique=False)
     op.create_index(op.f("ix_draft_run_id"), "draft", ["run_id"], unique=False)
     op.create_index(op.f("ix_draft_user_id_format_id"), "draft", ["user_id", "format", "id"], unique=False)
-    op.create_index(
-        op.f("ix_draft_user_id_id_archived_at"), "draft", ["user_id", "id", "archived_at"], unique=False
-    )
+    op.create_index(op.f("ix_draft_user_id_id_archived_at"), "draft", ["user_id", "id", "archived_at"], unique=False)
     op.create_index(
         "ix_draft_user_id_id_archived",
         "draft",
