@@ -151,6 +151,19 @@ async def test_a_prompt_alone_is_what_the_offline_writer_writes_from(tmp_path):
     assert web.asked == []
 
 
+async def test_a_draft_of_a_prompt_alone_says_that_there_was_no_source_also_when_it_was_edited(tmp_path):
+    async with open_at(tmp_path, Web()) as desk:
+        await desk.drafts.create({"prompt": PROMPT})
+        await desk.generation.work_off()
+        written = await the_draft(desk)
+        edited = await desk.drafts.edit(written.id, f"{written.text} Come in.")
+
+    for draft in (written, edited):
+        missing = [finding for finding in draft.checks.findings if finding.rule == "source-missing"]
+        assert [(finding.severity, "no source" in finding.message) for finding in missing] == [(Severity.WARNING, True)]
+        assert draft.confidence == 0.5
+
+
 async def test_a_prompt_with_a_page_is_an_instruction_and_what_is_not_followed_is_said(tmp_path):
     async with open_at(tmp_path, web_with()) as desk:
         await asked(desk, prompt="Write it as a pirate would.")

@@ -49,11 +49,13 @@ def confidence(checks: Checks) -> float:
     """How likely it is that the reviewer approves the draft as it stands, before there is any history: 0 to 1.
 
     A judgement, to be replaced by the user's own approvals: 0.5 where nothing was checked; else 0.7, times 0.8 for
-    each rule that warns, and never over 0.2 with an error. Infos do not count.
+    each rule that warns, never over 0.5 where there was no source, and never over 0.2 with an error. Infos do not
+    count.
     """
     if not checks.ran:
         return UNKNOWN
     warned = {finding.rule for finding in checks.findings if finding.severity is Severity.WARNING}
-    prior = CLEAN * PER_WARNING ** len(warned)
+    most = UNKNOWN if "source-missing" in warned else CLEAN
+    prior = min(most, CLEAN * PER_WARNING ** len(warned))
     failed = any(finding.severity is Severity.ERROR for finding in checks.findings)
     return round(min(prior, WITH_ERROR) if failed else prior, 3)

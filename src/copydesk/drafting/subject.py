@@ -46,6 +46,8 @@ class Subject(Struct, frozen=True):
     format: Format
     source: str = ""
     """Everything that the item says, as text: what a draft may say. Empty where there is no item."""
+    unsourced: bool = False
+    """Whether that is no more than what the user asked for, in words of his own."""
     title: str = ""
     """The item's title, which a draft may repeat."""
     url: str | None = None
@@ -69,6 +71,7 @@ def subject_of(brief: Brief, *, recent: Recent | None = None, images: tuple[Draf
     return Subject(
         format=brief.format,
         source="\n\n".join(filter(None, [brief.title, brief.summary, brief.text, *names, *when])),
+        unsourced=brief.source_type is None and brief.url is None,
         title=brief.title,
         url=brief.url,
         language=brief.language,

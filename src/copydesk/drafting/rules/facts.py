@@ -21,6 +21,10 @@ _ELLIPSIS = re.compile(r"\[?(?:…|\.\.\.)\]?")
 _NOUNS_CAPITALISED = ("de", "lb")
 
 
+def _source_missing(_: Reading, __: Subject) -> Iterator[Found]:
+    yield Found(WARNING, "There is no source to check this against: it was made of the prompt alone.")
+
+
 def _foreign_link(reading: Reading, subject: Subject) -> Iterator[Found]:
     ours = {links.key(subject.url)} if subject.url else set()
     home = links.host(subject.url)
@@ -121,11 +125,17 @@ def _has_names(subject: Subject) -> bool:
     return has_source(subject) and not language.startswith(_NOUNS_CAPITALISED)
 
 
+def _is_anothers(subject: Subject) -> bool:
+    """Whether the source is in somebody else's words: the user may copy and obey himself."""
+    return has_source(subject) and not subject.unsourced
+
+
 def _wants_link(subject: Subject) -> bool:
     return links.postable(subject.url) is not None and subject.settings.link is not Link.NEVER
 
 
 RULES = (
+    Rule("source-missing", _source_missing, lambda subject: subject.unsourced),
     Rule("foreign-link", _foreign_link, lambda subject: has_source(subject) or bool(subject.url)),
     Rule("link-missing", _link_missing, _wants_link),
     Rule("link-unwanted", _link_unwanted, lambda subject: subject.settings.link is Link.NEVER),
@@ -133,6 +143,6 @@ RULES = (
     Rule("number", _number, has_source),
     Rule("quote", _quote, has_source),
     Rule("name", _name, _has_names),
-    Rule("copied", _copied, has_source),
-    Rule("injection", _injection, has_source),
+    Rule("copied", _copied, _is_anothers),
+    Rule("injection", _injection, _is_anothers),
 )
