@@ -249,6 +249,16 @@ async def test_the_top_posts_are_by_rate_and_then_by_interactions(desk):
     assert (found[2].likes, found[2].impressions) == (40, None)
 
 
+async def test_what_is_not_known_of_a_top_post_is_null_as_in_its_record_and_never_zero(desk):
+    made = to_wire(await record(desk, await draft(desk), likes=0))
+    (best,) = to_wire((await desk.engagement.summary()).top_posts)
+
+    shared = {name: made[name] for name in best if name in made}
+    assert shared == {name: best[name] for name in shared}
+    assert (best["likes"], best["replies"], best["impressions"], best["engagementRate"]) == (0, None, None, None)
+    assert best["postedAt"] is None
+
+
 async def test_as_many_top_posts_as_asked_for(desk):
     await seeded(desk)
 
