@@ -371,6 +371,23 @@ async def test_of_a_bulk_what_is_deleted_while_it_is_looked_for_is_passed_over(d
     assert (done.succeeded, done.failed) == ((other,), ())
 
 
+@pytest.mark.parametrize("before", [True, False])
+async def test_where_all_of_a_bulk_is_deleted_while_it_is_looked_for_that_is_a_conflict(
+    desk, tmp_path, monkeypatch, before
+):
+    def deleting(conn, user_id, bulk_id):
+        found = () if before else of_bulk(conn, user_id, bulk_id)
+        for table in ("draft_event", "draft"):
+            change(tmp_path, f"DELETE FROM {table}")
+        return found
+
+    of_bulk, ids = events.of_bulk, await made(desk, 2)
+    await desk.drafts.bulk({"action": "archive", "ids": ids})
+    monkeypatch.setattr(events, "of_bulk", deleting)
+    with pytest.raises(ConflictError, match="deleted meanwhile; nothing was undone"):
+        await desk.drafts.undo()
+
+
 async def test_the_number_of_an_event_is_given_once(desk, tmp_path):
     one, other = await made(desk, 2)
     await desk.drafts.reject(other)

@@ -146,6 +146,8 @@ def _last(conn: Connection, user_id: str, kind: EventKind) -> _Asked:
 def _of_bulk(conn: Connection, user_id: str, kind: EventKind, bulk_id: str) -> _Asked:
     every = events.of_bulk(conn, user_id, bulk_id)
     found = changes.seen(conn, user_id, [event.draft_id for event in every])
+    if not found:
+        raise ConflictError(f"These drafts were deleted meanwhile; nothing was {_SAID[kind]}.", hint="Try again.")
     steps, failed = [], []
     for event in every:
         seen = found.get(event.draft_id)
