@@ -345,6 +345,25 @@ async def test_cancelled_it_is_done_again(tmp_path):
         assert (await the_draft(desk)).status is Status.PENDING_REVIEW
 
 
+async def test_cancelled_as_it_claims_it_is_done_again_at_once(tmp_path, monkeypatch):
+    async with open_at(tmp_path, web_with()) as desk:
+        write = desk.ground.write
+
+        async def cancelled_after(work: Any, *args: Any) -> Any:
+            done = await write(work, *args)
+            if work is generation.claim:
+                raise asyncio.CancelledError
+            return done
+
+        await asked(desk)
+        monkeypatch.setattr(desk.ground, "write", cancelled_after)
+        with pytest.raises(asyncio.CancelledError):
+            await desk.generation.work_off()
+
+        monkeypatch.setattr(desk.ground, "write", write)
+        assert await desk.generation.work_off() == 1
+
+
 async def test_what_a_dead_process_was_at_is_taken_over(tmp_path):
     async with open_at(tmp_path, web_with()) as desk:
         (draft_id,) = await asked(desk)

@@ -4,8 +4,8 @@ Nothing is lost by a kill: what was claimed by a process that died is taken over
 """
 
 import asyncio
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager, suppress
 from datetime import timedelta
 
 from copydesk.desk.ground import Ground
@@ -82,7 +82,9 @@ class Generation:
             by_item.setdefault(text.item_id, []).append(text)
         for texts in by_item.values():
             claim = self._new_claim(len(texts))
-            got = await self._ground.write(generation.claim, texts, claim)
+            async with self._freed_on_error(claim):
+                # Cancelled here it may be written all the same.
+                got = await self._ground.write(generation.claim, texts, claim)
             if got:
                 return Commission(claim=claim, texts=got)
         return None
@@ -101,9 +103,15 @@ class Generation:
     async def _carry_out(self, commission: Commission) -> int:
         from copydesk.desk.composing import compose  # noqa: PLC0415 - the crafts are for those who write
 
-        try:
+        async with self._freed_on_error(commission.claim):
             return await compose(self._ground, commission)
+
+    @asynccontextmanager
+    async def _freed_on_error(self, claim: Claim) -> AsyncIterator[None]:
+        """Free what is claimed where this is broken off: this process lives, and nobody would take it over."""
+        try:
+            yield
         except BaseException:
             with suppress(StoreError):  # the lease ends by itself
-                await self._ground.write(generation.release, commission.claim.id)
+                await self._ground.write(generation.release, claim.id)
             raise
