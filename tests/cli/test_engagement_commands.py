@@ -66,6 +66,20 @@ def test_the_summary_is_printed_for_people_and_for_programs(home):
     assert (found["totalPosted"], found["totalLikes"], len(found["topPosts"])) == (2, 7, 1)
 
 
+def test_figures_are_the_users_word_that_a_draft_was_posted_until_he_takes_it_back(home):
+    change(home, "UPDATE draft SET status = 'approved'")
+
+    def posts() -> int:
+        return int(json.loads(call_here(home, "engagement", "show", "--json").out)["totalPosted"])
+
+    assert "posted it by hand" in " ".join(call_here(home, "engagement", "record", "--help").out.split())
+    call_here(home, "engagement", "record", DRAFT, "x", "--likes", "3")
+    assert posts() == 1
+    assert rows(home, "SELECT status FROM draft") == [("approved",)]
+    call_here(home, "engagement", "record", DRAFT, "x", "--status", "pending")
+    assert posts() == 0
+
+
 def test_a_desk_without_posts_has_a_summary_too(home):
     said = call_here(home, "engagement", "show")
 

@@ -73,7 +73,8 @@ def record(
 ) -> None:
     """Record what a draft came to on a platform: engagement record ID x --likes 3 --impressions 100.
 
-    What is not named stays as it was. A figure or --post-id without --status says that the post is live.
+    What is not named stays as it was. A figure or --post-id without --status says that the post is live: it counts as
+    one in the summary, also where you posted it by hand, and the draft stays as it is. --status pending takes it back.
     """
     asked = {"draftId": id, "platform": platform, "postId": post_id, "status": status, "errorMessage": error, **figures}
 
