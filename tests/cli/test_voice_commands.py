@@ -42,7 +42,7 @@ def test_a_profile_is_taken_from_a_json_object(tmp_path):
 
 
 def test_what_the_offline_writer_cannot_follow_is_said(tmp_path):
-    call_here(tmp_path, "voice", "set", "--style", "Dry \x1b[31mand short.", "--format", "SHORT.instructions=Ask.")
+    call_here(tmp_path, "voice", "set", "--style", "Dry and short.", "--format", "SHORT.instructions=Ask.")
     said = call_here(tmp_path, "voice", "show")
 
     assert (said.code, said.err) == (0, "")

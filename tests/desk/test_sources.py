@@ -93,6 +93,8 @@ async def test_what_cannot_be_read_does_not_become_a_source(tmp_path, body, erro
         ({"name": "   "}, "name: takes 1 to 200 characters, not 0"),
         ({"name": "x" * 201}, "name: takes 1 to 200 characters, not 201"),
         ({"name": "\udcff"}, "name: holds bytes that are no UTF-8"),
+        ({"name": "One\x1b]0;Two\x07"}, "name: holds a control character (U+001B)"),
+        ({"config": {"tags": ["fine", "a\nb"]}}, "config.tags: holds a control character (U+000A)"),
         ({"type": "gopher"}, "type: "),
         ({"url": ""}, "url: "),
         ({"url": "not an address"}, "url: "),
@@ -238,7 +240,7 @@ async def test_a_test_fetch_shows_what_is_there_and_stores_nothing(tmp_path):
 async def test_sources_given_out_and_taken_in_are_the_same(tmp_path):
     web = Web()
     async with open_at(tmp_path / "here", web) as desk:
-        await add(desk, name='Quotes "&"\t<tags>', weight=2.5, include=["a, b", "/x+/"], tags=["é"])
+        await add(desk, name='Quotes "&" <tags>', weight=2.5, include=["a, b", "/x+/"], tags=["é"])
         await add(desk, "https://news.example.substack.com", type="substack", name="News")
         await add(desk, "https://www.reddit.com/r/python", type="reddit", listing="top", window="week")
         await add(desk, "https://news.ycombinator.com/", type="hackernews", list="best")

@@ -74,6 +74,12 @@ async def test_each_field_that_is_given_is_replaced_as_a_whole(desk):
     assert changed.formats == {Format.SHORT: FormatVoice(hashtags=0)}
 
 
+async def test_texts_of_several_lines_keep_them(desk):
+    made = await desk.voice.update({"style": "Short.\n\n\tDry.", "examples": ["One\r\ntwo"]})
+
+    assert (made.style, made.examples) == ("Short.\n\n\tDry.", ("One\r\ntwo",))
+
+
 async def test_empty_fields_clear(desk):
     await desk.voice.update(EVERYTHING)
     changed = await desk.voice.update({"style": "", "avoid": [], "examples": [], "formats": {}})
@@ -99,6 +105,15 @@ async def test_settings_can_be_laid_over_those_that_are_there(desk):
         ({"style": "s" * 5001}, "style", "takes at most 5,000 characters, not 5,001"),
         ({"style": 3}, "style", "takes a text"),
         ({"style": "a\x00"}, "style", "holds a NUL character"),
+        ({"style": "a\x1b[31m"}, "style", "holds a control character (U+001B)"),
+        ({"avoid": ["ok", "a\x07"]}, "avoid[1]", "holds a control character (U+0007)"),
+        ({"avoid": ["two\nlines"]}, "avoid[0]", "holds a control character (U+000A)"),
+        ({"examples": ["a\x9b31m"]}, "examples[0]", "holds a control character (U+009B)"),
+        (
+            {"formats": {"SHORT": {"instructions": "a\x7fb"}}},
+            "formats.SHORT.instructions",
+            "holds a control character (U+007F)",
+        ),
         ({"avoid": "synergy"}, "avoid", "takes a list"),
         ({"avoid": ["w"] * 201}, "avoid", "takes at most 200 entries, not 201"),
         ({"avoid": ["ok", "w" * 101]}, "avoid[1]", "takes 1 to 100 characters, not 101"),

@@ -39,12 +39,12 @@ def test_any_parameter_with_a_name_is_taken():
     assert made.parameter == "moon phase"
 
 
-@pytest.mark.parametrize("name", ["", " ", "x" * 101, 5])
+@pytest.mark.parametrize("name", ["", " ", "x" * 101, 5, "two\nlines", "\x1b[31mred"])
 def test_a_name_has_1_to_100_characters(name):
     assert problems(name=name) == {"name"}
 
 
-@pytest.mark.parametrize("parameter", ["", "\t", "x" * 101])
+@pytest.mark.parametrize("parameter", ["", "\t", "x" * 101, "ho\x9bok"])
 def test_a_parameter_is_not_blank(parameter):
     assert problems(parameter=parameter) == {"parameter"}
 
@@ -58,6 +58,8 @@ def test_variants_have_ids_of_their_own_labels_and_configs():
     assert with_second(id="v0") == {"variants[1].id"}
     assert with_second(id=" ") == {"variants[1].id"}
     assert with_second(label="") == {"variants[1].label"}
+    assert with_second(label="a\x1b]0;b\x07") == {"variants[1].label"}
+    assert with_second(id="v\n1") == {"variants[1].id"}
     assert with_second(label="x" * 101) == {"variants[1].label"}
     assert with_second(colour="red") == {"variants[1].colour"}
     assert problems(variants=[variants(1)[0], {}]) == {f"variants[1].{name}" for name in ("id", "label", "config")}

@@ -102,13 +102,19 @@ class TestCreate:
     def test_formats_are_one_to_three_and_none_twice(self, formats, field):
         assert set(problems(create, url=PAGE, formats=formats)) == {field}
 
+    def test_a_platform_has_no_control_characters(self):
+        assert problems(create, text="x", targetPlatforms=["x", "blue\x1b]0;sky\x07"]) == {
+            "targetPlatforms[1]": "holds a control character (U+001B)"
+        }
+
     def test_tags_are_trimmed_and_counted_once(self):
         assert create(text="x", tags=[" b ", "a", "b", "B"]).tags == ("b", "a", "B")
 
     @pytest.mark.parametrize(
         ("tags", "field"),
-        [(["t"] * 21, "tags"), (["a", "x" * 51], "tags[1]"), (["a", "b", " "], "tags[2]"), ([1], "tags[0]")],
-    )
+        [(["t"] * 21, "tags"), (["a", "x" * 51], "tags[1]"), (["a", "b", " "], "tags[2]"), ([1], "tags[0]"),
+         (["a", "b\x1b[31m"], "tags[1]"), (["a\nb"], "tags[0]")],
+    )  # fmt: skip
     def test_tags_are_at_most_twenty_of_fifty_characters(self, tags, field):
         assert set(problems(create, text="x", tags=tags)) == {field}
         assert len(create(text="x", tags=[f"{n:050}" for n in range(20)]).tags) == 20

@@ -36,7 +36,7 @@ def test_feeds_are_found_in_folders_and_each_once():
 
 @given(st.text(min_size=1, max_size=200).filter(lambda name: name.strip() == name))
 def test_what_is_written_is_read_again(name):
-    kept = "".join(char for char in name if char >= " " or char in "\t\n").strip()
+    kept = " ".join("".join(char for char in name if char >= " " or char in "\t\n").split())
     config = SourceConfig(weight=2.5, query='say "hi" & <bye>', include=("a", "/b+/"))
     written = opml.write([source(name, "https://a.example/?a=1&b=2", config, SourceType.GOOGLE_NEWS)])
     try:
@@ -68,6 +68,11 @@ def test_an_address_that_is_none_leaves_the_others_in_the_list():
     assert [each.name for each in opml.read(body)] == ["A & B", "letters", "www.reddit.com"]
     nameless = opml.read(b'<opml><outline xmlUrl="http://[oops/feed"/></opml>')
     assert [(each.name, each.url) for each in nameless] == [("http://[oops/feed",) * 2]
+
+
+def test_a_name_on_two_lines_is_a_name_on_one():
+    (found,) = opml.read(b'<opml><outline text="River&#10;&#9;News" xmlUrl="https://a.example/feed"/></opml>')
+    assert found.name == "River News"
 
 
 def test_an_entity_bomb_is_refused():

@@ -8,7 +8,7 @@ from copydesk.desk.ingesting import read
 from copydesk.errors import FieldError, InvalidError
 from copydesk.ingest.reading import normalise
 from copydesk.ingest.visit import Reading
-from copydesk.model.asked import unstorable_in
+from copydesk.model.asked import unfit_in, unstorable_in
 from copydesk.model.source import FetchState, SourceConfig, SourceSpec, SourceType
 from copydesk.ranking.filters import compile_rules
 
@@ -17,17 +17,18 @@ def check(type: object, url: object, config: object, *, name: str = "") -> Sourc
     """What it takes to read the source, its address in the form that its type reads. InvalidError with the field."""
     kind = convert("type", type, SourceType)
     settings = convert("config", config, SourceConfig) if config is not None else SourceConfig()
-    _refuse_unstorable(settings)
+    _refuse_unfit(settings)
     compile_rules(settings.include, settings.exclude)  # raises for an expression that is none
     address = normalise(kind, text_of("url", url, 1, 2000), settings)
     return SourceSpec(type=kind, url=address, config=settings, name=name)
 
 
-def _refuse_unstorable(settings: SourceConfig) -> None:
-    """InvalidError for each setting that holds what no database takes."""
+def _refuse_unfit(settings: SourceConfig) -> None:
+    """InvalidError for each setting that holds what no database takes, or a control character."""
     wrong = []
     for name, value in msgspec.to_builtins(settings).items():
-        problems = (unstorable_in(str(text)) for text in (value if isinstance(value, tuple | list) else [value]))
+        texts = [str(text) for text in (value if isinstance(value, tuple | list) else [value])]
+        problems = (unstorable_in(text) or unfit_in(text) for text in texts)
         wrong += [FieldError(f"config.{name}", problem) for problem in problems if problem]
     if wrong:
         raise InvalidError(*wrong)

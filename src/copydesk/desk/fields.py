@@ -5,7 +5,7 @@ from typing import TypeVar
 import msgspec
 
 from copydesk.errors import FieldError, InvalidError
-from copydesk.model.asked import unstorable_in
+from copydesk.model.asked import unfit_in, unstorable_in
 
 T = TypeVar("T")
 
@@ -23,10 +23,10 @@ def convert(field: str, value: object, kind: type[T]) -> T:
 
 
 def text_of(field: str, value: object, least: int, most: int) -> str:
-    """`value` as a text of `least` to `most` characters, not counting spaces around it; InvalidError naming `field`."""
+    """`value` as a line of `least` to `most` characters, not counting spaces around it; InvalidError naming `field`."""
     text = convert(field, value, str).strip()
     if not least <= len(text) <= most:
         raise InvalidError(FieldError(field, f"takes {least} to {most} characters, not {len(text)}"))
-    if unstorable := unstorable_in(text):
-        raise InvalidError(FieldError(field, unstorable))
+    if wrong := unstorable_in(text) or unfit_in(text):
+        raise InvalidError(FieldError(field, wrong))
     return text

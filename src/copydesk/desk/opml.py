@@ -55,7 +55,8 @@ def read(body: bytes) -> tuple[Outline, ...]:
 
 
 def _outline(url: str, named: dict[str, str]) -> Outline:
-    name = named.get("title") or named.get("text") or _split(url).netloc or url
+    given = " ".join((named.get("title") or named.get("text") or "").split())
+    name = given or _split(url).netloc or url
     return Outline(name=name[:200], url=url, type=_type(url, named.get("copydesktype", "")), config=_config(named))
 
 

@@ -21,7 +21,7 @@ def checked_experiment(given: NewExperiment | Mapping[str, object]) -> NewExperi
     """`given` with texts trimmed and the limits kept. Raises InvalidError with every field that breaks one."""
     asked = Asked(NewExperiment, given)
     asked.need("name", "parameter", "variants")
-    name, parameter = asked.text("name", LONGEST_NAME), asked.text("parameter", LONGEST_PARAMETER)
+    name, parameter = asked.line("name", LONGEST_NAME), asked.line("parameter", LONGEST_PARAMETER)
     variants = _variants(asked, parameter)
     asked.refuse()
     assert name is not None  # it would have been refused
@@ -46,7 +46,7 @@ def _variants(asked: Asked, parameter: str | None) -> tuple[Variant, ...]:
     found: list[Variant] = []
     for variant in asked.objects("variants", Variant, MOST_VARIANTS, least=LEAST_VARIANTS):
         variant.need("id", "label", "config")
-        variant_id, label = variant.text("id", LONGEST_VARIANT_ID), variant.text("label", LONGEST_LABEL)
+        variant_id, label = variant.line("id", LONGEST_VARIANT_ID), variant.line("label", LONGEST_LABEL)
         config = variant.mapping("config")
         if variant.has("config") and parameter and (wrong := _wrong_with(config, parameter)):
             variant.problem("config", wrong)

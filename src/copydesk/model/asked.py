@@ -22,6 +22,10 @@ MOST_PROBLEMS = 100
 """So many are named at once; nobody reads more."""
 _SHOWN = 50
 _UNFIT = re.compile(r"[\x00-\x20\x7f-\x9f\u2028\u2029\\]")
+CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
+"""What no text on one line holds."""
+CONTROL_BUT_BREAKS = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
+"""What no text of several lines holds, unless it is kept just as it came."""
 
 
 class Asked:
@@ -70,12 +74,22 @@ class Asked:
         """A text of `least` to `most` characters, without the spaces around it, which do not count."""
         return self._text(name, self._given[name], most, least) if self.has(name) else None
 
-    def texts(self, name: str, most: int, longest: int, *, least: int = 0) -> tuple[str, ...]:
+    def line(self, name: str, most: int) -> str | None:
+        """As `text`, on one line: without control characters."""
+        return self._text(name, self._given[name], most, 1, CONTROL) if self.has(name) else None
+
+    def lines(self, name: str, most: int) -> str | None:
+        """As `text`, empty or of any number of lines: without other control characters."""
+        return self._text(name, self._given[name], most, 0, CONTROL_BUT_BREAKS) if self.has(name) else None
+
+    def texts(
+        self, name: str, most: int, longest: int, *, least: int = 0, unfit: re.Pattern[str] = CONTROL
+    ) -> tuple[str, ...]:
         """Texts of at most `longest` characters, trimmed; the same one twice counts once, the order is kept.
 
-        `least` and `most` are for the entries as given.
+        `least` and `most` are for the entries as given. None of them holds a character that is `unfit`.
         """
-        read = [self._text(where, value, longest, 1) for where, value in self._entries(name, least, most)]
+        read = [self._text(where, value, longest, 1, unfit) for where, value in self._entries(name, least, most)]
         return tuple(dict.fromkeys(text for text in read if text is not None))
 
     def choice(self, name: str, kind: type[E], among: tuple[E, ...] = ()) -> E | None:
@@ -170,7 +184,9 @@ class Asked:
         else:
             yield from ((f"{name}[{place}]", value) for place, value in enumerate(values))
 
-    def _text(self, name: str, value: object, most: int, least: int) -> str | None:
+    def _text(
+        self, name: str, value: object, most: int, least: int, unfit: re.Pattern[str] | None = None
+    ) -> str | None:
         if not isinstance(value, str):
             self.problem(name, "takes a text")
             return None
@@ -178,8 +194,8 @@ class Asked:
         if not least <= len(text) <= most:
             room = f"{least} to {most:,}" if least else f"at most {most:,}"
             self.problem(name, f"takes {room} characters, not {len(text):,}")
-        elif unstorable := unstorable_in(text):
-            self.problem(name, unstorable)
+        elif wrong := unstorable_in(text) or unfit_in(text, unfit):
+            self.problem(name, wrong)
         else:
             return text
         return None
@@ -199,13 +215,19 @@ def _names_of(kind: type[msgspec.Struct]) -> frozenset[str]:
 def unstorable_in(text: str) -> str:
     """Why no database or platform takes `text`; empty where nothing is wrong.
 
-    Other control characters are data: they are kept as they came, and shown for what they are.
+    In a draft other control characters are data: they are kept as they came, and shown for what they are.
     """
     if "\x00" in text:
         return "holds a NUL character"
     if not text.isascii() and re.search("[\ud800-\udfff]", text):
         return "holds bytes that are no UTF-8"
     return ""
+
+
+def unfit_in(text: str, unfit: re.Pattern[str] | None = CONTROL) -> str:
+    """Which character that is `unfit` the text holds; empty where it holds none."""
+    found = unfit.search(text) if unfit else None
+    return f"holds a control character (U+{ord(found[0]):04X})" if found else ""
 
 
 def wrong_with_time(at: datetime, now: datetime) -> str:

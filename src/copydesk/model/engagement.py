@@ -136,8 +136,8 @@ def checked_record(given: RecordEngagement | Mapping[str, object]) -> RecordEnga
     asked.need("draftId", "platform")
     record = RecordEngagement(
         draft_id=asked.text("draftId", LONGEST_ID) or "",
-        platform=asked.text("platform", LONGEST_PLATFORM) or "",
-        post_id=asked.text("postId", LONGEST_POST_ID),
+        platform=asked.line("platform", LONGEST_PLATFORM) or "",
+        post_id=asked.line("postId", LONGEST_POST_ID),
         status=asked.choice("status", DeliveryStatus),
         error_message=asked.text("errorMessage", LONGEST_ERROR),
         **{name: asked.number(name, 0, LARGEST_FIGURE) for name in FIGURES},

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import msgspec
 
-from copydesk.model.asked import Asked
+from copydesk.model.asked import CONTROL_BUT_BREAKS, Asked
 from copydesk.model.draft import Format
 from copydesk.model.wire import Struct
 
@@ -86,10 +86,10 @@ def checked_voice(given: ChangeVoice | Mapping[str, object]) -> ChangeVoice:
     """
     asked = Asked(ChangeVoice, given)
     avoid = asked.texts("avoid", MOST_AVOIDED, LONGEST_AVOIDED)
-    examples = asked.texts("examples", MOST_EXAMPLES, LONGEST_EXAMPLE)
+    examples = asked.texts("examples", MOST_EXAMPLES, LONGEST_EXAMPLE, unfit=CONTROL_BUT_BREAKS)
     formats = {kind: _format(one) for kind, one in asked.by_choice("formats", Format, FormatVoice).items()}
     change = ChangeVoice(
-        style=asked.text("style", LONGEST_STYLE, least=0),
+        style=asked.lines("style", LONGEST_STYLE),
         avoid=avoid if asked.has("avoid") else None,
         examples=examples if asked.has("examples") else None,
         formats=formats if asked.has("formats") else None,
@@ -115,5 +115,5 @@ def _format(asked: Asked) -> FormatVoice:
         hashtags=asked.number("hashtags", 0, 5),
         emoji=asked.choice("emoji", Emoji),
         link=asked.choice("link", Link),
-        instructions=asked.text("instructions", LONGEST_INSTRUCTIONS, least=0) or None,
+        instructions=asked.lines("instructions", LONGEST_INSTRUCTIONS) or None,
     )
