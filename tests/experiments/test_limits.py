@@ -90,8 +90,28 @@ def test_a_setting_of_the_voice_takes_the_voices_values(parameter, good, wrong):
         )
     for value in wrong:
         assert problems(parameter=parameter, variants=variants(good[0], value, parameter=parameter)) == {
-            "variants[1].config"
+            f"variants[1].config.{parameter}"
         }
+
+
+@pytest.mark.parametrize(
+    ("parameter", "config", "said"),
+    [
+        ("hashtags", {"hashtags": "lots"}, "config.hashtags: takes a whole number of 0 to 5"),
+        ("hashtags", {"hashtags": 9}, "config.hashtags: takes a whole number of 0 to 5"),
+        ("emoji", {"emoji": "loud"}, "config.emoji: takes one of never, sparing, free"),
+        ("length", {"length": 10}, "config.length: takes a whole number of 50 to 50,000, or words"),
+        ("emoji", {"emojis": "free"}, 'config: takes the value under the parameter\'s own name: {"emoji": ...}'),
+        ("emoji", 3, "config: takes an object with named fields"),
+        ("emoji", None, "config: is missing"),
+    ],
+)
+def test_it_is_said_what_would_be_right(parameter, config, said):
+    first = variants(None, parameter=parameter)[0]
+    asked = {"name": "n", "parameter": parameter, "variants": [first, {"id": "b", "label": "B", "config": config}]}
+    with pytest.raises(InvalidError) as refused:
+        checked_experiment(asked)
+    assert str(refused.value) == f"variants[1].{said}"
 
 
 def test_every_field_that_breaks_a_rule_is_named_at_once():

@@ -48,8 +48,8 @@ def _variants(asked: Asked, parameter: str | None) -> tuple[Variant, ...]:
         variant.need("id", "label", "config")
         variant_id, label = variant.line("id", LONGEST_VARIANT_ID), variant.line("label", LONGEST_LABEL)
         config = variant.mapping("config")
-        if variant.has("config") and parameter and (wrong := _wrong_with(config, parameter)):
-            variant.problem("config", wrong)
+        if parameter and not variant.is_wrong("config"):
+            _look_into(variant, config, parameter)
         if any(other.id == variant_id for other in found):
             variant.problem("id", "is another variant's already")
         if variant_id and label:
@@ -57,15 +57,18 @@ def _variants(asked: Asked, parameter: str | None) -> tuple[Variant, ...]:
     return tuple(found)
 
 
-def _wrong_with(config: dict[str, object], parameter: str) -> str:
+def _look_into(variant: Asked, config: dict[str, object], parameter: str) -> None:
+    """Remember what is wrong with a variant's config."""
     raw = _kept(config)
     if raw is None:
-        return "holds what cannot be kept as JSON"
-    if len(raw) > LARGEST_CONFIG:
-        return f"is {len(raw):,} bytes of JSON; {LARGEST_CONFIG:,} are the most"
-    if parameter not in config:
-        return f"holds no {parameter!r}: the value stands under the parameter's own name"
-    return wrong_with(parameter, config[parameter])
+        variant.problem("config", "holds what cannot be kept as JSON")
+    elif len(raw) > LARGEST_CONFIG:
+        variant.problem("config", f"is {len(raw):,} bytes of JSON; {LARGEST_CONFIG:,} are the most")
+    elif parameter not in config:
+        right = f'{{"{parameter}": ...}}'
+        variant.problem("config", f"takes the value under the parameter's own name: {right}")
+    elif wrong := wrong_with(parameter, config[parameter]):
+        variant.problem(f"config.{parameter}", wrong)
 
 
 def _kept(config: dict[str, object]) -> bytes | None:

@@ -6,7 +6,7 @@ import msgspec
 from msgspec.structs import replace
 
 from copydesk.model.draft import Format
-from copydesk.model.voice import FormatVoice, Voice
+from copydesk.model.voice import FormatVoice, Voice, wrong_with_setting
 
 SETTINGS = ("hashtags", "emoji", "link")
 """Parameters that are settings of the voice by the same name, with the same values."""
@@ -45,14 +45,10 @@ def voice_with(voice: Voice, format: Format, parameter: str, value: object) -> T
 def wrong_with(parameter: str, value: object) -> str:
     """Why `value` can be no value of `parameter`; empty where it can. Only the voice's own settings have rules."""
     if parameter in SETTINGS:
-        try:
-            msgspec.convert({parameter: value}, FormatVoice)
-        except msgspec.ValidationError as error:
-            problem = str(error).partition(" - at `$")[0]
-            return problem[:1].lower() + problem[1:]
+        return wrong_with_setting(parameter, value)
     if parameter == "length" and not isinstance(value, str) and value is not None:
         fits = type(value) is int and LEAST_LENGTH <= value <= MOST_LENGTH
-        return "" if fits else f"takes {LEAST_LENGTH} to {MOST_LENGTH:,}, or words"
+        return "" if fits else f"takes a whole number of {LEAST_LENGTH} to {MOST_LENGTH:,}, or words"
     return ""
 
 

@@ -55,6 +55,10 @@ class Asked:
         """Remember that a field breaks a rule."""
         self._problems.append(FieldError(self._within + name, message))
 
+    def is_wrong(self, name: str) -> bool:
+        """Whether the field is known by now to break a rule."""
+        return any(problem.field == self._within + name for problem in self._problems)
+
     def refuse(self) -> None:
         """Raise InvalidError with all that was found wrong, if anything was."""
         if self._problems:

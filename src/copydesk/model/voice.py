@@ -7,6 +7,7 @@ from typing import Annotated
 
 import msgspec
 
+from copydesk.errors import FieldError
 from copydesk.model.asked import CONTROL_BUT_BREAKS, Asked
 from copydesk.model.draft import Format
 from copydesk.model.wire import Struct
@@ -96,6 +97,13 @@ def checked_voice(given: ChangeVoice | Mapping[str, object]) -> ChangeVoice:
     )
     asked.refuse()
     return change
+
+
+def wrong_with_setting(name: str, value: object) -> str:
+    """Why `value` can be no value of a format's setting, and what can; empty where it is one, or null."""
+    problems: list[FieldError] = []
+    _format(Asked(FormatVoice, {name: value}, problems=problems))
+    return problems[0].message if problems else ""
 
 
 def laid_over(voice: Voice, formats: Mapping[str, object]) -> dict[str, object]:
