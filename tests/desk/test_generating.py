@@ -474,6 +474,50 @@ async def test_what_was_taken_back_while_it_was_written_is_not_kept(tmp_path, mo
     assert claims(tmp_path) == 0
 
 
+async def test_why_it_failed_is_not_kept_of_what_was_taken_back_while_it_was_written(tmp_path, monkeypatch):
+    class TakenBack(FakeWriter):
+        async def write(self, brief: Brief) -> Written:
+            if brief.previous:
+                await desk.drafts.undo()
+            return await super().write(brief)
+
+    writer = TakenBack("first", WriterError("There is nothing new to say."))
+    monkeypatch.setattr(WRITER, lambda: writer)
+    async with open_at(tmp_path) as desk:
+        (draft_id,) = await asked(desk, url=None, prompt="Anything.")
+        await desk.generation.work_off()
+        await desk.drafts.regenerate(draft_id)
+        assert await desk.generation.work_off() == 1
+        draft = await the_draft(desk)
+
+    assert (draft.status, draft.last_error, claims(tmp_path)) == (Status.PENDING_REVIEW, None, 0)
+
+
+async def test_who_lost_the_claim_says_nothing_of_how_it_failed(tmp_path, monkeypatch):
+    class TakenOver(FakeWriter):
+        async def write(self, brief: Brief) -> Written:
+            change(tmp_path, "UPDATE generation SET claim_id = 'of another', owner = 'elsewhere/1/1'")
+            return await super().write(brief)
+
+    monkeypatch.setattr(WRITER, lambda: TakenOver(WriterError("It was told to fail.")))
+    async with open_at(tmp_path) as desk:
+        await asked(desk, url=None, prompt="Anything.")
+        assert await desk.generation.work_off() == 0
+        draft = await the_draft(desk)
+
+    assert (draft.status, draft.last_error, claims(tmp_path)) == (Status.PENDING_GENERATION, None, 1)
+
+
+async def test_why_it_failed_is_kept_on_one_short_line_that_commands_no_terminal(tmp_path, monkeypatch):
+    monkeypatch.setattr(WRITER, lambda: FakeWriter(WriterError("\x1b[31mIt\nsays: " + "x" * 5000)))
+    async with open_at(tmp_path) as desk:
+        await asked(desk, url=None, prompt="Anything.")
+        await desk.generation.work_off()
+        draft = await the_draft(desk)
+
+    assert draft.last_error == ("It says: " + "x" * 5000)[:1000]
+
+
 async def test_what_was_asked_for_in_other_words_meanwhile_is_written_in_those(tmp_path, monkeypatch):
     class AskedAnew(FakeWriter):
         async def write(self, brief: Brief) -> Written:
@@ -609,14 +653,15 @@ async def test_nothing_can_be_done_with_a_draft_that_is_being_written(tmp_path):
                 await desk.drafts.change(draft_id, {"action": action.value})
 
 
-async def test_a_database_that_is_held_lets_the_work_go(tmp_path, monkeypatch):
+@pytest.mark.parametrize("at", ["generating.generation.keep_page", "composing.keep_text"])
+async def test_a_database_that_is_held_lets_the_work_go(tmp_path, monkeypatch, at):
     def busy(*_: object) -> None:
         raise StoreBusyError
 
     async with open_at(tmp_path, web_with()) as desk:
         await asked(desk)
         with monkeypatch.context() as held:
-            held.setattr("copydesk.desk.composing.keep_text", busy)
+            held.setattr(f"copydesk.desk.{at}", busy)
             with pytest.raises(StoreBusyError):
                 await desk.generation.work_off()
         assert claims(tmp_path) == 0
