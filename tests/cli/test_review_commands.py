@@ -241,7 +241,7 @@ def test_without_a_time_the_next_slot_is_taken(tmp_path):
 
 
 def test_a_draft_is_shown_with_what_was_decided_on_it(tmp_path):
-    draft_id = new(tmp_path, "Words.", "--tag", "s\x1b[31mea", "--platform", "x", "--image", "https://p.example/a.png")
+    draft_id = new(tmp_path, "Words.", "--tag", "sea", "--platform", "x", "--image", "https://p.example/a.png")
     change(tmp_path, "UPDATE user SET time_zone = 'Asia/Kathmandu'")
     done(tmp_path, "draft", "unapprove", approved(tmp_path, draft_id), "--feedback", "Say\x1b[31m more.")
     said = done(tmp_path, "draft", "show", draft_id)

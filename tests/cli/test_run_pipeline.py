@@ -21,7 +21,7 @@ from datetime import UTC, datetime
 import pytest
 
 from command_line import COMMAND, call, call_here, environment
-from desk_fixtures import damage, entry, feed, open_at, rows, title
+from desk_fixtures import change, damage, entry, feed, open_at, rows, title
 from feed_server import FeedServer, Page, Request
 
 STAGES = ["ingest", "filter", "rank", "draft"]
@@ -171,7 +171,7 @@ def test_a_terminal_sees_a_bar_for_each_stage(home):
 
 def test_a_bar_stays_on_its_line_whatever_a_source_is_called(home):
     """A long note beside a bar broke the line, and each step left a line behind."""
-    call_here(home, "source", "edit", ids(home)[0], "--name", "\x1b[31m漢字" * 40)
+    change(home, "UPDATE source SET name = ? WHERE id = ?", "\x1b[31m漢字" * 40, ids(home)[0])
     _, shown = on_a_terminal(home, "--run-pipeline", columns=60)
 
     lines = [part for part in re.split(r"\r|\x1b\[K|\n", shown) if "━" in part or "╌" in part]
