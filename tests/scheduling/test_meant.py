@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from copydesk.errors import InvalidError
-from copydesk.scheduling.meant import Meant, about_the_gap, instant_of, meant_at, moment_at, moment_on, moved
+from copydesk.scheduling.meant import Meant, about_the_change, instant_of, meant_at, moment_at, moment_on, moved
 from copydesk.scheduling.zones import zone_named
 
 PRAGUE = ZoneInfo("Europe/Prague")
@@ -48,12 +48,21 @@ def test_a_skipped_time_stays_what_was_meant():
     moment = moment_on(datetime.fromisoformat("2027-03-28T02:30"), PRAGUE)
     assert moment.meant.wall == "2027-03-28T02:30"
     assert moment.at == instant_of(moment.meant) == utc("2027-03-28T01:00")
-    assert about_the_gap(moment) == "02:30 does not exist on that day in Europe/Prague: it will be 03:00"
+    assert about_the_change(moment) == "02:30 does not exist on that day in Europe/Prague: it will be 03:00"
 
 
-def test_of_a_time_that_exists_there_is_nothing_to_say():
-    assert about_the_gap(moment_on(datetime.fromisoformat("2027-10-31T02:30"), PRAGUE)) == ""
-    assert about_the_gap(moment_at(utc("2027-10-31T01:30"), PRAGUE)) == ""
+def test_of_a_time_that_comes_twice_it_is_said_which_was_taken_and_how_to_write_the_other():
+    first = about_the_change(moment_on(datetime.fromisoformat("2027-10-31T02:30"), PRAGUE))
+    assert first == (
+        "02:30 comes twice on that day in Europe/Prague: this is the first, and 2027-10-31T02:30:00+01:00 is the second"
+    )
+    second = about_the_change(moment_at(utc("2027-10-31T01:30"), PRAGUE))
+    assert second.endswith("this is the second, and 2027-10-31T02:30:00+02:00 is the first")
+
+
+def test_of_a_time_that_comes_once_there_is_nothing_to_say():
+    assert about_the_change(moment_on(datetime.fromisoformat("2027-10-31T03:30"), PRAGUE)) == ""
+    assert about_the_change(moment_at(utc("2027-10-30T23:30"), PRAGUE)) == ""
 
 
 def test_new_rules_of_a_zone_move_the_instant_and_keep_the_wall_time():

@@ -105,6 +105,13 @@ def test_a_time_in_the_past_is_refused(text):
         read(text)
 
 
+def test_a_time_in_the_past_is_shown_on_the_users_clock():
+    with pytest.raises(InvalidError) as caught:
+        read("2026-11-21T09:00Z")
+    ((_, message),) = caught.value.errors
+    assert message == "is not in the future: Sat 21 Nov 2026 10:00 CET, UTC+01:00 (98 minutes ago)"
+
+
 @pytest.mark.parametrize("text", ["9999-12-30 23:59", "9999-12-31T23:59Z", "9999-12-31T23:59-12:00", "in 99999 weeks"])
 def test_a_time_too_far_ahead_is_refused(text):
     with pytest.raises(InvalidError, match="ten years ahead"):

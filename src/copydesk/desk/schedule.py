@@ -15,7 +15,7 @@ from copydesk.model.draft import Draft
 from copydesk.model.job import ClockDoubt
 from copydesk.model.schedule import AutoSchedule, Conflict, Conflicts, ReadTime, Slot, read_slots
 from copydesk.scheduling.daytime import slot_read, slot_written
-from copydesk.scheduling.meant import about_the_gap
+from copydesk.scheduling.meant import about_the_change
 from copydesk.scheduling.shown import shown
 from copydesk.scheduling.slots import checked_slots
 from copydesk.scheduling.times import time_read
@@ -82,7 +82,7 @@ class Schedule:
         """
         zone, now = await self._ground.read(schedule.zone), self._ground.clock()
         moment = time_read(text, zone, now, field=field)
-        return ReadTime(at=moment.at, shown=shown(moment.at, zone, now), note=about_the_gap(moment))
+        return ReadTime(at=moment.at, shown=shown(moment.at, zone, now), note=about_the_change(moment))
 
     async def shown(self, *instants: datetime) -> tuple[str, ...]:
         """Instants as the user is told them, on the clock of the user's zone."""

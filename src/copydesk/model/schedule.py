@@ -37,7 +37,7 @@ class ReadTime(Struct, frozen=True):
     shown: str
     """`Fri 27 Nov 2026 14:30 CET, UTC+01:00 (in 6 days)`."""
     note: str
-    """What is to be said besides: that a clock change skips it. Mostly empty."""
+    """What is to be said besides: that a clock change skips it, or makes it come twice. Mostly empty."""
 
 
 class Conflict(Struct, frozen=True):

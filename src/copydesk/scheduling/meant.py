@@ -84,14 +84,18 @@ def moved(meant: Meant, stored: datetime) -> datetime | None:
     return None if now_meant == stored else now_meant
 
 
-def about_the_gap(moment: Moment) -> str:
-    """In words that the wall time is skipped and what becomes of it; empty where it is not skipped."""
-    wall, _ = _read(moment.meant)
+def about_the_change(moment: Moment) -> str:
+    """In words what a clock change makes of the wall time, skipped or shown twice; empty where it does neither."""
+    wall, second = _read(moment.meant)
     zone = zone_named(moment.meant.zone)
-    if not is_skipped(wall, zone):
-        return ""
-    shown = moment.at.astimezone(zone)
-    return f"{wall:%H:%M} does not exist on that day in {zone.key}: it will be {shown:%H:%M}"
+    if is_skipped(wall, zone):
+        shown = moment.at.astimezone(zone)
+        return f"{wall:%H:%M} does not exist on that day in {zone.key}: it will be {shown:%H:%M}"
+    if is_repeated(wall, zone):
+        other = instant_of_wall(wall, zone, second=not second).astimezone(zone).isoformat()
+        this, that = ("second", "first") if second else ("first", "second")
+        return f"{wall:%H:%M} comes twice on that day in {zone.key}: this is the {this}, and {other} is the {that}"
+    return ""
 
 
 def _written(wall: datetime) -> str:

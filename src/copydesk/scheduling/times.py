@@ -13,6 +13,7 @@ from copydesk.errors import FieldError, InvalidError
 from copydesk.model.asked import wrong_with_time
 from copydesk.scheduling.daytime import CLOCK, DAYS, MONTHS, SURE_CLOCK, clock_read, index_of, plain
 from copydesk.scheduling.meant import Moment, moment_at, moment_on
+from copydesk.scheduling.shown import shown
 from copydesk.text import clean
 
 EXAMPLES = "fri 14:30, tomorrow 9, 9am, in 2 hours, 30 nov 9:00 or 2026-11-30 14:30"
@@ -62,8 +63,10 @@ def time_read(text: str, zone: ZoneInfo, now: datetime, *, field: str = "schedul
     except OverflowError:  # in the years 1 and 9999, where one of wall time and UTC has no date
         raise InvalidError(FieldError(field, "is at an end of the calendar; ten years ahead is the most")) from None
     if moment is None:
-        shown = clean(text[:40])
-        raise InvalidError(FieldError(field, f"“{shown}” cannot be read as one time; write it like {EXAMPLES}"))
+        told = clean(text[:40])
+        raise InvalidError(FieldError(field, f"“{told}” cannot be read as one time; write it like {EXAMPLES}"))
+    if moment.at <= now:
+        raise InvalidError(FieldError(field, f"is not in the future: {shown(moment.at, zone, now)}"))
     if wrong := wrong_with_time(moment.at, now):
         raise InvalidError(FieldError(field, wrong))
     return moment
