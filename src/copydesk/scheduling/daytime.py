@@ -26,10 +26,10 @@ MONTHS = (
 )
 LONGEST_TEXT = 100
 _HALF = r" ?(?P<half>am|pm)"
-SURE_CLOCK = r"(?:\d{1,2}:\d\d(?: ?[ap]m)?|\d{1,2} ?[ap]m)"
-"""A time of the day that can be nothing else: with minutes, or with am or pm."""
+SURE_CLOCK = r"(?:\d{1,2}[:.]\d\d(?: ?[ap]m)?|\d{1,2} ?[ap]m|noon)"
+"""A time of the day that can be nothing else: with minutes, with am or pm, or noon."""
 CLOCK = rf"(?:{SURE_CLOCK}|\d{{1,2}})"
-_CLOCK = re.compile(rf"(?P<hour>\d{{1,2}})(?::(?P<minute>\d\d))?(?:{_HALF})?", re.ASCII)
+_CLOCK = re.compile(rf"(?P<hour>\d{{1,2}})(?:[:.](?P<minute>\d\d))?(?:{_HALF})?", re.ASCII)
 _SLOT = re.compile(rf"(?P<day>[a-z]{{3,9}}) (?:at )?(?P<clock>{CLOCK})", re.ASCII)
 _SLOT_EXAMPLES = "write it like mon 09:00, wednesday 14:30 or fri 9am"
 
@@ -46,7 +46,9 @@ def index_of(word: str, names: Sequence[str]) -> int | None:
 
 
 def clock_read(text: str) -> time | None:
-    """`9`, `09:00`, `9am` or `2:30pm` as a time of the day; None where it is none."""
+    """`9`, `09:00`, `9.30`, `9am`, `2:30pm` or `noon` as a time of the day; None where it is none."""
+    if text == "noon":
+        return time(12)
     match = _CLOCK.fullmatch(text)
     if match is None:
         return None

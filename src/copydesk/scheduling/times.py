@@ -41,6 +41,8 @@ _WEEKDAY, _YEAR = r"(?:(?P<weekday>[a-z]{3,9}) )?", r"(?: (?P<year>\d{4}))?"
 _MONTH_FIRST = re.compile(f"{_WEEKDAY}{_MONTH} {_NTH}{_YEAR}", re.ASCII)
 _MONTH_LAST = re.compile(f"{_WEEKDAY}{_NTH} (?:of )?{_MONTH}{_YEAR}", re.ASCII)
 _LEAP_YEARS_APART = 8
+_MIDNIGHT = ("midnight", "at midnight")
+"""The next one. Beside a day it may be that day's first minute or its end: not guessed."""
 
 
 def time_read(text: str, zone: ZoneInfo, now: datetime, *, field: str = "scheduledAt") -> Moment:
@@ -113,7 +115,7 @@ def _full_minute(now: datetime) -> datetime:
 
 def _by_clock(words: str, zone: ZoneInfo, now: datetime) -> Moment | None:
     match = _CLOCK_ALONE.fullmatch(words)
-    clock = clock_read(match["clock"]) if match else None
+    clock = time(0) if words in _MIDNIGHT else clock_read(match["clock"]) if match else None
     if clock is None:
         return None
     today = now.astimezone(zone).date()
