@@ -212,6 +212,29 @@ async def test_a_page_that_cannot_be_read_fails_every_draft_and_says_why(tmp_pat
     assert len(web.urls) == 1
 
 
+@pytest.mark.parametrize(
+    ("answer", "says"),
+    [
+        ({"status": 404}, "Check the address of the page."),
+        ({"status": 410}, "another address of the page"),
+        ({"status": 403}, "give the text itself"),
+        ({"status": 429}, "Try again later, or give the text itself."),
+        ({"status": 500}, "Try again later, or give the text itself."),
+    ],
+)
+async def test_what_to_do_about_a_page_is_not_what_to_do_about_a_source(tmp_path, answer, says):
+    web = Web()
+    web.put(PAGE, body="no", **answer)
+    async with open_at(tmp_path, web) as desk:
+        await asked(desk)
+        await desk.generation.work_off()
+        told = (await the_draft(desk)).last_error or ""
+
+    assert says in told
+    assert not {"feed", "source"} & set(told.replace(".", " ").split())
+    assert "by itself" not in told
+
+
 async def test_an_address_of_this_machine_is_not_read(tmp_path):
     async with open_at(tmp_path) as desk:
         await asked(desk, url="http://127.0.0.1:9/secret")

@@ -9,7 +9,19 @@ from datetime import datetime
 from importlib.util import find_spec
 from typing import Literal
 
-from copydesk.errors import NotAnArticleError, TooSlowError
+from copydesk.errors import (
+    AnswerError,
+    FetchError,
+    GoneError,
+    MissingError,
+    NeedsLoginError,
+    NotAnArticleError,
+    ThrottledError,
+    TooLargeError,
+    TooSlowError,
+    UnreachableError,
+)
+from copydesk.ingest.answer import Answer
 from copydesk.ingest.apart import ask
 from copydesk.ingest.entry import MAX_SUMMARY, MAX_TEXT, MAX_TITLE
 from copydesk.ingest.head import read_head
@@ -26,6 +38,19 @@ DEADLINE = 45.0
 EXTRACTION = 5.0
 """Seconds that trafilatura has for one page: it takes 0.01 to 0.1 for real ones."""
 ACCEPT = "text/html, application/xhtml+xml, text/plain;q=0.8, text/markdown;q=0.8, */*;q=0.1"
+
+_TRY_AGAIN = "Try again later, or give the text itself."
+_HINTS: dict[type[FetchError], str] = {
+    AnswerError: _TRY_AGAIN,
+    GoneError: "Look for another address of the page, or give the text itself.",
+    MissingError: "Check the address of the page.",
+    NeedsLoginError: "Only pages that everybody may read can be read; give the text itself.",
+    ThrottledError: _TRY_AGAIN,
+    TooLargeError: "Give the text itself.",
+    TooSlowError: _TRY_AGAIN,
+    UnreachableError: "Check the address of the page and the connection to the internet, or give the text itself.",
+}
+"""What to do about a page that cannot be read. The client's own hints are about sources, which are read again."""
 
 TextReader = Literal["trafilatura", "paragraphs", "plain"]
 """Who found the text: trafilatura, our own simple rule, or nobody because the page is plain text."""
@@ -61,7 +86,7 @@ async def read_article(http: Http, url: str, *, deadline: float = DEADLINE) -> A
     """
     try:
         async with asyncio.timeout(deadline):
-            answer = await http.get(url, accept=ACCEPT)
+            answer = await _page(http, url)
             extracted = await _extracted(answer.body, answer.content_type, answer.charset)
             return await asyncio.to_thread(
                 article_of,
@@ -72,9 +97,15 @@ async def read_article(http: Http, url: str, *, deadline: float = DEADLINE) -> A
                 extracted=extracted,
             )
     except TimeoutError:
-        raise TooSlowError(
-            f"The page was not read within {deadline:g} seconds.", hint="Try again, or give the text itself."
-        ) from None
+        raise TooSlowError(f"The page was not read within {deadline:g} seconds.", hint=_TRY_AGAIN) from None
+
+
+async def _page(http: Http, url: str) -> Answer:
+    try:
+        return await http.get(url, accept=ACCEPT)
+    except FetchError as error:
+        error.hint = _HINTS.get(type(error), error.hint)
+        raise
 
 
 def article_of(
