@@ -19,6 +19,8 @@ from copydesk.errors import CopydeskError, InvalidError, SettingsError
 from copydesk.settings import Settings
 
 if TYPE_CHECKING:
+    from regex import Match
+
     # At run time imported when it is opened: the console paints before that.
     from copydesk.desk import Desk
 
@@ -83,10 +85,17 @@ class Context:
 
 
 def print_json(value: object) -> None:
-    """Print a value in the interface's shape."""
+    """Print a value in the interface's shape; what a terminal would take for a command stands in it as `\\u009b`."""
     from copydesk.model.wire import to_json  # noqa: PLC0415 - as above
+    from copydesk.text import HIDDEN  # noqa: PLC0415
 
-    click.echo(to_json(value, indent=2 if sys.stdout.isatty() else 0))
+    click.echo(HIDDEN.sub(_escaped, to_json(value, indent=2 if sys.stdout.isatty() else 0)))
+
+
+def _escaped(match: "Match[str]") -> str:
+    """A character as JSON writes it in ASCII: by its code units in UTF-16."""
+    units = match[0].encode("utf-16-be").hex()
+    return "".join(f"\\u{units[start : start + 4]}" for start in range(0, len(units), 4))
 
 
 pass_context = click.make_pass_decorator(Context)
