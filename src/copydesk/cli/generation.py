@@ -7,7 +7,7 @@ import click
 
 from copydesk.cli.show import counted
 from copydesk.model.change import Created, created
-from copydesk.model.draft import Draft, ListedDraft
+from copydesk.model.draft import Draft, ListedDraft, plain
 
 if TYPE_CHECKING:
     from copydesk.desk import Desk
@@ -36,8 +36,3 @@ async def _finish(desk: "Desk", draft_ids: Sequence[str]) -> list[ListedDraft]:
     click.echo(f"Writing {counted(len(draft_ids), 'draft')}…", err=True)
     await desk.generation.finish(draft_ids)
     return [await desk.drafts.get(draft_id) for draft_id in draft_ids]
-
-
-def plain(shown: ListedDraft) -> Draft:
-    """The draft without its item, as a change answers it."""
-    return Draft(**{name: getattr(shown, name) for name in Draft.__struct_fields__})

@@ -9,8 +9,7 @@ import click
 
 from copydesk.cli.context import Context, pass_context, print_json
 from copydesk.cli.drafts import AS_JSON, say_changed, say_outcome
-from copydesk.cli.generation import plain
-from copydesk.model.draft import Draft, ListedDraft
+from copydesk.model.draft import Draft, ListedDraft, plain
 from copydesk.model.history import CREATE, EDIT, USER, DraftEvent, EventKind, Undone
 from copydesk.text import clean
 

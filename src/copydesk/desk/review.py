@@ -22,7 +22,7 @@ from copydesk.model.change import (
     checked_bulk,
     checked_change,
 )
-from copydesk.model.draft import Action, Draft, ListedDraft
+from copydesk.model.draft import Action, Draft, ListedDraft, plain
 from copydesk.model.filters import Narrowing, checked_filters
 from copydesk.model.history import EventKind, named
 from copydesk.model.transitions import after, after_edit, allowed_actions
@@ -268,8 +268,3 @@ def _shown(conn: Connection, user_id: str, draft_id: str) -> ListedDraft:
     if found is None:
         raise changes.no_draft(draft_id)
     return found
-
-
-def plain(shown: ListedDraft) -> Draft:
-    """The draft without its item, as a change answers it."""
-    return Draft(**{name: getattr(shown, name) for name in Draft.__struct_fields__})

@@ -209,3 +209,8 @@ class ListedDraft(Draft, frozen=True, kw_only=True):
     """A draft with its source item."""
 
     item: DraftItem
+
+
+def plain(shown: ListedDraft) -> Draft:
+    """The draft without its item, as a change answers it."""
+    return Draft(**{name: getattr(shown, name) for name in Draft.__struct_fields__})
