@@ -123,6 +123,20 @@ async def test_after_another_change_nothing_is_redone(desk):
     await desk.drafts.redo(one)
 
 
+async def test_what_somebody_else_changed_since_stands_in_nobodys_way(desk, tmp_path):
+    one, theirs = await made(desk, 2)
+    await desk.drafts.reject(one)
+    await desk.drafts.undo(one)
+    await desk.drafts.reject(theirs)
+    change(tmp_path, "INSERT INTO user (id, name, time_zone, created_at) VALUES ('zz', 'Eve', 'UTC', 0)")
+    change(tmp_path, "UPDATE draft_event SET user_id = 'zz' WHERE draft_id = ?", theirs)
+    change(tmp_path, "UPDATE draft SET user_id = 'zz' WHERE id = ?", theirs)
+
+    assert (await desk.drafts.redo()).succeeded == (one,)
+    assert (await desk.drafts.undo()).succeeded == (one,)
+    assert (await desk.drafts.get(one)).status is Status.AWAITING_REVIEW
+
+
 async def test_without_an_id_the_users_last_changes_are_taken_back_one_by_one(desk, tmp_path):
     one, two = await made(desk, 2)
     first = kept(tmp_path)
