@@ -3,7 +3,7 @@
 import io
 import json
 import sys
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from pathlib import Path
 from unittest.mock import patch
 
@@ -226,6 +226,19 @@ def test_a_time_that_is_not_to_be_asked_about_counts_at_once(tmp_path):
     assert done(tmp_path, "draft", "show", draft_id).count(" 09:00 ") == 1
 
 
+def test_a_time_that_a_clock_change_skips_is_kept_as_it_was_shown(tmp_path):
+    draft_id = approved(tmp_path, new(tmp_path))
+    change(tmp_path, "UPDATE user SET time_zone = 'Europe/Prague'")
+    march = [date(datetime.now(UTC).year + 1, 3, day) for day in range(25, 32)]
+    (changes,) = (day for day in march if day.isoweekday() == 7)
+    said = call_here(tmp_path, "draft", "schedule", draft_id, "--at", f"{changes} 02:30")
+
+    assert "02:30 does not exist on that day in Europe/Prague: it will be 03:00" in said.err
+    kept = rows(tmp_path, "SELECT scheduled_at, scheduled_wall, scheduled_zone FROM draft")
+    at = datetime(changes.year, 3, changes.day, 1, tzinfo=UTC)
+    assert kept == [(int(at.timestamp()) * 10**6, f"{changes}T03:00", "Europe/Prague")]
+
+
 def test_without_a_time_the_next_slot_is_taken(tmp_path):
     one, two = new(tmp_path), new(tmp_path)
     done(tmp_path, "draft", "approve", one, two)
@@ -312,6 +325,15 @@ def test_what_was_written_in_an_editor_is_kept_where_the_draft_was_changed_meanw
     kept = Path(said.err.split("Your text is kept in ")[1].strip().rstrip("."))
 
     assert "changed meanwhile" in said.err
+    assert kept.read_text() == "My words."
+    kept.unlink()
+
+
+def test_what_was_written_in_an_editor_that_fails_is_kept(tmp_path):
+    said = edited(tmp_path, new(tmp_path), "path.write_text('My words.')\nsys.exit(1)")
+    assert_one_line(said, 1)
+    kept = Path(said.err.split("Your text is kept in ")[1].strip().rstrip("."))
+
     assert kept.read_text() == "My words."
     kept.unlink()
 

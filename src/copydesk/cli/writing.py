@@ -171,7 +171,10 @@ def _in_editor(context: Context, draft_id: str) -> Draft | None:
     before = context.run(find)
     name = _kept(before.text)
     path = Path(name)
-    click.edit(filename=name)
+    try:
+        click.edit(filename=name)
+    except click.ClickException as error:
+        raise click.ClickException(f"{error.message}. Your text is kept in {name}.") from error
     text = path.read_text(encoding="utf-8", errors="replace")
     if text.strip() == before.text:
         path.unlink()
