@@ -34,6 +34,7 @@ def test_statistics_are_printed_in_the_interfaces_shape_and_in_words(tmp_path, s
     words = call_here(tmp_path, "run", "stats")
     assert (words.code, words.err) == (0, "")
     assert "100.0%" in words.out
+    assert "a run brings  1 item, 0 drafts\n" in words.out
 
 
 def test_without_runs_nothing_is_claimed(tmp_path):

@@ -97,3 +97,19 @@ def test_the_help_that_is_named_is_that_of_the_command(tmp_path):
         "`copydesk draft list --help` says more.\n"
     )
     assert call_here(tmp_path, "draft", "list", "--tag").err == "Error: Option '--tag' requires an argument.\n"
+
+
+@pytest.mark.parametrize(
+    ("args", "advice"),
+    [
+        (("experiment", "list"), "copydesk --sample experiment new"),
+        (("slot", "list"), "copydesk --sample slot set"),
+        (("run", "list"), "copydesk --sample --run-pipeline"),
+        (("draft", "list"), "copydesk --sample --run-pipeline"),
+        (("draft", "show", "x"), "`copydesk --sample draft list`"),
+    ],
+)
+def test_advice_is_for_the_desk_that_was_asked(tmp_path, args, advice):
+    """What was advised of the sample desk was done to the user's own."""
+    assert advice in call_here(tmp_path, "--sample", *args).err
+    assert advice.replace(" --sample", "") in call_here(tmp_path, *args).err

@@ -3,6 +3,7 @@
 import asyncio
 import gc
 import logging
+import re
 import signal
 import sys
 from collections.abc import Awaitable, Callable
@@ -75,13 +76,17 @@ class Context:
 
         return open_sample(settings)
 
+    def advice(self, text: str) -> str:
+        """`text` with the commands in it as they are called for this desk."""
+        return re.sub(r"\bcopydesk (?=[a-z-])", "copydesk --sample ", text) if self.sample else text
+
     def fail(self, error: CopydeskError) -> NoReturn:
         """Print the error on one line and end: 2 where the call was wrong, else 1."""
         if self.debug:
             raise error
         from copydesk.text import clean  # noqa: PLC0415 - nothing that is not needed stands before the console
 
-        fail(clean(str(error)), 2 if isinstance(error, SettingsError | InvalidError) else 1)
+        fail(clean(self.advice(str(error))), 2 if isinstance(error, SettingsError | InvalidError) else 1)
 
 
 def print_json(value: object) -> None:

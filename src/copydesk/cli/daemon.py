@@ -100,4 +100,4 @@ def _print_status(context: Context, *, as_json: bool) -> None:
         )
         for each in states
     ]
-    table(rows, empty="Nothing was done without being asked yet. Start it: copydesk daemon")
+    table(rows, empty=context.advice("Nothing was done without being asked yet. Start it: copydesk daemon"))

@@ -26,6 +26,8 @@ def doctor(context: Context, *, as_json: bool) -> None:
     if as_json:
         print_json(found)
     else:
-        rows = [(MARKS[each.verdict], each.what, f"{each.found} {each.advice}".strip()) for each in found]
+        rows = [
+            (MARKS[each.verdict], each.what, context.advice(f"{each.found} {each.advice}".strip())) for each in found
+        ]
         table(rows, empty="")
     sys.exit(1 if any(each.verdict is Verdict.ERROR for each in found) else 0)

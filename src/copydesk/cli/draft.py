@@ -49,7 +49,7 @@ def list_(context: Context, /, *, limit: int, cursor: str | None, as_json: bool,
         return page, await desk.schedule.zone()
 
     narrowed = any(given[name] for name in NAMES)
-    empty = "No draft is like that." if narrowed else "No drafts. Make some: copydesk --run-pipeline"
+    empty = "No draft is like that." if narrowed else context.advice("No drafts. Make some: copydesk --run-pipeline")
     _print_page(*context.run(work), empty=empty, as_json=as_json)
 
 

@@ -85,7 +85,12 @@ def list_(context: Context, *, status: str | None, as_json: bool) -> None:
         )
         for each in found
     ]
-    table(rows, empty="No experiments. Begin one: copydesk experiment new NAME PARAMETER --variant LABEL=VALUE ...")
+    table(
+        rows,
+        empty=context.advice(
+            "No experiments. Begin one: copydesk experiment new NAME PARAMETER --variant LABEL=VALUE ..."
+        ),
+    )
 
 
 @experiment.command()

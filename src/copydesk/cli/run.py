@@ -33,7 +33,7 @@ def list_(context: Context, *, limit: int, cursor: str | None, as_json: bool) ->
         )
         for each in page.items
     ]
-    table(rows, empty="No runs yet. Start one: copydesk --run-pipeline")
+    table(rows, empty=context.advice("No runs yet. Start one: copydesk --run-pipeline"))
     if page.next_cursor:
         click.echo(f"More: --cursor {page.next_cursor}", err=True)
 
@@ -53,8 +53,17 @@ def stats(context: Context, *, as_json: bool) -> None:
         ("runs", f"{found.total_runs:,}, ended {found.ended_runs:,}"),
         ("succeeded", f"{found.success_rate:.1%}" if found.ended_runs else "unknown"),
         ("a run takes", duration),
-        ("a run brings", f"{found.average_items_per_run:.1f} items, {found.average_drafts_per_run:.1f} drafts"),
+        (
+            "a run brings",
+            f"{_mean(found.average_items_per_run, 'item')}, {_mean(found.average_drafts_per_run, 'draft')}",
+        ),
         ("in 30 days", ", ".join(counted(getattr(lately, f"{each}s"), each) for each in ("run", "item", "draft"))),
         *(("failed of", f"{error.category}, {counted(error.count, 'time')}") for error in found.top_errors),
     ]
     table(rows, empty="")
+
+
+def _mean(number: float, what: str) -> str:
+    """A mean of things that are counted: `1 draft`, `2.5 drafts`."""
+    shown = f"{number:,.1f}".removesuffix(".0")
+    return f"{shown} {what}{'' if shown == '1' else 's'}"

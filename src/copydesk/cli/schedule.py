@@ -97,9 +97,8 @@ def clock(context: Context, *, accept: bool, as_json: bool) -> None:
         click.echo(f"{_jump(doubt)} From now on it is trusted as it is.")
     else:
         click.echo(_jump(doubt))
-        click.echo(
-            "Nothing goes out until it is set right, or until you say: copydesk schedule clock --accept", err=True
-        )
+        until = "Nothing goes out until it is set right, or until you say: copydesk schedule clock --accept"
+        click.echo(context.advice(until), err=True)
     sys.exit(1 if doubt and not accept else 0)
 
 

@@ -28,7 +28,7 @@ def list_(context: Context, *, as_json: bool) -> None:
     """List the weekly times, Sunday first."""
 
     async def work(desk: "Desk") -> None:
-        await _print(desk, await desk.schedule.slots(), as_json=as_json)
+        await _print(context, desk, await desk.schedule.slots(), as_json=as_json)
 
     context.run(work)
 
@@ -45,7 +45,7 @@ def set_(context: Context, *, times: tuple[str, ...], clear: bool, as_json: bool
 
     async def work(desk: "Desk") -> None:
         read = [desk.schedule.read_slot(text, field=f"slots[{place}]") for place, text in enumerate(times)]
-        await _print(desk, await desk.schedule.set_slots(read), as_json=as_json)
+        await _print(context, desk, await desk.schedule.set_slots(read), as_json=as_json)
 
     context.run(work)
 
@@ -72,13 +72,13 @@ def zone(context: Context, *, name: str | None, as_json: bool) -> None:
         click.echo(f"{drafts} the time and the zone that were meant.", err=True)
 
 
-async def _print(desk: "Desk", slots: "Sequence[Slot]", *, as_json: bool) -> None:
+async def _print(context: Context, desk: "Desk", slots: "Sequence[Slot]", *, as_json: bool) -> None:
     if as_json:
         print_json(slots)
         return
     table(
         [(desk.schedule.written(each),) for each in slots],
-        empty='No weekly times. Set some: copydesk slot set "mon 09:00"',
+        empty=context.advice('No weekly times. Set some: copydesk slot set "mon 09:00"'),
     )
     if slots:
         click.echo(f"On the clock of {await desk.schedule.zone()}.", err=True)

@@ -7,7 +7,7 @@ import click
 
 from copydesk.cli.ask import ask
 from copydesk.cli.context import Context, convert_config, pass_context, print_json
-from copydesk.cli.show import ago, moment, table
+from copydesk.cli.show import ago, counted, moment, table
 from copydesk.model.source import Source, SourceType
 from copydesk.model.wire import to_json
 from copydesk.text import clean
@@ -63,13 +63,13 @@ def list_(context: Context, *, as_json: bool) -> None:
             each.id,
             each.health if each.enabled else "off",
             each.type,
-            f"{each.item_count:>5} items",
+            f"{counted(each.item_count, 'item'):>11}",
             ago(each.last_fetch),
             each.name,
         )
         for each in found
     ]
-    table(rows, empty="No sources yet. Add one: copydesk source add rss https://example.com/feed")
+    table(rows, empty=context.advice("No sources yet. Add one: copydesk source add rss https://example.com/feed"))
 
 
 @source.command()
