@@ -1,0 +1,224 @@
+"""A delivery: one draft on its way to one account, and what may be done with it next. Nothing is done here.
+
+    planned ──▶ sending ──▶ sent                 every step is made
+       ▲          │ │ └───▶ planned              one step of several is made, or certainly nothing was: later again
+       │          │ └─────▶ failed, abandoned    refused; tried too often
+       │          ▼
+       └─────── unknown ──▶ sent                 found on the account
+                  └───────▶ needs_user           we looked, and cannot tell
+
+Whoever sends keeps `sent_now` before the first byte leaves, and one of the others after it. A delivery that is found
+as sending was broken off: whether its request arrived is not known. Nothing is sent again while an earlier request
+may have made something, unless the platform knows the second one by its keys.
+"""
+
+from datetime import datetime, timedelta
+from enum import StrEnum
+
+from msgspec.structs import replace
+
+from copydesk.model.wire import Struct
+from copydesk.posting.platform import Evidence, Made, Trust
+
+MOST_ATTEMPTS = 5
+"""Requests for one step that came to nothing, before it is given up."""
+MOST_RESENDS = 2
+"""Requests for one step after one that was lost, where the platform does not know the second one by its keys."""
+MOST_LOOKS = 12
+"""Times in a row that nobody could look, before the user is asked: by then about six hours have passed."""
+BETWEEN_LOOKS = timedelta(seconds=30)
+"""It must be absent twice, so far apart."""
+BACKOFF = tuple(timedelta(seconds=seconds) for seconds in (30, 120, 480, 1800))
+"""How long to wait after each attempt; from the last one on, as long as that."""
+
+
+class State(StrEnum):
+    """Where a delivery is."""
+
+    PLANNED = "planned"
+    """Nothing is on its way. Of a thread some posts may be made already."""
+    SENDING = "sending"
+    UNKNOWN = "unknown"
+    """A request may have made something; it will be looked for."""
+    NEEDS_USER = "needs_user"
+    """As unknown, and it cannot be told from here."""
+    SENT = "sent"
+    FAILED = "failed"
+    """The platform does not take it as it is."""
+    ABANDONED = "abandoned"
+
+
+ENDED = frozenset({State.SENT, State.FAILED, State.ABANDONED})
+"""Nothing more is done by itself, and nothing is on its way."""
+
+
+class Delivery(Struct, frozen=True):
+    """What is known of a delivery. All that is about attempts is about the first step that `made` has nothing of."""
+
+    state: State = State.PLANNED
+    steps: int = 1
+    made: tuple[Made, ...] = ()
+    """What the steps before it made, in order."""
+    attempts: int = 0
+    """Requests that were not answered with what was made."""
+    first_sent_at: datetime | None = None
+    last_sent_at: datetime | None = None
+    doubt: bool = False
+    """Whether one of them may have made something after all."""
+    resends: int = 0
+    """Those that followed a lost one."""
+    absent_at: datetime | None = None
+    """When it was first looked for in vain, once nothing could be under way any more."""
+    looks: int = 0
+    """Times in a row that nobody could look."""
+    not_before: datetime | None = None
+    refusal: str = ""
+    """What the platform said against a request that followed a lost one."""
+    error: str = ""
+    """What stands in the way, for the user."""
+
+    @property
+    def partial(self) -> bool:
+        """Whether some of it is there and the rest is not."""
+        return bool(self.made) and self.state is not State.SENT
+
+
+class Move(StrEnum):
+    """What to do with a delivery now."""
+
+    SEND = "send"
+    LOOK = "look"
+    WAIT = "wait"
+
+
+def next_move(delivery: Delivery, trust: Trust, now: datetime) -> Move:
+    """What to do with a delivery that nobody else is at."""
+    if delivery.state in ENDED or delivery.state is State.NEEDS_USER:
+        return Move.WAIT
+    if delivery.not_before is not None and now < delivery.not_before:
+        return Move.WAIT
+    if delivery.state is State.PLANNED:
+        return Move.SEND
+    return Move.SEND if _may_repeat(delivery, trust, now) else Move.LOOK
+
+
+def sent_now(delivery: Delivery, now: datetime) -> Delivery:
+    """The first byte may leave once this is kept."""
+    return replace(
+        delivery,
+        state=State.SENDING,
+        first_sent_at=delivery.first_sent_at or now,
+        last_sent_at=now,
+        resends=delivery.resends + (1 if delivery.doubt and delivery.state is State.PLANNED else 0),
+        absent_at=None,
+        not_before=None,
+    )
+
+
+def broken_off(delivery: Delivery) -> Delivery:
+    """A delivery that is found as sending, and whoever sent it is gone."""
+    return replace(delivery, state=State.UNKNOWN, doubt=True, attempts=delivery.attempts + 1)
+
+
+def made_step(delivery: Delivery, made: Made) -> Delivery:
+    """The step is done: it was answered, or found."""
+    every = (*delivery.made, made)
+    done = len(every) >= delivery.steps
+    return Delivery(state=State.SENT if done else State.PLANNED, steps=delivery.steps, made=every)
+
+
+def refused(delivery: Delivery, says: str) -> Delivery:
+    """The platform does not take it as it is. After a lost request that says nothing of the lost one: look."""
+    if delivery.doubt:
+        return replace(delivery, state=State.UNKNOWN, refusal=says, error=says)
+    return replace(delivery, state=State.FAILED, error=says)
+
+
+def not_sent(
+    delivery: Delivery, says: str, now: datetime, *, jitter: float, retry_after: datetime | None = None
+) -> Delivery:
+    """The request made nothing. `jitter` is 0 to 1; `retry_after` is when the platform wants to be asked again."""
+    tried = replace(
+        delivery,
+        attempts=delivery.attempts + 1,
+        not_before=_later(delivery.attempts, now, jitter, retry_after),
+        error=says,
+    )
+    if delivery.doubt:
+        return replace(tried, state=State.UNKNOWN)
+    if tried.attempts >= MOST_ATTEMPTS:
+        return replace(tried, state=State.ABANDONED, not_before=None)
+    return replace(tried, state=State.PLANNED)
+
+
+def lost(delivery: Delivery, says: str) -> Delivery:
+    """The request may have made something: the answer did not come, or tells nothing."""
+    return replace(broken_off(delivery), error=says)
+
+
+def absent(delivery: Delivery, trust: Trust, now: datetime, *, jitter: float) -> Delivery:
+    """It was looked for and is not there; see `Trust` for when that means that nothing was made."""
+    looked = replace(delivery, looks=0)
+    if not trust.keyed:
+        settled = (delivery.last_sent_at or now) + trust.quiet
+        if now < settled:
+            return replace(looked, not_before=settled)
+        if delivery.absent_at is None or now < delivery.absent_at + BETWEEN_LOOKS:
+            first = delivery.absent_at or now
+            return replace(looked, absent_at=first, not_before=first + BETWEEN_LOOKS)
+    return _nothing_made(looked, trust, now, jitter)
+
+
+def _nothing_made(delivery: Delivery, trust: Trust, now: datetime, jitter: float) -> Delivery:
+    """After a lost request of which it is as sure as can be that it came to nothing."""
+    if delivery.refusal:
+        return replace(delivery, state=State.FAILED, error=delivery.refusal, not_before=None)
+    if delivery.attempts >= MOST_ATTEMPTS:
+        return replace(delivery, state=State.ABANDONED, not_before=None)
+    if not trust.keyed and delivery.resends >= MOST_RESENDS:
+        return replace(delivery, state=State.NEEDS_USER, not_before=None)
+    return replace(delivery, state=State.PLANNED, not_before=_later(delivery.attempts - 1, now, jitter, None))
+
+
+def not_found_out(
+    delivery: Delivery, trust: Trust, says: str, now: datetime, *, jitter: float, retry_after: datetime | None = None
+) -> Delivery:
+    """Nobody could look, or it could not be told."""
+    looks = delivery.looks + 1
+    tried = replace(delivery, state=State.UNKNOWN, looks=looks, error=says)
+    if not trust.can_look or looks >= MOST_LOOKS:
+        return replace(tried, state=State.NEEDS_USER, not_before=None)
+    return replace(tried, not_before=_later(looks - 1, now, jitter, retry_after))
+
+
+def marked_as_posted(delivery: Delivery, url: str = "") -> Delivery:
+    """The user looked, and all of it is there."""
+    rest = delivery.steps - len(delivery.made)
+    seen = Made(ids=(), urls=(url,) if url else (), evidence=Evidence.USER)
+    return Delivery(state=State.SENT, steps=delivery.steps, made=(*delivery.made, *[seen] * rest))
+
+
+def sent_again(delivery: Delivery) -> Delivery:
+    """The user looked, and the rest is not there: from the first missing step on, with nothing in doubt.
+
+    The caller takes new keys: under the old ones a platform may hold the request that was lost.
+    """
+    return Delivery(steps=delivery.steps, made=delivery.made)
+
+
+def given_up(delivery: Delivery) -> Delivery:
+    """The user leaves it as it is."""
+    return replace(delivery, state=State.ABANDONED, not_before=None)
+
+
+def _may_repeat(delivery: Delivery, trust: Trust, now: datetime) -> bool:
+    """Whether the same request again is safe, and the shortest way to what became of the first one."""
+    first = delivery.first_sent_at
+    fresh = first is not None and first <= now < first + trust.repeat_within
+    return fresh and not delivery.refusal and delivery.attempts < MOST_ATTEMPTS
+
+
+def _later(attempts: int, now: datetime, jitter: float, retry_after: datetime | None) -> datetime:
+    """After the wait for so many attempts before, a quarter more or less, and not before the platform wants it."""
+    wait = BACKOFF[min(max(attempts, 0), len(BACKOFF) - 1)] * (0.75 + jitter / 2)
+    return max(now + wait, retry_after or now)

@@ -1,0 +1,219 @@
+"""What a platform is to Copydesk: what it takes, how a post is made there, and how it is found again.
+
+A post is sent in steps. A step is one request that makes something: a post of a thread, a whole thread where the
+platform takes it at once, the hidden draft of an article. What a step will ask for, and the keys by which what it made
+can be found, are settled before its first byte leaves and do not change after that.
+"""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import ClassVar, Protocol
+
+from copydesk.errors import CopydeskError
+from copydesk.model.draft import Format
+from copydesk.model.wire import Struct
+
+
+class Account(Struct, frozen=True):
+    """Where posts go: somebody on a server of a platform. No secret is in it."""
+
+    platform: str
+    server: str
+    """The address that requests begin with, without a slash at its end."""
+    id: str
+    """What the platform calls it: a DID, a number, an address."""
+    name: str
+    """What people call it: a handle."""
+
+
+class Picture(Struct, frozen=True):
+    """A picture of a post, fit for the platform."""
+
+    content: bytes
+    media_type: str
+    width: int
+    height: int
+    alt: str
+
+
+class Post(Struct, frozen=True):
+    """What is to be posted, as it was approved."""
+
+    format: Format
+    parts: tuple[str, ...]
+    """The posts of a thread in their order; of any other format the one text."""
+    at: datetime
+    """When it is to go out: platforms that take a time are told this one, however late it gets there."""
+    title: str = ""
+    tags: tuple[str, ...] = ()
+    alts: tuple[str, ...] = ()
+    """The descriptions of its pictures, in order."""
+
+
+class Step(Struct, frozen=True):
+    """One request that makes something, and how that is found again."""
+
+    keys: tuple[str, ...]
+    """Chosen by us, one for each thing that is made; the same for every attempt."""
+    body: dict[str, object]
+    """What is sent, but for what only the answers to earlier steps tell."""
+    expects: tuple[str, ...] = ()
+    """What the platform will call what is made, where that can be known."""
+    hidden: bool = False
+    """Whether nobody sees what it makes until a later step."""
+
+
+class Intent(Struct, frozen=True):
+    """Everything that will be sent for one delivery, settled before the first byte."""
+
+    steps: tuple[Step, ...]
+    at: datetime
+
+
+class Evidence(StrEnum):
+    """How it is known that a step is done."""
+
+    ANSWERED = "answered"
+    READ_BACK = "read_back"
+    """The answer was lost; it was found on the account."""
+    DUPLICATE_ANSWER = "duplicate_answer"
+    """The platform refused the same once more, and named the first one."""
+    USER = "user"
+    """The user looked, and says so."""
+
+
+class Made(Struct, frozen=True):
+    """What a step made."""
+
+    ids: tuple[str, ...]
+    urls: tuple[str, ...]
+    """Where people see it; empty where nobody can yet."""
+    evidence: Evidence = Evidence.ANSWERED
+
+
+class Trust(Struct, frozen=True):
+    """How far a platform can be relied on not to make a thing twice, and to tell whether it made it."""
+
+    keyed: bool = False
+    """Whether a second request under the same keys makes nothing, for ever."""
+    repeat_within: timedelta = timedelta(0)
+    """For so long after the first request one more under the same keys makes nothing, and is answered as the first."""
+    can_look: bool = True
+    """Whether what is on the account can be read."""
+    quiet: timedelta = timedelta(seconds=90)
+    """After a request with no answer, before absent may mean that nothing was made: it can still be on its way."""
+
+
+class Limits(Struct, frozen=True):
+    """What a platform takes."""
+
+    formats: frozenset[Format]
+    pictures: int = 0
+    """Of one post, at most."""
+    picture_bytes: int = 0
+    picture_types: tuple[str, ...] = ("image/jpeg", "image/png")
+    alt_characters: int = 0
+
+
+class Figures(Struct, frozen=True):
+    """What the platform reports of a post; None for what it does not."""
+
+    likes: int | None = None
+    replies: int | None = None
+    reposts: int | None = None
+    impressions: int | None = None
+    clicks: int | None = None
+
+
+class Problem(Struct, frozen=True):
+    """Why a post would not be taken as it is."""
+
+    message: str
+    part: int | None = None
+    """Which post of the thread, from 0."""
+
+
+class PostingError(CopydeskError):
+    """A post could not be made."""
+
+    category: ClassVar[str] = "posting"
+
+
+class RefusedPostError(PostingError):
+    """The platform looked at the post and does not take it as it is. Nothing was made, and asking again is in vain."""
+
+    category = "refused"
+
+
+class LoginError(PostingError):
+    """The platform does not know the account any more. Nothing was made; connect the account again."""
+
+    category = "needs-login"
+
+
+class NotSentError(PostingError):
+    """Certainly nothing was made; it can be tried again, at `retry_after` where the platform says when."""
+
+    category = "not-sent"
+
+    def __init__(self, message: str = "", *, hint: str = "", retry_after: datetime | None = None) -> None:
+        self.retry_after = retry_after
+        super().__init__(message, hint=hint)
+
+
+class UnknownOutcomeError(PostingError):
+    """It cannot be known from the answer, or its lack, whether something was made."""
+
+    category = "unknown-outcome"
+
+
+class Platform(Protocol):
+    """One kind of server. Everything that touches the network may be cancelled, and then the outcome is unknown.
+
+    No method repeats a request that makes something.
+    """
+
+    name: ClassVar[str]
+    limits: ClassVar[Limits]
+
+    def trust(self, account: Account) -> Trust:
+        """How far the account's server can be relied on."""
+        ...
+
+    def problems(self, post: Post, account: Account) -> Sequence[Problem]:
+        """Why the post would not be taken; nothing is asked of the network."""
+        ...
+
+    def render(self, post: Post, account: Account, seed: str) -> Intent:
+        """What will be sent. `seed` is the UUIDv7 of the delivery: the keys follow from it alone."""
+        ...
+
+    async def check(self, account: Account) -> Account:
+        """The account as its server knows it now; LoginError, NotSentError."""
+        ...
+
+    async def send(
+        self, account: Account, intent: Intent, made: Sequence[Made], pictures: Sequence[Picture] = ()
+    ) -> Made:
+        """Take the first step that `made` has nothing of.
+
+        Raises RefusedPostError, LoginError, NotSentError or UnknownOutcomeError; anything else means that the outcome
+        is unknown.
+        """
+        ...
+
+    async def look_up(self, account: Account, intent: Intent, made: Sequence[Made], since: datetime) -> Made | None:
+        """What the first step that `made` has nothing of has made since; None where it is not there.
+
+        UnknownOutcomeError where that cannot be told; LoginError, NotSentError where nobody could look.
+        """
+        ...
+
+    async def delete(self, account: Account, made: Made) -> None:
+        """Take back what a step made; what is not there any more is no error."""
+        ...
+
+    async def figures(self, account: Account, ids: Sequence[str]) -> Mapping[str, Figures | None]:
+        """What is reported of posts by their ids; None for one that is gone."""
+        ...
