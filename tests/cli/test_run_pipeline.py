@@ -169,6 +169,18 @@ def test_a_terminal_sees_a_bar_for_each_stage(home):
     assert set(re.findall(r"\x1b[^K]*?[A-Za-z]", shown)) == {"\x1b[K"}
 
 
+def test_a_list_of_drafts_has_a_line_of_the_terminal_for_each(home):
+    call_here(home, "--run-pipeline")
+    change(home, "UPDATE draft SET text = 'One 漢字 and all the ferries that leave on Monday ' || id")
+    _, shown = on_a_terminal(home, "draft", "list", columns=90)
+
+    lines = shown.split("\r\n")[:-1]
+    assert len(lines) == 6
+    assert all(_cells(line[:-1]) < 90 and line.endswith("…") for line in lines)
+    wide = call_here(home, "draft", "list").out.splitlines()
+    assert all(len(line) > 90 for line in wide)  # what is piped is whole
+
+
 def test_a_bar_stays_on_its_line_whatever_a_source_is_called(home):
     """A long note beside a bar broke the line, and each step left a line behind."""
     change(home, "UPDATE source SET name = ? WHERE id = ?", "\x1b[31m漢字" * 40, ids(home)[0])

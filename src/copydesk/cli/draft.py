@@ -91,7 +91,7 @@ def _print_page(page: Page[ListedDraft], zone: str, *, empty: str, as_json: bool
         (each.id, _standing(each, ZoneInfo(zone)), each.format, f"{each.confidence:.0%}", first_line(each.text))
         for each in page.items
     ]
-    table(rows, empty=empty)
+    table(rows, empty=empty, cut=True)
     if page.next_cursor:
         click.echo(f"More: --cursor {page.next_cursor}", err=True)
 

@@ -76,7 +76,7 @@ def conflicts(context: Context, *, time: str, exclude: str | None, as_json: bool
         return
     click.echo(f"{read.shown}{': ' if read.note else ''}{read.note}", err=True)
     rows = [(each.id, at, each.format, first_line(each.text)) for each, at in zip(found.conflicts, shown, strict=True)]
-    table(rows, empty="No other draft goes out within 30 minutes.")
+    table(rows, empty="No other draft goes out within 30 minutes.", cut=True)
 
 
 @schedule.command()
@@ -118,7 +118,7 @@ def _print(planned: Plan, *, dry_run: bool, as_json: bool, err: bool = False, se
         for each, at in zip(found.scheduled, shown, strict=True)
     ]
     if rows and not seen:
-        table(rows, empty="", err=err)
+        table(rows, empty="", err=err, cut=True)
     if found.skipped:
         click.echo(f"{counted(found.skipped, 'draft')} not scheduled: {found.reason}.", err=True)
     elif not rows:
