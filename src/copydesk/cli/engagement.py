@@ -100,7 +100,7 @@ def _print_groups(what: str, groups: Sequence[FormatEngagement | PlatformEngagem
 def _print_top(posts: Sequence[TopPost]) -> None:
     if posts:
         click.echo("\nBest posts")
-        table([("", *_post(post)) for post in posts], empty="")
+        table([("", *_post(post)) for post in posts], empty="", cut=True)
 
 
 def _post(post: TopPost) -> tuple[str, ...]:
