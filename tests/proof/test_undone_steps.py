@@ -93,7 +93,7 @@ async def test_two_hundred_steps_back_and_forth_again(tmp_path, seed):
             if done := await person.step():
                 changed.append(done)
                 were.append(everything(tmp_path))
-        assert len({len(done) for done in changed}) > 3
+        assert {1} < {len(done) for done in changed}  # single steps and bulks
 
         for before, done in zip(reversed(were[:-1]), reversed(changed), strict=True):
             undone = await person.rng.choice(person.desks).drafts.undo()
