@@ -136,7 +136,7 @@ def test_filters_alone_and_together_hold_what_has_all_of_it(shelf):
 
 def test_a_page_holds_the_drafts_of_its_ids_with_their_tags(shelf):
     for filters in random.Random(4).sample(list(every_filter(shelf)), 100):
-        held = lists.page(shelf.connection, shelf.user, filters, limit=500, before=None)
+        held, _ = lists.page(shelf.connection, shelf.user, filters, limit=500, before=None)
         assert [draft.id for draft in held] == shelf.wanted(filters)
         assert [set(draft.tags) for draft in held] == [shelf.kept[draft.id]["tags"] for draft in held]
 

@@ -36,10 +36,8 @@ class Drafts(Creating, Review, Undoing, History, Versions):
         filters, limit = checked_filters(narrowed), checked_limit(limit)
         listed = ("drafts", self._ground.user_id, filters)
         before = cursors.read(cursor, *listed) if cursor is not None else None
-        found = await self._ground.read(lists.page, filters, limit=limit + 1, before=before)
-        shown = found[:limit]
-        more = cursors.write(shown[-1].id, *listed) if len(found) > limit else None
-        return Page(items=shown, next_cursor=more)
+        shown, more = await self._ground.read(lists.page, filters, limit=limit, before=before)
+        return Page(items=shown, next_cursor=cursors.write(shown[-1].id, *listed) if more else None)
 
     async def search(
         self, query: str, *, limit: int = 25, cursor: str | None = None, **narrowed: Unpack[Narrowing]

@@ -42,10 +42,12 @@ _EQUAL = ("format", "source_id", "source_type")
 
 def page(
     conn: Connection, user_id: str, filters: Filters, *, limit: int, before: str | None
-) -> tuple[ListedDraft, ...]:
-    """Drafts, newest first, those older than the draft `before`."""
-    shape, values = _planned(conn, user_id, filters, limit, before)
-    return _read(conn, user_id, _page(shape), values)
+) -> tuple[tuple[ListedDraft, ...], bool]:
+    """Drafts, newest first, those older than the draft `before`; and whether there are more."""
+    shape, values = _planned(conn, user_id, filters, limit + 1, before)
+    run = runner(conn)
+    rows = run(_page(shape), values).fetchall()
+    return filled(run, user_id, rows[:limit]), len(rows) > limit
 
 
 def ids(conn: Connection, user_id: str, filters: Filters, *, limit: int, before: str | None) -> tuple[str, ...]:

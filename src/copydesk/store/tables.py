@@ -297,8 +297,10 @@ draft_tag = Table(
     "draft_tag",
     metadata,
     required("tag_id", ID, ForeignKey("tag.id", ondelete="CASCADE"), primary_key=True),
-    of_draft(primary_key=True, index=True),
+    of_draft(primary_key=True),
     owner(index=True),
+    # With the user, so that the tags of a page's drafts are read from the index alone.
+    Index(None, "draft_id", "user_id"),
     sqlite_with_rowid=False,
 )
 

@@ -538,7 +538,7 @@ def _draft_tag() -> None:
         sa.ForeignKeyConstraint(["user_id"], ["user.id"], name=op.f("fk_draft_tag_user_id"), ondelete="CASCADE"),
         sqlite_with_rowid=False,
     )
-    op.create_index(op.f("ix_draft_tag_draft_id"), "draft_tag", ["draft_id"], unique=False)
+    op.create_index(op.f("ix_draft_tag_draft_id_user_id"), "draft_tag", ["draft_id", "user_id"], unique=False)
     op.create_index(op.f("ix_draft_tag_user_id"), "draft_tag", ["user_id"], unique=False)
 
 
