@@ -33,6 +33,7 @@ _PRAGMAS = """
 PRAGMA journal_mode = WAL;
 PRAGMA synchronous = NORMAL;
 PRAGMA temp_store = MEMORY;
+PRAGMA cache_size = -8000;
 PRAGMA journal_size_limit = 67108864;
 """
 _ON_CLOSE = """
