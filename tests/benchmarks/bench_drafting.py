@@ -9,11 +9,11 @@ from benchmarks_table import Row
 
 from copydesk.drafting.checks import Recent, check, subject_of
 from copydesk.drafting.extractive import OfflineWriter
-from copydesk.drafting.length import length
-from copydesk.drafting.thread import split
 from copydesk.drafting.writer import Brief
 from copydesk.model.draft import Format
 from copydesk.model.voice import Voice
+from copydesk.text.length import length
+from copydesk.text.thread import split
 
 ITEMS = 100
 RECENT = 200

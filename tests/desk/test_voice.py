@@ -8,11 +8,11 @@ import pytest
 from copydesk.desk import Desk
 from copydesk.desk.voice import unfollowed
 from copydesk.drafting.extractive import OfflineWriter
-from copydesk.drafting.thread import split_parts
 from copydesk.errors import InvalidError
 from copydesk.model.draft import Format
 from copydesk.model.voice import Emoji, FormatVoice, Link
 from copydesk.model.wire import to_wire
+from copydesk.text.thread import split_parts
 from desk_fixtures import NOW, ONE, Watch, Web, add, drafts_of, entry, feed, open_at, word
 from drafting_briefs import brief
 

@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from copydesk.drafting.checks import RULES, Recent, Subject, check, confidence, source_findings, subject_of
-from copydesk.drafting.thread import join_parts
 from copydesk.model.draft import Checks, DraftImage, Finding, Format, ImageSource, Severity
 from copydesk.model.voice import Emoji, Link, Voice
+from copydesk.text.thread import join_parts
 from drafting_briefs import TEXT, brief, voice
 
 URL = "https://rivernews.example/library"

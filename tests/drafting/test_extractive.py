@@ -10,13 +10,13 @@ from hypothesis import strategies as st
 
 from copydesk.drafting.checks import check, subject_of
 from copydesk.drafting.extractive import OfflineWriter
-from copydesk.drafting.length import LIMITS, count_emoji, length
-from copydesk.drafting.thread import split_parts
 from copydesk.drafting.writer import Brief, Field, Written
 from copydesk.errors import WriterError
 from copydesk.model.draft import Format, Severity
 from copydesk.model.source import SourceType
 from copydesk.model.voice import Emoji, Link
+from copydesk.text.length import LIMITS, count_emoji, length
+from copydesk.text.thread import split_parts
 from drafting_briefs import SUMMARY, TEXT, assert_traced, brief, voice
 
 

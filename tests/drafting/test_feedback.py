@@ -7,10 +7,10 @@ import pytest
 from copydesk.drafting.checks import check, subject_of, with_notes
 from copydesk.drafting.extract.feedback import Wish, understood
 from copydesk.drafting.extractive import OfflineWriter
-from copydesk.drafting.thread import split_parts
 from copydesk.drafting.writer import Brief, Written
 from copydesk.errors import WriterError
 from copydesk.model.draft import Format, Severity
+from copydesk.text.thread import split_parts
 from drafting_briefs import assert_traced, brief, voice
 
 

@@ -15,12 +15,12 @@ import pytest
 from copydesk.drafting.checks import check, confidence, subject_of
 from copydesk.drafting.extract.passages import passages
 from copydesk.drafting.extractive import OfflineWriter
-from copydesk.drafting.length import length
-from copydesk.drafting.links import masked
-from copydesk.drafting.thread import split_parts
 from copydesk.drafting.writer import Brief, Field
 from copydesk.errors import WriterError
 from copydesk.model.draft import Format, Severity
+from copydesk.text.length import length
+from copydesk.text.links import masked
+from copydesk.text.thread import split_parts
 from drafting_briefs import FEEDS, assert_traced
 
 NEWEST = 5

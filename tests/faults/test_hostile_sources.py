@@ -12,7 +12,7 @@ import pytest
 
 from bad_source import GOOD, refused, serve_a_good_one
 from copydesk.desk import open_desk
-from copydesk.ingest.transport import GuardedTransport
+from copydesk.network.transport import GuardedTransport
 from desk_fixtures import (
     ONE,
     Watch,

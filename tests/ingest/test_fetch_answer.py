@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from copydesk.ingest.answer import LONGEST_WAIT, answer, fresh_for, header_map, host_wait, refusal, retry_after, span
+from copydesk.ingest.answer import answer, host_wait, refusal
+from copydesk.network.headers import LONGEST_WAIT, fresh_for, header_map, retry_after, span
 from fetching import NOW
 
 DATE = {"date": "Tue, 10 Feb 2026 12:00:00 GMT"}

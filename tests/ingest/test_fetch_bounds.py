@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from copydesk.errors import AnswerError, FetchError, TooLargeError, TooSlowError
-from copydesk.ingest.body import read_body
+from copydesk.network.body import read_body
 from feed_server import FeedServer, bomb, head
 from fetching import ANY, client
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from copydesk.errors import UnreachableError
-from copydesk.ingest import transport
+from copydesk.network import transport
 from feed_server import FeedServer
 from fetching import ANY, client
 

@@ -3,7 +3,7 @@
 import re
 from functools import lru_cache
 
-from copydesk.drafting import links
+from copydesk.text import links
 
 
 def first_avoided(text: str, avoid: tuple[str, ...]) -> str | None:

@@ -4,12 +4,12 @@ from collections import Counter
 from collections.abc import Iterable
 
 from copydesk.drafting.extract.credit import day, name_of
-from copydesk.drafting.links import masked
 from copydesk.drafting.rules.reading import runs, words_of
 from copydesk.drafting.writer import Brief
 from copydesk.model.draft import DraftImage, Format
 from copydesk.model.voice import FormatVoice, Voice
 from copydesk.model.wire import Struct
+from copydesk.text.links import masked
 
 
 class Recent:

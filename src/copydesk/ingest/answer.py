@@ -1,17 +1,12 @@
 """What a server answered: what its status and headers mean for us. Pure."""
 
 import re
-from collections.abc import Iterable, Mapping
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
-from http import HTTPStatus
+from datetime import datetime
 
 from copydesk.errors import AnswerError, FetchError, GoneError, MissingError, NeedsLoginError, ThrottledError
 from copydesk.model.wire import Struct
+from copydesk.network.headers import Headers, fresh_for, named, retry_after, span, used_up
 
-DAY = 86_400.0
-LONGEST_WAIT = 31 * DAY
-"""Seconds; no server makes us wait longer than this, whatever it says."""
 USUAL_WAIT = 900.0
 """Seconds that we wait where a server says "too many requests" and not how long."""
 
@@ -26,12 +21,8 @@ _KEPT = (
     "x-rate-limit-reset",
 )
 _MAX_HEADER = 4096
-_MAX_AGE = re.compile(r'(?:^|[,\s])max-age\s*=\s*"?(\d{1,18})', re.IGNORECASE)
 _CHARSET = re.compile(r""";\s*charset\s*=\s*["']?([\w.:-]{1,40})""", re.IGNORECASE | re.ASCII)
 _MEDIA_TYPE = re.compile(r"\s*([\w.+-]{1,60}/[\w.+-]{1,60})", re.ASCII)
-
-Headers = Mapping[str, str]
-"""Lower-case names; values as latin-1, so that they can be sent back byte for byte."""
 
 
 class Answer(Struct, frozen=True):
@@ -59,15 +50,6 @@ class Answer(Struct, frozen=True):
     """Link and the rate limit headers, with lower-case names."""
 
 
-def header_map(raw: Iterable[tuple[bytes, bytes]]) -> dict[str, str]:
-    """`raw` with lower-case names; the values of a repeated one are joined with a comma."""
-    found: dict[str, str] = {}
-    for name, value in raw:
-        key, text = name.decode("latin-1").lower(), value.decode("latin-1")
-        found[key] = f"{found[key]}, {text}" if key in found else text
-    return found
-
-
 def answer(url: str, status: int, headers: Headers, body: bytes, now: datetime, moved_to: str | None) -> Answer:
     """The answer that status, headers and body make; `status` is 304 or a success."""
     content_type = headers.get("content-type", "")
@@ -86,42 +68,6 @@ def answer(url: str, status: int, headers: Headers, body: bytes, now: datetime, 
         moved_to=moved_to,
         headers={name: headers[name] for name in _KEPT if name in headers and _short(headers[name])},
     )
-
-
-def fresh_for(headers: Headers, now: datetime) -> float | None:
-    """Seconds for which the answer stays fresh: the longer of Cache-Control's max-age and Expires (RFC 9111, 4.2)."""
-    spans = []
-    if age := _MAX_AGE.search(headers.get("cache-control", "")[:_MAX_HEADER]):
-        spans.append(float(age[1]))
-    expires = _date(headers.get("expires"))
-    if expires is not None:
-        spans.append((expires - _server_time(headers, now)).total_seconds())
-    return min(max(*spans, 0.0), LONGEST_WAIT) if spans else None
-
-
-def retry_after(headers: Headers, now: datetime) -> float | None:
-    """Seconds to wait as Retry-After has it; a date counts from the server's own clock (RFC 9110, 10.2.3)."""
-    value = headers.get("retry-after", "").strip()
-    if value.isdecimal():
-        return min(float(value[:18]), LONGEST_WAIT)
-    date = _date(value)
-    if date is None:
-        return None
-    return min(max((date - _server_time(headers, now)).total_seconds(), 0.0), LONGEST_WAIT)
-
-
-def used_up(headers: Headers, now: datetime) -> float | None:
-    """Seconds until requests are allowed again, where the rate limit headers say that none is left.
-
-    Reddit counts the seconds that are left (`x-ratelimit-reset`), X and others name the second of the epoch.
-    """
-    for prefix in ("x-ratelimit", "x-rate-limit"):
-        remaining, reset = _number(headers.get(f"{prefix}-remaining")), _number(headers.get(f"{prefix}-reset"))
-        if remaining is None or reset is None or remaining >= 1:
-            continue
-        wait = reset - _server_time(headers, now).timestamp() if reset > 1e9 else reset
-        return min(max(wait, 1.0), LONGEST_WAIT)
-    return None
 
 
 def host_wait(status: int, headers: Headers, now: datetime, *, shy: bool) -> float | None:
@@ -155,7 +101,7 @@ def refusal(status: int, headers: Headers, host: str, wait: float | None, now: d
             hint="Remove the source, or give it a new address.",
         )
     whose = "This is the site's trouble; Copydesk tries again by itself." if status >= 500 else "Check the address."
-    return AnswerError(f"{host} answered with {_named(status)}.", hint=whose, retry_after=later)
+    return AnswerError(f"{host} answered with {named(status)}.", hint=whose, retry_after=later)
 
 
 def throttled(host: str, wait: float) -> ThrottledError:
@@ -163,18 +109,6 @@ def throttled(host: str, wait: float) -> ThrottledError:
     return ThrottledError(
         f"{host} asks us to wait {span(wait)}.", hint="Copydesk tries again by itself.", retry_after=wait
     )
-
-
-def span(seconds: float) -> str:
-    """A span of time in words: `45 seconds`, `15 minutes`, `6 hours`, `3 days`."""
-    for size, name in ((DAY, "day"), (3600.0, "hour"), (60.0, "minute")):
-        if seconds >= 2 * size or seconds == size:
-            return _counted(round(seconds / size), name)
-    return _counted(max(1, round(seconds)), "second")
-
-
-def _counted(count: int, name: str) -> str:
-    return f"{count} {name}{'' if count == 1 else 's'}"
 
 
 def _needs_login(status: int, headers: Headers, host: str) -> NeedsLoginError:
@@ -186,34 +120,6 @@ def _needs_login(status: int, headers: Headers, host: str) -> NeedsLoginError:
         f"{host} wants credentials, or does not let programs in ({status}).",
         hint="Check the credentials of this source, or use a public address.",
     )
-
-
-def _named(status: int) -> str:
-    try:
-        return f"status {status} ({HTTPStatus(status).phrase.lower()})"
-    except ValueError:
-        return f"status {status}"
-
-
-def _server_time(headers: Headers, now: datetime) -> datetime:
-    return _date(headers.get("date")) or now
-
-
-def _date(value: str | None) -> datetime | None:
-    """The time that an HTTP date says."""
-    if not value or len(value) > 64:
-        return None
-    try:
-        found = parsedate_to_datetime(value)
-        return found.replace(tzinfo=UTC) if found.tzinfo is None else found.astimezone(UTC)
-    except (ValueError, TypeError, OverflowError, IndexError):
-        return None
-
-
-def _number(value: str | None) -> float | None:
-    """A number of digits, which may have a fraction."""
-    digits = (value or "").strip()
-    return float(digits) if re.fullmatch(r"\d{1,15}(?:\.\d{1,15})?", digits, re.ASCII) else None
 
 
 def _short(value: str | None) -> str | None:

@@ -7,9 +7,10 @@ from math import isfinite
 from msgspec.structs import replace
 
 from copydesk.errors import FetchError, GoneError, MissingError, NeedsLoginError, ThrottledError, UnreachableError
-from copydesk.ingest.answer import LONGEST_WAIT, USUAL_WAIT
+from copydesk.ingest.answer import USUAL_WAIT
 from copydesk.model.source import FetchState, Health
 from copydesk.model.wire import Struct
+from copydesk.network.headers import LONGEST_WAIT
 
 MINUTE, HOUR, DAY = 60.0, 3600.0, 86_400.0
 WEEK = 7 * DAY

@@ -17,11 +17,12 @@ import httpx
 
 from copydesk import __version__
 from copydesk.errors import AnswerError, RefusedAddressError
-from copydesk.ingest.answer import Answer, answer, header_map, host_wait, refusal
-from copydesk.ingest.body import read_body
+from copydesk.ingest.answer import Answer, answer, host_wait, refusal
 from copydesk.ingest.hosts import Hosts
-from copydesk.ingest.transport import FAILURES, GuardedTransport, failure
 from copydesk.model.wire import Struct
+from copydesk.network.body import read_body
+from copydesk.network.headers import header_map
+from copydesk.network.transport import FAILURES, GuardedTransport, failure
 
 MiB = 2**20
 MAX_ADDRESS = 4096

@@ -5,7 +5,8 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from datetime import datetime, timedelta
 
-from copydesk.ingest.answer import LONGEST_WAIT, throttled
+from copydesk.ingest.answer import throttled
+from copydesk.network.headers import LONGEST_WAIT
 
 
 class _Door:

@@ -17,6 +17,7 @@ from copydesk.model.wire import Struct
 from copydesk.posting.keys import uuid_key
 from copydesk.posting.platform import (
     Account,
+    Connected,
     Evidence,
     Figures,
     Intent,
@@ -32,6 +33,7 @@ from copydesk.posting.platform import (
     Step,
     Trust,
     UnknownOutcomeError,
+    Wanted,
 )
 
 LONGEST = 500
@@ -128,6 +130,8 @@ class FakePlatform:
     limits: ClassVar[Limits] = Limits(
         formats=frozenset(Format), pictures=4, picture_bytes=1_000_000, alt_characters=1000
     )
+    home: ClassVar[str] = "https://fake.example"
+    wants: ClassVar[tuple[Wanted, ...]] = (Wanted(name="name", question="Name of the account"),)
 
     def __init__(self, server: FakeServer, *, trust: Trust = Trust(), latency: float = 0.0) -> None:  # noqa: B008
         self.server = server
@@ -148,6 +152,12 @@ class FakePlatform:
         parts = enumerate(post.parts)
         steps = tuple(Step(keys=(uuid_key(seed, place),), body={"text": text}) for place, text in parts)
         return Intent(steps=steps, at=post.at)
+
+    async def connect(self, server: str, given: Mapping[str, str]) -> Connected:
+        """An account by any name; its key is the name."""
+        await self._meet_fault(None)
+        account = Account(platform=self.name, server=server, id=given["name"], name=given["name"])
+        return Connected(account=account, secrets={"key": given["name"]})
 
     async def check(self, account: Account) -> Account:
         """The account, unless the next fault is a login."""

@@ -27,6 +27,47 @@ class Account(Struct, frozen=True):
     """What people call it: a handle."""
 
 
+class Secrets(Protocol):
+    """Where the keys to the accounts are kept. What is in it is in no database, no log and no error."""
+
+    async def read(self, account: Account) -> Mapping[str, str]:
+        """The secrets of an account by their names; LoginError where there are none."""
+        ...
+
+    async def keep(self, account: Account, secrets: Mapping[str, str]) -> None:
+        """Replace the secrets of an account; they are safe on the disk when this returns."""
+        ...
+
+
+class Wanted(Struct, frozen=True):
+    """One thing that connecting an account asks the user for."""
+
+    name: str
+    question: str
+    secret: bool = False
+    optional: bool = False
+
+
+class Connected(Struct, frozen=True):
+    """An account that was just connected, and the keys to it."""
+
+    account: Account
+    secrets: dict[str, str]
+
+
+class SignIn(Struct, frozen=True):
+    """A way into an account that leads through the user's browser, begun and not yet ended."""
+
+    url: str
+    """Where the user says yes."""
+    redirect: str
+    """Where the browser is sent then, with a code."""
+    state: str
+    """Comes back with the code, or the code is not meant for us; empty where the server does not send it back."""
+    kept: dict[str, str]
+    """What `finish` needs to know of `begin`; some of it is secret."""
+
+
 class Picture(Struct, frozen=True):
     """A picture of a post, fit for the platform."""
 
@@ -176,6 +217,10 @@ class Platform(Protocol):
 
     name: ClassVar[str]
     limits: ClassVar[Limits]
+    home: ClassVar[str]
+    """Where its accounts are unless the user says otherwise; empty where the user has to."""
+    wants: ClassVar[tuple[Wanted, ...]]
+    """What connecting asks for."""
 
     def trust(self, account: Account) -> Trust:
         """How far the account's server can be relied on."""
@@ -187,6 +232,10 @@ class Platform(Protocol):
 
     def render(self, post: Post, account: Account, seed: str) -> Intent:
         """What will be sent. `seed` is the UUIDv7 of the delivery: the keys follow from it alone."""
+        ...
+
+    async def connect(self, server: str, given: Mapping[str, str]) -> Connected:
+        """Get into an account with what was asked for; LoginError, NotSentError, RefusedPostError."""
         ...
 
     async def check(self, account: Account) -> Account:
@@ -216,4 +265,21 @@ class Platform(Protocol):
 
     async def figures(self, account: Account, ids: Sequence[str]) -> Mapping[str, Figures | None]:
         """What is reported of posts by their ids; None for one that is gone."""
+        ...
+
+
+class BrowserPlatform(Platform, Protocol):
+    """A platform whose accounts are connected in the user's browser (OAuth 2, RFC 8252); `connect` is not for it."""
+
+    fixed_port: ClassVar[int | None]
+    """Of the loopback address that the user registered with the platform; None where any will do."""
+    by_hand: ClassVar[str]
+    """The redirect that shows the code to the user instead; empty where there is none."""
+
+    async def begin(self, server: str, given: Mapping[str, str], redirect: str) -> SignIn:
+        """Where the user is to go; LoginError, NotSentError."""
+        ...
+
+    async def finish(self, server: str, sign_in: SignIn, code: str) -> Connected:
+        """Get into the account with the code that came back; LoginError, NotSentError."""
         ...

@@ -4,10 +4,10 @@ import re
 import unicodedata
 from datetime import datetime
 
-from copydesk.drafting import links
 from copydesk.drafting.extract.passages import readable
 from copydesk.drafting.writer import Brief
 from copydesk.model.source import SourceType
+from copydesk.text import links
 
 LONGEST = 40
 """Characters of a name that still reads as one."""

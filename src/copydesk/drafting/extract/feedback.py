@@ -10,11 +10,11 @@ from enum import StrEnum
 from msgspec.structs import replace
 
 from copydesk.drafting.extract.passages import count_words
-from copydesk.drafting.length import graphemes
-from copydesk.drafting.thread import split_parts
 from copydesk.drafting.writer import Brief
 from copydesk.model.draft import Format
 from copydesk.model.voice import Emoji, FormatVoice, Link
+from copydesk.text.length import graphemes
+from copydesk.text.thread import split_parts
 
 MOST_FOREIGN = 3
 """Clauses that are shown as not understood; the rest goes without saying."""

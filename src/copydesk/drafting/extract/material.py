@@ -4,16 +4,16 @@ import re
 from collections.abc import Callable
 from typing import NamedTuple
 
-from copydesk.drafting import links
 from copydesk.drafting.avoid import first_avoided
 from copydesk.drafting.extract import choose, credit
 from copydesk.drafting.extract.frames import Composed, Piece
 from copydesk.drafting.extract.passages import Passage, passages, readable, speaks_as_author
-from copydesk.drafting.length import LIMITS, fits, graphemes, with_short_links
 from copydesk.drafting.writer import DEFAULT_PLATFORMS, Brief, Field, Trace
 from copydesk.errors import WriterError
 from copydesk.model.draft import Format
 from copydesk.model.voice import Emoji, Link
+from copydesk.text import links
+from copydesk.text.length import LIMITS, fits, graphemes, with_short_links
 
 _TITLE_READ = 2000
 _TAIL = re.compile(r"(?:\s+(?:https?://\S+|[#＃]\w+))+\s*$")

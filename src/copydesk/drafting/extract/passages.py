@@ -7,13 +7,12 @@ from typing import NamedTuple
 
 import regex
 
-from copydesk.drafting import links
 from copydesk.drafting.extract import boilerplate
-from copydesk.drafting.length import without_emoji
 from copydesk.drafting.rules.injection import source_findings
-from copydesk.drafting.sentences import spans
 from copydesk.drafting.writer import Field
-from copydesk.text import clean
+from copydesk.text import clean, links
+from copydesk.text.length import without_emoji
+from copydesk.text.sentences import spans
 
 READ_AT_MOST = 30_000
 """Characters of a text that are read: the rest of a very long one changes no choice worth the time."""

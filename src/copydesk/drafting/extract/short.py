@@ -10,9 +10,9 @@ from copydesk.drafting.extract.frames import Composed, Piece
 from copydesk.drafting.extract.hashtags import with_hashtags
 from copydesk.drafting.extract.material import Material, checked, nothing_left, nothing_new, room, template
 from copydesk.drafting.extract.passages import Passage
-from copydesk.drafting.length import graphemes
 from copydesk.drafting.writer import Written
 from copydesk.model.voice import Link
+from copydesk.text.length import graphemes
 
 QUOTES = 5
 """So many sentences are tried until one fits."""

@@ -9,9 +9,9 @@ from copydesk.drafting.extract.hashtags import with_hashtags
 from copydesk.drafting.extract.material import Fits, Material, checked, nothing_left, nothing_new, room
 from copydesk.drafting.extract.passages import Passage
 from copydesk.drafting.extract.short import pieces_of, quotable, standing, usable_frames
-from copydesk.drafting.thread import join_parts
 from copydesk.drafting.writer import Field, Written
 from copydesk.errors import WriterError
+from copydesk.text.thread import join_parts
 
 MOST_PARTS = 6
 """Where the voice says nothing."""

@@ -3,12 +3,12 @@
 import re
 from collections.abc import Iterator
 
-from copydesk.drafting import links
 from copydesk.drafting.rules.numbers import in_words, numbers
 from copydesk.drafting.rules.reading import Known, Reading, known, runs, stretches, words_of
 from copydesk.drafting.rules.rule import ERROR, WARNING, Found, Rule, has_source
 from copydesk.drafting.subject import Subject
 from copydesk.model.voice import Link
+from copydesk.text import links
 
 COPIED_WORDS = 9
 """So many words in a row that are the source's, and not shown as a quotation, are copied."""

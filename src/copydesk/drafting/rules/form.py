@@ -6,13 +6,13 @@ from urllib.parse import unquote, urlsplit
 
 import regex
 
-from copydesk.drafting.length import BYTE_LIMITS, LIMITS, byte_length, length, with_short_links
 from copydesk.drafting.rules.reading import Reading, known
 from copydesk.drafting.rules.rule import ERROR, INFO, WARNING, Found, Rule, always
 from copydesk.drafting.subject import Subject
 from copydesk.drafting.writer import DEFAULT_PLATFORMS
 from copydesk.model.draft import DraftImage, Format
 from copydesk.text import HIDDEN
+from copydesk.text.length import BYTE_LIMITS, LIMITS, byte_length, length, with_short_links
 
 _NAMES = {"x": "X", "bluesky": "Bluesky", "mastodon": "Mastodon", "threads": "Threads", "linkedin": "LinkedIn"}
 _LEFTOVER = re.compile(

@@ -4,12 +4,12 @@ import re
 from collections.abc import Iterable, Iterator
 from functools import cached_property, lru_cache
 
-from copydesk.drafting import links
 from copydesk.drafting.extract.passages import readable
 from copydesk.drafting.rules.injection import source_findings
 from copydesk.drafting.rules.numbers import Amounts, amounts_in
-from copydesk.drafting.thread import SEPARATOR_LINE
 from copydesk.model.draft import Format
+from copydesk.text import links
+from copydesk.text.thread import SEPARATOR_LINE
 
 SOURCE_READ = 100_000
 """Characters of a source that drafts are compared with."""

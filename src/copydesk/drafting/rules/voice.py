@@ -5,13 +5,13 @@ import statistics
 from collections.abc import Iterator
 from functools import lru_cache
 
-from copydesk.drafting import links
 from copydesk.drafting.avoid import pattern_of
-from copydesk.drafting.length import count_emoji
 from copydesk.drafting.rules.reading import Reading, known, runs, words_of
 from copydesk.drafting.rules.rule import ERROR, WARNING, Found, Rule
 from copydesk.drafting.subject import Subject
 from copydesk.model.voice import Emoji
+from copydesk.text import links
+from copydesk.text.length import count_emoji
 
 HASHTAGS = 2
 """How many pass without remark where the voice does not say."""

@@ -4,10 +4,12 @@ httpx's own transport takes no network backend, and its client does more than is
 the environment and writes addresses, with the tokens in them, to the log.
 """
 
+import asyncio
 import errno
 import logging
 import ssl
 from collections.abc import AsyncIterable, AsyncIterator, Iterator
+from contextlib import suppress
 from functools import cache
 
 import certifi
@@ -15,7 +17,7 @@ import httpcore
 import httpx
 
 from copydesk.errors import AnswerError, FetchError, TooSlowError, UnreachableError
-from copydesk.ingest.guard import GuardedBackend
+from copydesk.network.guard import GuardedBackend
 
 KEPT_CONNECTIONS = 20
 """More idle connections cost more than they save: the pool looks at each of them for every request."""
@@ -30,6 +32,10 @@ _NOT_SENT = (httpcore.LocalProtocolError, httpx.LocalProtocolError)
 _PROTOCOL = (httpcore.ProtocolError, httpx.ProtocolError)
 FAILURES = (*_TIMEOUTS, *_NO_CONNECTION, *_NETWORK, *_PROTOCOL)
 """What a transport raises when an exchange fails."""
+
+
+class NotConnectedError(httpx.ConnectError):
+    """There is no connection, so nothing was asked; why is its cause."""
 
 
 Connection = httpcore.AsyncHTTP11Connection
@@ -63,7 +69,8 @@ class GuardedTransport(httpx.AsyncBaseTransport):
             headers=request.headers.raw,
             content=request.stream,
         )
-        answer, connection = await self._exchange(origin, asked)
+        patience = request.extensions.get("timeout", {}).get("connect")
+        answer, connection = await self._exchange(origin, asked, patience)
         return httpx.Response(answer.status, headers=answer.headers, stream=_Body(answer, self, origin, connection))
 
     async def aclose(self) -> None:
@@ -80,21 +87,28 @@ class GuardedTransport(httpx.AsyncBaseTransport):
         if spare is not None:
             await spare.aclose()
 
-    async def _exchange(self, origin: Origin, asked: httpcore.Request) -> tuple[httpcore.Response, Connection]:
-        """Send `asked` over a kept connection or a new one."""
-        kept = self._idle.pop(origin, None)
+    async def _exchange(
+        self, origin: Origin, asked: httpcore.Request, patience: float | None
+    ) -> tuple[httpcore.Response, Connection]:
+        """Send `asked` over a kept connection or a new one, which may take `patience` seconds to come about."""
+        # A server may close a kept connection in the moment in which it is used again, and it cannot be told whether
+        # it saw the request. Asking twice does no harm to a GET (RFC 9110, 9.2.2); anything else is not asked there.
+        kept = self._idle.pop(origin, None) if asked.method == b"GET" else None
         if kept is not None and not kept.has_expired():
-            try:
+            with suppress(httpcore.NetworkError, httpcore.RemoteProtocolError):
                 return await _send(asked, kept), kept
-            except (httpcore.NetworkError, httpcore.RemoteProtocolError):
-                # The server closed it in the moment in which it was used again. Asking twice does no harm to a
-                # GET (RFC 9110, 9.2.2).
-                if asked.method != b"GET":
-                    raise
         elif kept is not None:
             await kept.aclose()
-        new = await self._connect(origin)
+        new = await self._connected(origin, patience)
         return await _send(asked, new), new
+
+    async def _connected(self, origin: Origin, patience: float | None) -> Connection:
+        """A new connection; NotConnectedError for whatever keeps it from coming about."""
+        try:
+            async with asyncio.timeout(patience):
+                return await self._connect(origin)
+        except FAILURES as error:
+            raise NotConnectedError(str(error)) from error
 
     async def _connect(self, origin: Origin) -> Connection:
         scheme, host, port = origin
@@ -160,7 +174,7 @@ class _Body(httpx.AsyncByteStream):
 
 def failure(error: Exception, host: str) -> FetchError:
     """What went wrong on the way to `host`, in words for the user. `error` is one of FAILURES."""
-    if isinstance(error, _TIMEOUTS):
+    if isinstance(error, _TIMEOUTS) or isinstance(error.__cause__, _TIMEOUTS):
         hint = f"{_TRY_LATER} To wait longer, set network.timeout."
         return TooSlowError(f"{host} did not answer in time.", hint=hint)
     if isinstance(error, _NO_CONNECTION):

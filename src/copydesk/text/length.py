@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 import regex
 
-from copydesk.drafting import links
+from copydesk.text import links
 
 LIMITS = {"x": 280, "bluesky": 300, "mastodon": 500, "threads": 500, "linkedin": 3000}
 """The longest post of each platform, in its own units (Mastodon: the usual one; a server may say otherwise)."""

@@ -14,8 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from copydesk.errors import RefusedAddressError, UnreachableError
-from copydesk.ingest import guard
-from copydesk.ingest.guard import GuardedBackend, is_public
+from copydesk.network import guard
+from copydesk.network.guard import GuardedBackend, is_public
 from feed_server import FeedServer
 
 PUBLIC = [
@@ -271,7 +271,7 @@ async def test_a_name_that_nobody_has_is_unreachable(
 
 SLOW_RESOLVER = """
 import asyncio, contextlib, socket, time
-from copydesk.ingest.guard import GuardedBackend
+from copydesk.network.guard import GuardedBackend
 socket.getaddrinfo = lambda *args, **kwargs: time.sleep(30)
 async def main():
     with contextlib.suppress(TimeoutError):

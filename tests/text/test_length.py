@@ -5,8 +5,8 @@ import regex
 from hypothesis import given
 from hypothesis import strategies as st
 
-from copydesk.drafting import links
-from copydesk.drafting.length import (
+from copydesk.text import links
+from copydesk.text.length import (
     BYTE_LIMITS,
     LIMITS,
     byte_length,

@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterator
 from itertools import accumulate, pairwise
 from typing import NamedTuple
 
-from copydesk.drafting import links
-from copydesk.drafting.sentences import spans
 from copydesk.errors import WriterError
+from copydesk.text import links
+from copydesk.text.sentences import spans
 
 SEPARATOR = "\n\n---\n\n"
 """Stands between the parts of a THREAD in the text of its draft: a line of its own with three hyphens."""

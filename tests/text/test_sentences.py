@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from copydesk.drafting.sentences import sentences, spans
+from copydesk.text.sentences import sentences, spans
 
 # The golden cases of pysbd's test set, and some of our own.
 GOLDEN = [

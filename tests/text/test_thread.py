@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from copydesk.drafting import links
-from copydesk.drafting.length import LIMITS, length
-from copydesk.drafting.thread import join_parts, split, split_parts
 from copydesk.errors import WriterError
+from copydesk.text import links
+from copydesk.text.length import LIMITS, length
+from copydesk.text.thread import join_parts, split, split_parts
 
 
 def on_x(text: str) -> int:

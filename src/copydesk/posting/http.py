@@ -1,0 +1,176 @@
+"""Asks a platform over HTTP, and tells apart what certainly came to nothing from what may have made something.
+
+No redirects are followed, nothing is asked twice, and no token is in an error: errors keep neither the request nor the
+answer they are about.
+"""
+
+import asyncio
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+from typing import TypeVar
+from urllib.parse import urlencode, urlsplit
+
+import httpx
+import msgspec
+
+from copydesk import __version__
+from copydesk.errors import CopydeskError, FetchError, RefusedAddressError, UnreachableError
+from copydesk.model.wire import Struct
+from copydesk.network.body import read_body
+from copydesk.network.headers import Headers, header_map, named, retry_after, used_up
+from copydesk.network.transport import FAILURES, NotConnectedError, failure
+from copydesk.posting.platform import LoginError, NotSentError, PostingError, RefusedPostError, UnknownOutcomeError
+from copydesk.text import clean
+
+T = TypeVar("T")
+
+MiB = 2**20
+CONNECTING, ASKING = 10.0, 30.0
+"""Seconds until a connection stands, and until the whole of an answer is there."""
+MOST_BODY = 4 * MiB
+LONGEST_SAYING = 300
+"""Characters of what a platform says of an error that the user is shown."""
+USUAL_WAIT = timedelta(minutes=15)
+"""Where a platform says "too many requests" and not how long."""
+
+_LOGIN = frozenset({401, 403})
+_REFUSED = frozenset({400, 404, 413, 415, 422})
+"""Documented by each platform as answers of something that was looked at and not made."""
+_NO_CONNECTION = (NotConnectedError, httpx.ConnectError, httpx.ConnectTimeout)
+
+
+class Answer(Struct, frozen=True):
+    """What a server said."""
+
+    status: int
+    headers: dict[str, str]
+    """With lower-case names."""
+    body: bytes
+
+    @property
+    def good(self) -> bool:
+        """Whether the server did what it was asked."""
+        return 200 <= self.status < 300
+
+    def read(self, kind: type[T]) -> T:
+        """The body as `kind`. UnknownOutcomeError where it is something else: then it is not known what was done."""
+        try:
+            return msgspec.json.decode(self.body, type=kind)
+        except (msgspec.MsgspecError, UnicodeDecodeError):
+            raise UnknownOutcomeError("The answer cannot be read.") from None
+
+
+class Caller:
+    """Asks servers for one platform, over `transport`: the guarded one, or whatever stands in for the network."""
+
+    def __init__(self, transport: httpx.AsyncBaseTransport, *, asking: float = ASKING) -> None:
+        self._transport = transport
+        self._asking = asking
+
+    async def ask(
+        self,
+        method: str,
+        url: str,
+        *,
+        headers: Mapping[str, str] | None = None,
+        json: object = None,
+        form: Mapping[str, str] | None = None,
+        content: bytes | None = None,
+        params: Mapping[str, str] | None = None,
+    ) -> Answer:
+        """Ask once. `json` is sent as JSON, `form` as a form, `content` as it is.
+
+        NotSentError where not a byte left, UnknownOutcomeError where no answer came to the end. An answer is an
+        answer, whatever its status: `wrong` says what it means.
+        """
+        address = f"{url}?{urlencode(params)}" if params else url
+        sent = {"user-agent": f"Copydesk/{__version__}", "accept": "application/json", **(headers or {})}
+        if json is not None:
+            sent["content-type"], content = "application/json", msgspec.json.encode(json)
+        elif form is not None:
+            sent["content-type"], content = "application/x-www-form-urlencoded", urlencode(form).encode()
+        host = urlsplit(url).netloc
+        try:
+            request = httpx.Request(method, address, headers=_proper(sent), content=content or b"")
+        except (httpx.InvalidURL, ValueError, TypeError):
+            raise NotSentError(f"The request to {host} cannot be sent: its address is not one.") from None
+        request.extensions["timeout"] = {"connect": CONNECTING}
+        return await self._exchange(request, host)
+
+    async def _exchange(self, request: httpx.Request, host: str) -> Answer:
+        # Raised outside of the handlers, so that no error keeps the request, and the token in it, as its context.
+        try:
+            async with asyncio.timeout(self._asking):
+                return await self._answer(request, host)
+        except (UnreachableError, RefusedAddressError) as error:
+            wrong: PostingError = NotSentError(error.message, hint=error.hint)
+        except _NO_CONNECTION as error:
+            wrong = NotSentError(failure(error, host).message)
+        except FetchError as error:  # the body is too large, or damaged
+            wrong = UnknownOutcomeError(error.message)
+        except (*FAILURES, httpx.HTTPError) as error:
+            wrong = UnknownOutcomeError(failure(error, host).message)
+        raise wrong
+
+    async def _answer(self, request: httpx.Request, host: str) -> Answer:
+        response = await self._transport.handle_async_request(request)
+        try:
+            headers = header_map(response.headers.raw)
+            encoding, length = headers.get("content-encoding", ""), headers.get("content-length", "")
+            assert isinstance(response.stream, httpx.AsyncByteStream)
+            body = await read_body(
+                response.stream, host=host, encoding=encoding, length=length, max_wire=MOST_BODY, max_body=MOST_BODY
+            )
+        finally:
+            await response.aclose()
+        return Answer(status=response.status_code, headers=headers, body=body)
+
+
+def wrong(answer: Answer, host: str, now: datetime, *, says: str = "", login: frozenset[int] = _LOGIN) -> PostingError:
+    """What an answer that is no success means, for a request that makes something.
+
+    `says` is the platform's own explanation; `login` are the statuses that speak of the account and not of the post.
+    Everything that is not known to mean that nothing was made means that it is not known.
+    """
+    explained = f"{host} says: {said(says)}" if says.strip() else f"{host} answered with {named(answer.status)}."
+    if answer.status in login:
+        return LoginError(explained, hint="Connect the account again.")
+    if answer.status == 429:
+        return NotSentError(explained, retry_after=when_again(answer.headers, now) or now + USUAL_WAIT)
+    if answer.status in _REFUSED or answer.status == 403:
+        return RefusedPostError(explained)
+    return UnknownOutcomeError(explained)
+
+
+def unread(answer: Answer, host: str, now: datetime, *, says: str = "") -> CopydeskError:
+    """What an answer that is no success means, for a request that only looks: nothing was made by it."""
+    found = wrong(answer, host, now, says=says)
+    if isinstance(found, LoginError | NotSentError):
+        return found
+    return NotSentError(found.message, retry_after=when_again(answer.headers, now))
+
+
+def when_again(headers: Headers, now: datetime) -> datetime | None:
+    """When the server wants to be asked again, where it says so: Retry-After, else the rate limit's own headers."""
+    wait = retry_after(headers, now)
+    if wait is None:
+        wait = used_up(headers, now)
+    if wait is None and (reset := headers.get("ratelimit-reset", "")).isdecimal():
+        left = int(reset[:12]) - now.timestamp()
+        wait = left if 0 < left < timedelta(days=1).total_seconds() else None
+    return None if wait is None else (now + timedelta(seconds=wait)).astimezone(UTC)
+
+
+def said(text: str) -> str:
+    """What a server said, fit for one line of ours: it may be anything."""
+    line = clean(text).strip()
+    return line if len(line) <= LONGEST_SAYING else line[: LONGEST_SAYING - 1] + "…"
+
+
+def _proper(headers: Mapping[str, str]) -> dict[str, str]:
+    """`headers`, where each of them is one: a line end in a token would begin the next header."""
+    if not all(value.isascii() and value.isprintable() for value in headers.values()):
+        raise NotSentError(
+            "The request cannot be sent: a header holds what may not stand there.", hint="Check the key."
+        )
+    return dict(headers)
