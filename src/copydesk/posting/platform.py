@@ -25,6 +25,10 @@ class Account(Struct, frozen=True):
     """What the platform calls it: a DID, a number, an address."""
     name: str
     """What people call it: a handle."""
+    software: str = ""
+    """What runs the server, as it says of itself; empty where that does not matter, or is not known."""
+    longest: int | None = None
+    """Of a post, as the platform counts; None where that is the same on every server."""
 
 
 class Secrets(Protocol):
