@@ -6,15 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from copydesk.model.delivery import ENDED, Delivery, State
 from copydesk.posting.delivery import (
     BETWEEN_LOOKS,
-    ENDED,
     MOST_ATTEMPTS,
     MOST_LOOKS,
     MOST_RESENDS,
-    Delivery,
     Move,
-    State,
     absent,
     broken_off,
     given_up,

@@ -17,8 +17,8 @@ from enum import StrEnum
 
 from msgspec.structs import replace
 
-from copydesk.model.wire import Struct
-from copydesk.posting.platform import Evidence, Made, Trust
+from copydesk.model.delivery import ENDED, Delivery, Evidence, Made, State
+from copydesk.posting.platform import Trust
 
 MOST_ATTEMPTS = 5
 """Requests for one step that came to nothing, before it is given up."""
@@ -30,57 +30,6 @@ BETWEEN_LOOKS = timedelta(seconds=30)
 """It must be absent twice, so far apart."""
 BACKOFF = tuple(timedelta(seconds=seconds) for seconds in (30, 120, 480, 1800))
 """How long to wait after each attempt; from the last one on, as long as that."""
-
-
-class State(StrEnum):
-    """Where a delivery is."""
-
-    PLANNED = "planned"
-    """Nothing is on its way. Of a thread some posts may be made already."""
-    SENDING = "sending"
-    UNKNOWN = "unknown"
-    """A request may have made something; it will be looked for."""
-    NEEDS_USER = "needs_user"
-    """As unknown, and it cannot be told from here."""
-    SENT = "sent"
-    FAILED = "failed"
-    """The platform does not take it as it is."""
-    ABANDONED = "abandoned"
-
-
-ENDED = frozenset({State.SENT, State.FAILED, State.ABANDONED})
-"""Nothing more is done by itself, and nothing is on its way."""
-
-
-class Delivery(Struct, frozen=True):
-    """What is known of a delivery. All that is about attempts is about the first step that `made` has nothing of."""
-
-    state: State = State.PLANNED
-    steps: int = 1
-    made: tuple[Made, ...] = ()
-    """What the steps before it made, in order."""
-    attempts: int = 0
-    """Requests that were not answered with what was made."""
-    first_sent_at: datetime | None = None
-    last_sent_at: datetime | None = None
-    doubt: bool = False
-    """Whether one of them may have made something after all."""
-    resends: int = 0
-    """Those that followed a lost one."""
-    absent_at: datetime | None = None
-    """When it was first looked for in vain, once nothing could be under way any more."""
-    looks: int = 0
-    """Times in a row that nobody could look."""
-    not_before: datetime | None = None
-    refusal: str = ""
-    """What the platform said against a request that followed a lost one."""
-    error: str = ""
-    """What stands in the way, for the user."""
-
-    @property
-    def partial(self) -> bool:
-        """Whether some of it is there and the rest is not."""
-        return bool(self.made) and self.state is not State.SENT
 
 
 class Move(StrEnum):

@@ -7,28 +7,37 @@ can be found, are settled before its first byte leaves and do not change after t
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
-from enum import StrEnum
 from typing import ClassVar, Protocol
 
 from copydesk.errors import CopydeskError
+from copydesk.model.delivery import Account, Evidence, Figures, Intent, Made, Step
 from copydesk.model.draft import Format
 from copydesk.model.wire import Struct
 
-
-class Account(Struct, frozen=True):
-    """Where posts go: somebody on a server of a platform. No secret is in it."""
-
-    platform: str
-    server: str
-    """The address that requests begin with, without a slash at its end."""
-    id: str
-    """What the platform calls it: a DID, a number, an address."""
-    name: str
-    """What people call it: a handle."""
-    software: str = ""
-    """What runs the server, as it says of itself; empty where that does not matter, or is not known."""
-    longest: int | None = None
-    """Of a post, as the platform counts; None where that is the same on every server."""
+__all__ = [
+    "Account",
+    "BrowserPlatform",
+    "Connected",
+    "Evidence",
+    "Figures",
+    "Intent",
+    "Limits",
+    "LoginError",
+    "Made",
+    "NotSentError",
+    "Picture",
+    "Platform",
+    "Post",
+    "PostingError",
+    "Problem",
+    "RefusedPostError",
+    "Secrets",
+    "SignIn",
+    "Step",
+    "Trust",
+    "UnknownOutcomeError",
+    "Wanted",
+]
 
 
 class Secrets(Protocol):
@@ -96,47 +105,6 @@ class Post(Struct, frozen=True):
     """The descriptions of its pictures, in order."""
 
 
-class Step(Struct, frozen=True):
-    """One request that makes something, and how that is found again."""
-
-    keys: tuple[str, ...]
-    """Chosen by us, one for each thing that is made; the same for every attempt."""
-    body: dict[str, object]
-    """What is sent, but for what only the answers to earlier steps tell."""
-    expects: tuple[str, ...] = ()
-    """What the platform will call what is made, where that can be known."""
-    hidden: bool = False
-    """Whether nobody sees what it makes until a later step."""
-
-
-class Intent(Struct, frozen=True):
-    """Everything that will be sent for one delivery, settled before the first byte."""
-
-    steps: tuple[Step, ...]
-    at: datetime
-
-
-class Evidence(StrEnum):
-    """How it is known that a step is done."""
-
-    ANSWERED = "answered"
-    READ_BACK = "read_back"
-    """The answer was lost; it was found on the account."""
-    DUPLICATE_ANSWER = "duplicate_answer"
-    """The platform refused the same once more, and named the first one."""
-    USER = "user"
-    """The user looked, and says so."""
-
-
-class Made(Struct, frozen=True):
-    """What a step made."""
-
-    ids: tuple[str, ...]
-    urls: tuple[str, ...]
-    """Where people see it; empty where nobody can yet."""
-    evidence: Evidence = Evidence.ANSWERED
-
-
 class Trust(Struct, frozen=True):
     """How far a platform can be relied on not to make a thing twice, and to tell whether it made it."""
 
@@ -159,16 +127,6 @@ class Limits(Struct, frozen=True):
     picture_bytes: int = 0
     picture_types: tuple[str, ...] = ("image/jpeg", "image/png")
     alt_characters: int = 0
-
-
-class Figures(Struct, frozen=True):
-    """What the platform reports of a post; None for what it does not."""
-
-    likes: int | None = None
-    replies: int | None = None
-    reposts: int | None = None
-    impressions: int | None = None
-    clicks: int | None = None
 
 
 class Problem(Struct, frozen=True):
