@@ -23,6 +23,7 @@ from sqlalchemy import (
     text,
 )
 
+from copydesk.model.delivery import Account, Delivery, Intent, State
 from copydesk.model.draft import Checks, Format, ImageSource, Score, Status, Trace
 from copydesk.model.engagement import DeliveryStatus
 from copydesk.model.experiment import ExperimentStatus
@@ -375,6 +376,8 @@ engagement = Table(
     owner(),
     of_draft(),
     required("platform", Text),
+    # The name of the account that it went to; empty where somebody recorded it by hand for a platform.
+    required("account", Text, server_default=""),
     # The draft's, written once more: a draft that is deleted is gone before its posts are taken out of the sums.
     required("format", Choice(Format)),
     Column("post_id", Text),
@@ -400,7 +403,7 @@ engagement = Table(
     ),
     one_of("format", Format),
     one_of("status", DeliveryStatus),
-    UniqueConstraint("draft_id", "platform"),
+    UniqueConstraint("draft_id", "platform", "account"),
     Index(None, "user_id", "status", "retry_after"),
     Index(
         "ix_engagement_top",
@@ -410,6 +413,92 @@ engagement = Table(
         "id",
         **when("status = 'posted' AND interactions IS NOT NULL"),
     ),
+)
+
+# What was read of a post, or said by the user, each time; `engagement` has the latest of each figure.
+engagement_reading = Table(
+    "engagement_reading",
+    metadata,
+    Column("rid", ROW_ID, primary_key=True),
+    owner(index=True),
+    required("engagement_id", ID, ForeignKey("engagement.id", ondelete="CASCADE")),
+    required("at", UTC),
+    required("by_hand", Boolean),
+    Column("likes", Integer),
+    Column("replies", Integer),
+    Column("reposts", Integer),
+    Column("impressions", Integer),
+    Column("clicks", Integer),
+    Index(None, "engagement_id", "rid"),
+)
+
+account = Table(
+    "account",
+    metadata,
+    id_(),
+    owner(),
+    required("platform", Text),
+    required("server", Text),
+    # What the platform calls it.
+    required("remote_id", Text),
+    required("name", Text),
+    required("details", Json(Account)),
+    required("connected_at", UTC),
+    Column("checked_at", UTC),
+    # Why nothing can go there until the user does something; NULL where nothing stands in the way.
+    Column("trouble", Text),
+    # Who sends there, by which claim, and until when that may be thought alive; NULL where nobody does.
+    Column("owner", Text),
+    Column("claim_id", ID),
+    Column("lease_until", UTC),
+    UniqueConstraint("user_id", "platform", "server", "remote_id"),
+)
+
+_OPEN = when("state IN ('planned', 'sending', 'unknown')")
+
+# One draft on its way to one account; its `engagement` row says the same in the interface's words.
+delivery = Table(
+    "delivery",
+    metadata,
+    required("id", ID, ForeignKey("engagement.id", ondelete="CASCADE"), primary_key=True),
+    owner(),
+    of_draft(index=True),
+    Column("account_id", ID, ForeignKey("account.id", ondelete="SET NULL"), index=True),
+    required("state", Choice(State)),
+    required("version", Integer, server_default=text("0")),
+    Column("not_before", UTC),
+    # When it was to go out.
+    required("due_at", UTC),
+    # What the keys follow from: its id, and another one each time the user has it sent again.
+    required("seed", ID),
+    # Whether it goes out although the same text did before.
+    required("anyway", Boolean, server_default=text("0")),
+    # Of the text, to find the same one.
+    required("digest", Text),
+    Column("sent_at", UTC),
+    # When its figures are read next; NULL where they never are again.
+    Column("figures_at", UTC),
+    Column("gone_at", UTC),
+    required("progress", Json(Delivery)),
+    # What is sent, as it was settled before the first byte.
+    Column("intent", Json(Intent)),
+    one_of("state", State),
+    Index("ix_delivery_user_id_account_id_open", "user_id", "account_id", "not_before", **_OPEN),
+    Index(None, "user_id", "digest"),
+    Index("ix_delivery_user_id_figures_at", "user_id", "figures_at", **when("figures_at IS NOT NULL")),
+)
+
+# Written once and never changed: what happened to a delivery.
+delivery_event = Table(
+    "delivery_event",
+    metadata,
+    Column("rid", ROW_ID, primary_key=True),
+    owner(index=True),
+    required("delivery_id", ID, ForeignKey("delivery.id", ondelete="CASCADE")),
+    required("at", UTC),
+    required("what", Text),
+    required("says", Text, server_default=""),
+    Index(None, "delivery_id", "rid"),
 )
 
 # The sums of the posts that are live, kept by triggers: a summary of a million posts reads a few rows.

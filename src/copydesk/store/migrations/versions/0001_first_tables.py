@@ -38,7 +38,11 @@ def upgrade() -> None:
     _draft_words()
     _generation()
     _engagement()
+    _engagement_reading()
     _engagement_total()
+    _account()
+    _delivery()
+    _delivery_event()
 
 
 def _user() -> None:
@@ -573,6 +577,7 @@ def _engagement() -> None:
         sa.Column("user_id", ID, nullable=False),
         sa.Column("draft_id", ID, nullable=False),
         sa.Column("platform", sa.Text(), nullable=False),
+        sa.Column("account", sa.Text(), server_default="", nullable=False),
         sa.Column("format", sa.Text(), nullable=False),
         sa.Column("post_id", sa.Text(), nullable=True),
         sa.Column("status", sa.Text(), nullable=False),
@@ -599,7 +604,7 @@ def _engagement() -> None:
         sa.PrimaryKeyConstraint("id", name=op.f("pk_engagement")),
         sa.CheckConstraint("format IN ('SHORT', 'THREAD', 'BLOG')", name=op.f("ck_engagement_format")),
         sa.CheckConstraint("status IN ('pending', 'posted', 'failed', 'abandoned')", name=op.f("ck_engagement_status")),
-        sa.UniqueConstraint("draft_id", "platform", name=op.f("uq_engagement_draft_id_platform")),
+        sa.UniqueConstraint("draft_id", "platform", "account", name=op.f("uq_engagement_draft_id_platform_account")),
         sa.ForeignKeyConstraint(["user_id"], ["user.id"], name=op.f("fk_engagement_user_id"), ondelete="CASCADE"),
         sa.ForeignKeyConstraint(["draft_id"], ["draft.id"], name=op.f("fk_engagement_draft_id"), ondelete="CASCADE"),
     )
@@ -635,3 +640,123 @@ def _engagement_total() -> None:
         sa.ForeignKeyConstraint(["user_id"], ["user.id"], name=op.f("fk_engagement_total_user_id"), ondelete="CASCADE"),
         sqlite_with_rowid=False,
     )
+
+
+def _engagement_reading() -> None:
+    op.create_table(
+        "engagement_reading",
+        sa.Column("rid", ROW_ID, nullable=False),
+        sa.Column("user_id", ID, nullable=False),
+        sa.Column("engagement_id", ID, nullable=False),
+        sa.Column("at", UTC(), nullable=False),
+        sa.Column("by_hand", sa.Boolean(), nullable=False),
+        sa.Column("likes", sa.Integer(), nullable=True),
+        sa.Column("replies", sa.Integer(), nullable=True),
+        sa.Column("reposts", sa.Integer(), nullable=True),
+        sa.Column("impressions", sa.Integer(), nullable=True),
+        sa.Column("clicks", sa.Integer(), nullable=True),
+        sa.PrimaryKeyConstraint("rid", name=op.f("pk_engagement_reading")),
+        sa.ForeignKeyConstraint(
+            ["user_id"], ["user.id"], name=op.f("fk_engagement_reading_user_id"), ondelete="CASCADE"
+        ),
+        sa.ForeignKeyConstraint(
+            ["engagement_id"], ["engagement.id"], name=op.f("fk_engagement_reading_engagement_id"), ondelete="CASCADE"
+        ),
+    )
+    op.create_index(op.f("ix_engagement_reading_user_id"), "engagement_reading", ["user_id"], unique=False)
+    op.create_index(
+        op.f("ix_engagement_reading_engagement_id_rid"), "engagement_reading", ["engagement_id", "rid"], unique=False
+    )
+
+
+def _account() -> None:
+    op.create_table(
+        "account",
+        sa.Column("id", ID, nullable=False),
+        sa.Column("user_id", ID, nullable=False),
+        sa.Column("platform", sa.Text(), nullable=False),
+        sa.Column("server", sa.Text(), nullable=False),
+        sa.Column("remote_id", sa.Text(), nullable=False),
+        sa.Column("name", sa.Text(), nullable=False),
+        sa.Column("details", sa.Text(), nullable=False),
+        sa.Column("connected_at", UTC(), nullable=False),
+        sa.Column("checked_at", UTC(), nullable=True),
+        sa.Column("trouble", sa.Text(), nullable=True),
+        sa.Column("owner", sa.Text(), nullable=True),
+        sa.Column("claim_id", ID, nullable=True),
+        sa.Column("lease_until", UTC(), nullable=True),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_account")),
+        sa.UniqueConstraint(
+            "user_id", "platform", "server", "remote_id", name=op.f("uq_account_user_id_platform_server_remote_id")
+        ),
+        sa.ForeignKeyConstraint(["user_id"], ["user.id"], name=op.f("fk_account_user_id"), ondelete="CASCADE"),
+    )
+
+
+def _delivery() -> None:
+    op.create_table(
+        "delivery",
+        sa.Column("id", ID, nullable=False),
+        sa.Column("user_id", ID, nullable=False),
+        sa.Column("draft_id", ID, nullable=False),
+        sa.Column("account_id", ID, nullable=True),
+        sa.Column("state", sa.Text(), nullable=False),
+        sa.Column("version", sa.Integer(), server_default=sa.text("0"), nullable=False),
+        sa.Column("not_before", UTC(), nullable=True),
+        sa.Column("due_at", UTC(), nullable=False),
+        sa.Column("seed", ID, nullable=False),
+        sa.Column("anyway", sa.Boolean(), server_default=sa.text("0"), nullable=False),
+        sa.Column("digest", sa.Text(), nullable=False),
+        sa.Column("sent_at", UTC(), nullable=True),
+        sa.Column("figures_at", UTC(), nullable=True),
+        sa.Column("gone_at", UTC(), nullable=True),
+        sa.Column("progress", sa.Text(), nullable=False),
+        sa.Column("intent", sa.Text(), nullable=True),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_delivery")),
+        sa.CheckConstraint(
+            "state IN ('planned', 'sending', 'unknown', 'needs_user', 'sent', 'failed', 'abandoned')",
+            name=op.f("ck_delivery_state"),
+        ),
+        sa.ForeignKeyConstraint(["id"], ["engagement.id"], name=op.f("fk_delivery_id"), ondelete="CASCADE"),
+        sa.ForeignKeyConstraint(["user_id"], ["user.id"], name=op.f("fk_delivery_user_id"), ondelete="CASCADE"),
+        sa.ForeignKeyConstraint(["draft_id"], ["draft.id"], name=op.f("fk_delivery_draft_id"), ondelete="CASCADE"),
+        sa.ForeignKeyConstraint(
+            ["account_id"], ["account.id"], name=op.f("fk_delivery_account_id"), ondelete="SET NULL"
+        ),
+    )
+    op.create_index(op.f("ix_delivery_draft_id"), "delivery", ["draft_id"], unique=False)
+    op.create_index(op.f("ix_delivery_account_id"), "delivery", ["account_id"], unique=False)
+    op.create_index(
+        "ix_delivery_user_id_account_id_open",
+        "delivery",
+        ["user_id", "account_id", "not_before"],
+        unique=False,
+        sqlite_where=sa.text("state IN ('planned', 'sending', 'unknown')"),
+    )
+    op.create_index(op.f("ix_delivery_user_id_digest"), "delivery", ["user_id", "digest"], unique=False)
+    op.create_index(
+        "ix_delivery_user_id_figures_at",
+        "delivery",
+        ["user_id", "figures_at"],
+        unique=False,
+        sqlite_where=sa.text("figures_at IS NOT NULL"),
+    )
+
+
+def _delivery_event() -> None:
+    op.create_table(
+        "delivery_event",
+        sa.Column("rid", ROW_ID, nullable=False),
+        sa.Column("user_id", ID, nullable=False),
+        sa.Column("delivery_id", ID, nullable=False),
+        sa.Column("at", UTC(), nullable=False),
+        sa.Column("what", sa.Text(), nullable=False),
+        sa.Column("says", sa.Text(), server_default="", nullable=False),
+        sa.PrimaryKeyConstraint("rid", name=op.f("pk_delivery_event")),
+        sa.ForeignKeyConstraint(["user_id"], ["user.id"], name=op.f("fk_delivery_event_user_id"), ondelete="CASCADE"),
+        sa.ForeignKeyConstraint(
+            ["delivery_id"], ["delivery.id"], name=op.f("fk_delivery_event_delivery_id"), ondelete="CASCADE"
+        ),
+    )
+    op.create_index(op.f("ix_delivery_event_user_id"), "delivery_event", ["user_id"], unique=False)
+    op.create_index(op.f("ix_delivery_event_delivery_id_rid"), "delivery_event", ["delivery_id", "rid"], unique=False)
