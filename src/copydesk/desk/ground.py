@@ -65,6 +65,12 @@ class Ground:
         """As `read`, for what changes this user's rows: one transaction, see `Engines.write`."""
         return await self.engines.write(work, self.user_id, *args, **kwargs)
 
+    async def write_through(
+        self, work: Callable[Concatenate[Connection, str, P], T], *args: P.args, **kwargs: P.kwargs
+    ) -> T:
+        """As `write`, and on the disk itself when this returns."""
+        return await self.engines.write_through(work, self.user_id, *args, **kwargs)
+
     async def write_each(self, work: Callable[[Connection, str, A], T], every: Sequence[A]) -> list[T | CopydeskError]:
         """As `write` for each of `every`: a transaction for each, an error in the place of what could not be done."""
 

@@ -92,6 +92,8 @@ class Delivery(Struct, frozen=True):
     """What the steps before it made, in order."""
     attempts: int = 0
     """Requests that were not answered with what was made."""
+    retries: int = 0
+    """Requests of the whole delivery, after the first for each step."""
     first_sent_at: datetime | None = None
     last_sent_at: datetime | None = None
     doubt: bool = False
@@ -112,6 +114,12 @@ class Delivery(Struct, frozen=True):
     def partial(self) -> bool:
         """Whether some of it is there and the rest is not."""
         return bool(self.made) and self.state is not State.SENT
+
+    def seen(self, intent: Intent | None) -> tuple[Made, ...]:
+        """What people can see of it so far."""
+        steps = intent.steps if intent else ()
+        hidden = [step.hidden for step in steps] + [False] * (len(self.made) - len(steps))
+        return tuple(made for made, out_of_sight in zip(self.made, hidden, strict=False) if not out_of_sight)
 
 
 class Figures(Struct, frozen=True):

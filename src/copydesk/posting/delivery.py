@@ -58,6 +58,7 @@ def sent_now(delivery: Delivery, now: datetime) -> Delivery:
         state=State.SENDING,
         first_sent_at=delivery.first_sent_at or now,
         last_sent_at=now,
+        retries=delivery.retries + (1 if delivery.attempts else 0),
         resends=delivery.resends + (1 if delivery.doubt and delivery.state is State.PLANNED else 0),
         absent_at=None,
         not_before=None,
@@ -73,7 +74,8 @@ def made_step(delivery: Delivery, made: Made) -> Delivery:
     """The step is done: it was answered, or found."""
     every = (*delivery.made, made)
     done = len(every) >= delivery.steps
-    return Delivery(state=State.SENT if done else State.PLANNED, steps=delivery.steps, made=every)
+    state = State.SENT if done else State.PLANNED
+    return Delivery(state=state, steps=delivery.steps, made=every, retries=delivery.retries)
 
 
 def refused(delivery: Delivery, says: str) -> Delivery:
@@ -98,6 +100,11 @@ def not_sent(
     if tried.attempts >= MOST_ATTEMPTS:
         return replace(tried, state=State.ABANDONED, not_before=None)
     return replace(tried, state=State.PLANNED)
+
+
+def held(delivery: Delivery, says: str) -> Delivery:
+    """Certainly nothing was made, and nothing can be until the user has put it right; that is no attempt."""
+    return replace(delivery, state=State.UNKNOWN if delivery.doubt else State.PLANNED, not_before=None, error=says)
 
 
 def lost(delivery: Delivery, says: str) -> Delivery:

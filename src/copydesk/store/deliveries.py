@@ -1,0 +1,284 @@
+"""Deliveries: drafts on their way to accounts. Each change is a compare-and-set on the version that was seen."""
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from sqlalchemy import Connection, bindparam, func, insert, or_, select, update
+
+from copydesk.model.delivery import Delivery, Intent, State
+from copydesk.model.draft import Format
+from copydesk.model.engagement import DeliveryStatus
+from copydesk.model.wire import Struct
+from copydesk.store.tables import account, delivery, delivery_event, engagement
+from copydesk.store.types import UTC
+
+OPEN = (State.PLANNED, State.SENDING, State.UNKNOWN)
+"""Something is still done about these."""
+UNENDED = (*OPEN, State.NEEDS_USER)
+
+
+class KeptDelivery(Struct, frozen=True):
+    """A delivery as it is kept."""
+
+    id: str
+    draft_id: str
+    account_id: str | None
+    """None where the account was removed since."""
+    platform: str
+    account: str
+    """The account's name."""
+    format: Format
+    version: int
+    due_at: datetime
+    seed: str
+    anyway: bool
+    digest: str
+    created_at: datetime
+    sent_at: datetime | None
+    gone_at: datetime | None
+    progress: Delivery
+    intent: Intent | None
+
+
+class Planned(Struct, frozen=True):
+    """A delivery that is to begin."""
+
+    id: str
+    account_id: str
+    platform: str
+    account: str
+    digest: str
+
+
+class Happened(Struct, frozen=True):
+    """What a delivery comes to, and what is told of it."""
+
+    progress: Delivery
+    what: str
+    says: str = ""
+    intent: Intent | None = None
+    """Kept from the moment when it is settled."""
+    seed: str | None = None
+    """Another one, where it is to be sent under other keys."""
+    anyway: bool | None = None
+
+
+class Told(Struct, frozen=True):
+    """One thing that happened to a delivery."""
+
+    at: datetime
+    what: str
+    says: str
+
+
+_KEPT = (
+    delivery.c.id,
+    delivery.c.draft_id,
+    delivery.c.account_id,
+    engagement.c.platform,
+    engagement.c.account,
+    engagement.c.format,
+    delivery.c.version,
+    delivery.c.due_at,
+    delivery.c.seed,
+    delivery.c.anyway,
+    delivery.c.digest,
+    engagement.c.created_at,
+    delivery.c.sent_at,
+    delivery.c.gone_at,
+    delivery.c.progress,
+    delivery.c.intent,
+)
+_MINE = delivery.c.user_id == bindparam("b_user")
+_JOINED = select(*_KEPT).join(engagement, engagement.c.id == delivery.c.id).where(_MINE)
+_ONE = _JOINED.where(delivery.c.id == bindparam("b_id"))
+_OF_DRAFT = _JOINED.where(delivery.c.draft_id == bindparam("b_draft")).order_by(delivery.c.id)
+# The words of the index, one by one: with bound values SQLite would not take it.
+_IS_OPEN = delivery.c.state.in_([bindparam(None, state, literal_execute=True) for state in OPEN])
+_NOW = bindparam("b_now", type_=UTC)
+_DUE = (_MINE, _IS_OPEN, or_(delivery.c.not_before.is_(None), delivery.c.not_before <= _NOW))
+_READY = (
+    select(delivery.c.id)
+    .where(*_DUE, delivery.c.account_id == bindparam("b_account"))
+    .order_by(delivery.c.due_at, delivery.c.id)
+)
+_ACCOUNTS = (
+    select(account.c.id)
+    .where(account.c.user_id == bindparam("b_user"), account.c.trouble.is_(None))
+    .where(select(delivery.c.id).where(*_DUE, delivery.c.account_id == account.c.id).correlate(account).exists())
+)
+_NEXT = select(func.min(delivery.c.not_before, type_=UTC)).where(_MINE, _IS_OPEN, delivery.c.not_before > _NOW)
+_SAME = (
+    select(func.max(delivery.c.sent_at, type_=UTC))
+    .where(_MINE, delivery.c.digest == bindparam("b_digest"), delivery.c.account_id == bindparam("b_account"))
+    .where(delivery.c.sent_at >= bindparam("b_since", type_=UTC), delivery.c.draft_id != bindparam("b_draft"))
+)
+
+
+def plan(
+    conn: Connection, user_id: str, draft_id: str, format: Format, each: Sequence[Planned], due: datetime, now: datetime
+) -> None:
+    """Begin deliveries of a draft."""
+    for one_ in each:
+        conn.execute(
+            insert(engagement).values(
+                id=one_.id,
+                user_id=user_id,
+                draft_id=draft_id,
+                platform=one_.platform,
+                account=one_.account,
+                format=format,
+                status=DeliveryStatus.PENDING,
+                retry_count=0,
+                created_at=now,
+            )
+        )
+        conn.execute(
+            insert(delivery).values(
+                id=one_.id,
+                user_id=user_id,
+                draft_id=draft_id,
+                account_id=one_.account_id,
+                state=State.PLANNED,
+                due_at=due,
+                seed=one_.id,
+                digest=one_.digest,
+                progress=Delivery(),
+            )
+        )
+        _tell(conn, user_id, one_.id, "planned", "", now)
+
+
+def again(
+    conn: Connection, user_id: str, kept: KeptDelivery, happened: Happened, due: datetime, now: datetime, digest: str
+) -> bool:
+    """Begin a delivery once more that had ended without all of it being live."""
+    values = {"due_at": due, "digest": digest}
+    asked = update(delivery).where(delivery.c.user_id == user_id, delivery.c.id == kept.id)
+    conn.execute(asked.values(**values))
+    return keep(conn, user_id, kept, happened, now)
+
+
+def one(conn: Connection, user_id: str, delivery_id: str) -> KeptDelivery | None:
+    """One of the user's deliveries."""
+    row = conn.execute(_ONE, {"b_user": user_id, "b_id": delivery_id}).first()
+    return KeptDelivery(**row._mapping) if row else None
+
+
+def of_draft(conn: Connection, user_id: str, draft_id: str) -> tuple[KeptDelivery, ...]:
+    """The deliveries of a draft, in the order in which they were planned."""
+    rows = conn.execute(_OF_DRAFT, {"b_user": user_id, "b_draft": draft_id})
+    return tuple(KeptDelivery(**row._mapping) for row in rows)
+
+
+def ready(conn: Connection, user_id: str, account_id: str, now: datetime) -> tuple[str, ...]:
+    """The deliveries to an account about which something can be done now: the one that is due first comes first."""
+    values = {"b_user": user_id, "b_account": account_id, "b_now": now}
+    return tuple(conn.execute(_READY, values).scalars())
+
+
+def accounts_ready(conn: Connection, user_id: str, now: datetime) -> tuple[str, ...]:
+    """The accounts with a delivery about which something can be done now, where nothing stands in the way."""
+    return tuple(conn.execute(_ACCOUNTS, {"b_user": user_id, "b_now": now}).scalars())
+
+
+def next_at(conn: Connection, user_id: str, now: datetime) -> datetime | None:
+    """When something can be done next about a delivery that has to wait; None where there is none."""
+    found: datetime | None = conn.execute(_NEXT, {"b_user": user_id, "b_now": now}).scalar()
+    return found
+
+
+def same_text(conn: Connection, user_id: str, kept: KeptDelivery, since: datetime) -> datetime | None:
+    """When the same text of another draft last went to the same account, not before `since`."""
+    values = {
+        "b_user": user_id,
+        "b_digest": kept.digest,
+        "b_account": kept.account_id,
+        "b_since": since,
+        "b_draft": kept.draft_id,
+    }
+    found: datetime | None = conn.execute(_SAME, values).scalar()
+    return found
+
+
+def keep(conn: Connection, user_id: str, seen: KeptDelivery, happened: Happened, now: datetime) -> bool:
+    """Keep what a delivery came to; False, and nothing is kept, where somebody else changed it since it was seen."""
+    progress = happened.progress
+    values: dict[str, object] = {
+        "state": progress.state,
+        "version": seen.version + 1,
+        "not_before": progress.not_before,
+        "progress": progress,
+    }
+    if happened.intent is not None:
+        values["intent"] = happened.intent
+    if happened.seed is not None:
+        values |= {"seed": happened.seed, "intent": None}
+    if happened.anyway is not None:
+        values["anyway"] = happened.anyway
+    if progress.state is State.SENT:
+        values |= {"sent_at": now}
+    as_seen = (delivery.c.user_id == user_id, delivery.c.id == seen.id, delivery.c.version == seen.version)
+    if conn.execute(update(delivery).where(*as_seen).values(**values)).rowcount == 0:
+        return False
+    record = update(engagement).where(engagement.c.user_id == user_id, engagement.c.id == seen.id)
+    conn.execute(record.values(**_record(seen, happened, now)))
+    _tell(conn, user_id, seen.id, happened.what, happened.says, now)
+    return True
+
+
+def unended(conn: Connection, user_id: str, draft_id: str) -> bool:
+    """Whether a delivery of the draft has not ended."""
+    waits = select(delivery.c.id).where(
+        delivery.c.user_id == user_id, delivery.c.draft_id == draft_id, delivery.c.state.in_(UNENDED)
+    )
+    return conn.execute(waits.limit(1)).first() is not None
+
+
+def read_at(conn: Connection, user_id: str, delivery_id: str, at: datetime | None) -> None:
+    """Note when the figures of a post are read next; None for never again."""
+    mine = (delivery.c.user_id == user_id, delivery.c.id == delivery_id)
+    conn.execute(update(delivery).where(*mine).values(figures_at=at))
+
+
+def events(conn: Connection, user_id: str, delivery_id: str) -> tuple[Told, ...]:
+    """What happened to a delivery, in order."""
+    mine = (delivery_event.c.user_id == user_id, delivery_event.c.delivery_id == delivery_id)
+    query = select(delivery_event.c.at, delivery_event.c.what, delivery_event.c.says).where(*mine)
+    return tuple(Told(**row._mapping) for row in conn.execute(query.order_by(delivery_event.c.rid)))
+
+
+def _record(seen: KeptDelivery, happened: Happened, now: datetime) -> dict[str, object]:
+    """The delivery in the interface's words."""
+    progress = happened.progress
+    status = _STATUS[progress.state]
+    if progress.state is State.PLANNED and progress.attempts:
+        status = DeliveryStatus.FAILED
+    failed = status in (DeliveryStatus.FAILED, DeliveryStatus.ABANDONED)
+    visible = progress.seen(happened.intent or seen.intent)
+    values: dict[str, object] = {
+        "status": status,
+        "retry_count": progress.retries,
+        "retry_after": progress.not_before if progress.state in OPEN else None,
+        "error_message": progress.error or None,
+        "failed_at": now if failed else None,
+    }
+    if visible and visible[0].ids:
+        values["post_id"] = visible[0].ids[0]
+    return values
+
+
+_STATUS = {
+    State.PLANNED: DeliveryStatus.PENDING,
+    State.SENDING: DeliveryStatus.PENDING,
+    State.UNKNOWN: DeliveryStatus.PENDING,
+    State.NEEDS_USER: DeliveryStatus.PENDING,
+    State.SENT: DeliveryStatus.POSTED,
+    State.FAILED: DeliveryStatus.FAILED,
+    State.ABANDONED: DeliveryStatus.ABANDONED,
+}
+
+
+def _tell(conn: Connection, user_id: str, delivery_id: str, what: str, says: str, now: datetime) -> None:
+    values = {"user_id": user_id, "delivery_id": delivery_id, "at": now, "what": what, "says": says}
+    conn.execute(insert(delivery_event).values(**values))
