@@ -158,7 +158,18 @@ def when_again(headers: Headers, now: datetime) -> datetime | None:
     if wait is None and (reset := headers.get("ratelimit-reset", "")).isdecimal():
         left = int(reset[:12]) - now.timestamp()
         wait = left if 0 < left < timedelta(days=1).total_seconds() else None
+    if wait is None and headers.get("x-ratelimit-remaining") == "0":
+        wait = _until(headers.get("x-ratelimit-reset", ""), now)
     return None if wait is None else (now + timedelta(seconds=wait)).astimezone(UTC)
+
+
+def _until(moment: str, now: datetime) -> float | None:
+    """Seconds until a time as Mastodon has it, `2026-02-10T09:05:00.000000Z`; None where it is none, or not soon."""
+    try:
+        left = (datetime.fromisoformat(moment[:40]) - now).total_seconds()
+    except (ValueError, TypeError):
+        return None
+    return left if 0 < left < timedelta(days=1).total_seconds() else None
 
 
 def said(text: str) -> str:
