@@ -281,6 +281,8 @@ draft_image = Table(
     Column("alt", Text),
     required("position", Integer),
     required("source", Choice(ImageSource)),
+    # Under which url its bytes are kept; written once, when they are first read, so that all attempts send the same.
+    Column("stored", Text),
     one_of("source", ImageSource),
     Index(None, "draft_id", "position"),
 )

@@ -519,6 +519,7 @@ def _draft_image() -> None:
         sa.Column("alt", sa.Text(), nullable=True),
         sa.Column("position", sa.Integer(), nullable=False),
         sa.Column("source", sa.Text(), nullable=False),
+        sa.Column("stored", sa.Text(), nullable=True),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_draft_image")),
         sa.CheckConstraint(
             "source IN ('OG', 'UPLOAD', 'AI_PROVIDER_A', 'AI_PROVIDER_B')", name=op.f("ck_draft_image_source")
