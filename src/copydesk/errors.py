@@ -22,6 +22,9 @@ CopydeskError
 │   ├── AnswerError          any other status that is no success
 │   ├── NotAFeedError        an answer that is not what the source type promises
 │   └── NotAnArticleError    an answer that is no page with text
+├── SecretsError             the keys to accounts cannot be read or kept; nothing was overwritten
+│   └── WrongPassphraseError the passphrase is not the one of the file
+├── SignInError              the way through the browser did not lead into the account
 ├── WriterError              a draft could not be written
 └── CancelledRunError        the user cancelled the run
 
@@ -200,6 +203,24 @@ class NotAnArticleError(FetchError):
     """The answer is not a page with text."""
 
     category = "not-an-article"
+
+
+class SecretsError(CopydeskError):
+    """The keys to accounts cannot be read or kept; nothing was overwritten."""
+
+    category = "secrets"
+
+
+class WrongPassphraseError(SecretsError):
+    """The passphrase is not the one of the file."""
+
+    category = "wrong-passphrase"
+
+
+class SignInError(CopydeskError):
+    """The way through the browser did not lead into the account."""
+
+    category = "sign-in"
 
 
 class WriterError(CopydeskError):

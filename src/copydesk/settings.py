@@ -141,6 +141,15 @@ class Twitter(_Section, frozen=True, kw_only=True):
     """Posts read of one source in one UTC day, at most."""
 
 
+class Secrets(_Section, frozen=True, kw_only=True):
+    """Where the keys to accounts are kept. These settings choose for the first key; the others join it."""
+
+    keyring: bool = True
+    """Take the system's keyring where there is one; without it, a file that is encrypted with a passphrase."""
+    plain: bool = False
+    """Where no keyring is taken and no COPYDESK_PASSPHRASE is set: keep keys unencrypted, in a file of yours alone."""
+
+
 class Database(_Section, frozen=True, kw_only=True):
     """Where things are kept."""
 
@@ -159,6 +168,7 @@ class Settings(_Section, frozen=True, kw_only=True):
     jobs: Jobs = Jobs()
     reddit: Reddit = Reddit()
     twitter: Twitter = Twitter()
+    secrets: Secrets = Secrets()
     database: Database = Database()
     config_home: Path = Path()
     data_home: Path = Path()
@@ -183,6 +193,7 @@ SECTIONS: dict[str, type[_Section]] = {
     "jobs": Jobs,
     "reddit": Reddit,
     "twitter": Twitter,
+    "secrets": Secrets,
     "database": Database,
 }
 
