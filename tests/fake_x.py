@@ -1,0 +1,189 @@
+"""X as far as its API v2 is known here: its rules, its rewriting of texts, and tokens that can be renewed once.
+
+What it takes is checked against the shapes of X's OpenAPI document (xdevplatform/docs, openapi.json, read 2026-11):
+CreatePostsRequest, CreatePostsReply, CreatePostsMedia, MediaUploadRequest, of which no more fields are known here than
+the adapter uses. The shape of POST /2/media/metadata is taken from X's guide for media.
+"""
+
+import html
+import json
+import re
+from datetime import datetime, timedelta
+from urllib.parse import parse_qs
+
+import httpx
+
+from copydesk.text.links import all_spans
+from faulty_server import Clock, FaultyServer
+
+ID = re.compile(r"[0-9]{1,19}")
+_EPOCH = 1_288_834_974_657
+
+
+def is_id(value: object) -> bool:
+    return isinstance(value, str) and ID.fullmatch(value) is not None
+
+
+def ids(least: int, most: int):
+    def check(value: object) -> bool:
+        return isinstance(value, list) and least <= len(value) <= most and all(map(is_id, value))
+
+    return check
+
+
+def text(value: object) -> bool:
+    return isinstance(value, str)
+
+
+def shape(required: tuple[str, ...] = (), **fields):
+    """An object with these fields and no others (additionalProperties: false)."""
+
+    def check(value: object) -> bool:
+        if not isinstance(value, dict) or not set(required) <= set(value) <= set(fields):
+            return False
+        return all(fields[name](inner) for name, inner in value.items())
+
+    return check
+
+
+CREATE_POST = shape(
+    text=text,
+    reply=shape(("in_reply_to_tweet_id",), in_reply_to_tweet_id=is_id, exclude_reply_user_ids=ids(0, 10)),
+    media=shape(("media_ids",), media_ids=ids(1, 4), tagged_user_ids=ids(0, 10)),
+)
+MEDIA_UPLOAD = shape(
+    ("media", "media_category"), media=text, media_category=lambda value: value == "tweet_image", additional_owners=text
+)
+MEDIA_METADATA = shape(("id", "metadata"), id=is_id, metadata=shape(alt_text=shape(("text",), text=text)))
+SHAPES = {
+    "/2/tweets": CREATE_POST,
+    "/2/media/upload": MEDIA_UPLOAD,
+    "/2/media/metadata": MEDIA_METADATA,
+}
+
+
+class FakeX(FaultyServer):
+    """One account, `me` with the id 12, and what it posted."""
+
+    def __init__(self, clock: Clock, *, refuses_duplicates: bool = True, takes_replies: bool = True) -> None:
+        super().__init__(clock)
+        self.refuses_duplicates = refuses_duplicates
+        self.takes_replies = takes_replies
+        self.page = 100
+        self.posts: list[dict] = []
+        self.alts: dict[str, str] = {}
+        self.uploads = 0
+        self.access, self.refresh, self.family = "access-0", "refresh-0", True
+        self.clicks = True
+
+    def answer(self, request: httpx.Request) -> httpx.Response:
+        if request.url.path == "/2/oauth2/token":
+            return self.grant(request)
+        if request.headers.get("authorization") != f"Bearer {self.access}":
+            return problem(401, "Unauthorized")
+        return self.known(request, request.url.path)
+
+    def known(self, request: httpx.Request, path: str) -> httpx.Response:
+        if request.method == "POST":
+            body = json.loads(request.content)
+            if not SHAPES[path](body):
+                return problem(400, "One or more parameters to your request was invalid.")
+            return {"/2/tweets": self.create, "/2/media/upload": self.upload}.get(path, self.describe)(body)
+        if request.method == "DELETE":
+            return self.delete(path.rsplit("/", 1)[1])
+        if path == "/2/users/me":
+            return httpx.Response(200, json={"data": {"id": "12", "username": "me", "name": "Me"}})
+        query = {name: values[0] for name, values in parse_qs(request.url.query.decode()).items()}
+        return self.measure(query) if path == "/2/tweets" else self.timeline(query)
+
+    def grant(self, request: httpx.Request) -> httpx.Response:
+        form = {name: values[0] for name, values in parse_qs(request.content.decode()).items()}
+        if form["grant_type"] == "refresh_token" and (form["refresh_token"] != self.refresh or not self.family):
+            self.family = False  # a token that is used twice: somebody may have stolen it
+            self.access = ""
+            return httpx.Response(400, json={"error": "invalid_request", "error_description": "Token was invalid."})
+        number = int(self.refresh.rsplit("-", 1)[1]) + 1
+        self.access, self.refresh = f"access-{number}", f"refresh-{number}"
+        granted = {"access_token": self.access, "refresh_token": self.refresh, "expires_in": 7200}
+        return httpx.Response(200, json={**granted, "token_type": "bearer"})
+
+    def new_id(self) -> str:
+        milliseconds = int(self.clock.now.timestamp() * 1000) - _EPOCH
+        return str((milliseconds << 22) + len(self.posts) + self.uploads)
+
+    def create(self, body: dict) -> httpx.Response:
+        parent = body.get("reply", {}).get("in_reply_to_tweet_id")
+        if self.refuses_duplicates and any(post["source"] == body["text"] for post in self.posts):
+            return problem(403, "You are not allowed to create a Tweet with duplicate content.")
+        if parent and not self.takes_replies:
+            return problem(403, "Reply to this conversation is not allowed because you have not been mentioned.")
+        post = {"id": self.new_id(), "source": body["text"], "parent": parent, "at": self.clock.now}
+        self.posts.append({**post, "media": body.get("media", {}).get("media_ids", [])})
+        return httpx.Response(201, json={"data": {"id": post["id"], "text": body["text"]}})
+
+    def upload(self, body: dict) -> httpx.Response:
+        self.uploads += 1
+        return httpx.Response(200, json={"data": {"id": self.new_id(), "media_key": "3_1"}})
+
+    def describe(self, body: dict) -> httpx.Response:
+        self.alts[body["id"]] = body["metadata"]["alt_text"]["text"]
+        return httpx.Response(200, json={"data": {"id": body["id"]}})
+
+    def delete(self, post_id: str) -> httpx.Response:
+        there = [post for post in self.posts if post["id"] == post_id]
+        self.posts = [post for post in self.posts if post["id"] != post_id]
+        return httpx.Response(200, json={"data": {"deleted": True}}) if there else problem(404, "Not found.")
+
+    def timeline(self, query: dict) -> httpx.Response:
+        start = datetime.fromisoformat(query["start_time"])
+        every = [post for post in reversed(self.posts) if post["at"] >= start]
+        first = int(query.get("pagination_token", "0"))
+        some = [self.shown(post) for post in every[first : first + self.page]]
+        meta: dict[str, object] = {"result_count": len(some)}
+        if first + self.page < len(every):
+            meta["next_token"] = str(first + self.page)
+        return httpx.Response(200, json={"meta": meta, **({"data": some} if some else {})})
+
+    def shown(self, post: dict) -> dict:
+        """As X shows it: links shortened, a link to the pictures, escaped."""
+        out, urls, last = [], [], 0
+        source = post["source"].strip()
+        for number, (start, end) in enumerate(all_spans(source)):
+            long, short = source[start:end], f"https://t.co/{post['id'][-6:]}{number:04}"
+            urls.append({"url": short, "expanded_url": long if "/" in long else f"http://{long}/"})
+            out += [html.escape(source[last:start], quote=False), short]
+            last = end
+        out.append(html.escape(source[last:], quote=False))
+        if post["media"]:
+            urls.append(
+                {"url": "https://t.co/picture", "expanded_url": f"https://x.com/me/status/{post['id']}/photo/1"}
+            )
+            out.append(" https://t.co/picture")
+        found = {"id": post["id"], "text": "".join(out), "created_at": post["at"].strftime("%Y-%m-%dT%H:%M:%S.000Z")}
+        if urls:
+            found["entities"] = {"urls": urls}
+        if post["parent"]:
+            found["referenced_tweets"] = [{"type": "replied_to", "id": post["parent"]}]
+        return found
+
+    def measure(self, query: dict) -> httpx.Response:
+        asked, own = query["ids"].split(","), "non_public_metrics" in query["tweet.fields"]
+        data, errors = [], []
+        for each in asked:
+            post = next((post for post in self.posts if post["id"] == each), None)
+            if post is None:
+                kind = "https://api.twitter.com/2/problems/resource-not-found"
+                errors.append({"title": "Not Found Error", "type": kind, "resource_id": each, "value": each})
+            elif own and (not self.clicks or self.clock.now - post["at"] > timedelta(days=30)):
+                kind = "https://api.twitter.com/2/problems/not-authorized-for-field"
+                errors.append({"title": "Field Authorization Error", "type": kind, "resource_id": each})
+            else:
+                counts = {"like_count": 3, "reply_count": 1, "retweet_count": 2, "impression_count": 90}
+                counts |= {"quote_count": 5, "bookmark_count": 6}
+                clicked = {"non_public_metrics": {"url_link_clicks": 4, "impression_count": 90}} if own else {}
+                data.append({"id": each, "text": "", "public_metrics": counts, **clicked})
+        return httpx.Response(200, json={**({"data": data} if data else {}), **({"errors": errors} if errors else {})})
+
+
+def problem(status: int, detail: str) -> httpx.Response:
+    return httpx.Response(status, json={"title": "Problem", "detail": detail, "type": "about:blank", "status": status})
