@@ -142,9 +142,14 @@ class Asked:
             return None
         return found.astimezone(UTC)
 
-    def address(self, name: str) -> str | None:
-        """The address of something on the web: http or https, with a host and without credentials."""
+    def address(self, name: str, own: re.Pattern[str] | None = None) -> str | None:
+        """The address of something on the web: http or https, with a host and without credentials.
+
+        Or one of ours, which is what the whole of `own` matches.
+        """
         found = self.text(name, LONGEST_ADDRESS)
+        if found is not None and own is not None and own.fullmatch(found):
+            return found
         wrong = found is not None and _wrong_with(found)
         if wrong:
             self.problem(name, wrong)

@@ -10,6 +10,7 @@ from enum import StrEnum
 
 from copydesk.model.asked import Asked
 from copydesk.model.draft import BULK_ACTIONS, Action, Draft, DraftImage, Format, ImageSource, Status
+from copydesk.model.picture import KEPT
 from copydesk.model.wire import Struct
 
 LONGEST_TEXT = 50_000
@@ -235,7 +236,7 @@ def _images(asked: Asked) -> tuple[NewImage, ...]:
     found = []
     for place, image in enumerate(asked.objects("images", NewImage, MOST_IMAGES)):
         image.need("url", "source")
-        url, source = image.address("url"), image.choice("source", ImageSource)
+        url, source = image.address("url", KEPT), image.choice("source", ImageSource)
         alt, position = image.text("alt", LONGEST_ALT, least=0), image.number("position", 0, LAST_POSITION)
         if url and source:
             position = place if position is None else position

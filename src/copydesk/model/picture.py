@@ -1,0 +1,17 @@
+"""How a picture is named whose bytes Copydesk keeps itself: by what is in it, never by a path."""
+
+import re
+
+KEPT = re.compile(r"copydesk:picture/([0-9a-f]{64})")
+"""Matched whole; the group is the SHA-256 of the bytes."""
+
+
+def kept_url(digest: str) -> str:
+    """The url of the kept picture whose SHA-256 is `digest`, in hexadecimal."""
+    return f"copydesk:picture/{digest}"
+
+
+def kept_digest(url: str) -> str | None:
+    """The SHA-256, in hexadecimal, of the kept picture at `url`; None for the url of anything else."""
+    found = KEPT.fullmatch(url)
+    return found[1] if found else None

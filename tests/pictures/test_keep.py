@@ -1,0 +1,152 @@
+"""The bytes of a picture are kept once, under what is in them, and come back as they were or not at all."""
+
+import hashlib
+import os
+import stat
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from copydesk.pictures import keep as module
+from copydesk.pictures.errors import PictureError
+from copydesk.pictures.keep import is_stored, keep, read_file, stored
+from some_pictures import drawing, photo
+
+PICTURE = drawing()
+DIGEST = hashlib.sha256(PICTURE).hexdigest()
+URL = f"copydesk:picture/{DIGEST}"
+
+
+def files(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
+def test_what_is_kept_comes_back(tmp_path):
+    folder = tmp_path / "home" / "pictures"
+    assert keep(folder, PICTURE) == keep(folder, PICTURE) == URL
+
+    assert stored(folder, URL) == PICTURE
+    assert is_stored(folder, URL)
+    assert files(folder) == [DIGEST]
+
+
+def test_only_the_owner_can_read_it(tmp_path):
+    before = os.umask(0)
+    try:
+        keep(tmp_path / "pictures", PICTURE)
+    finally:
+        os.umask(before)
+
+    assert stat.S_IMODE((tmp_path / "pictures").stat().st_mode) == 0o700
+    assert stat.S_IMODE((tmp_path / "pictures" / DIGEST).stat().st_mode) == 0o600
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "",
+        "copydesk:picture/",
+        f"copydesk:picture/{DIGEST}\n",
+        f"copydesk:picture/{DIGEST.upper()}",
+        "copydesk:picture/../../../etc/passwd",
+        f"copydesk:picture/{'.' * 64}",
+        f"copydesk:picture/{'/' * 64}",
+        f"file:///{DIGEST}",
+        f"{URL}/..",
+        f" {URL}",
+    ],
+)
+def test_nothing_from_outside_becomes_a_path(tmp_path, url, monkeypatch):
+    keep(tmp_path, PICTURE)
+    monkeypatch.setattr(module.os, "open", lambda *_: pytest.fail("a file was opened"))
+
+    assert not is_stored(tmp_path, url)
+    with pytest.raises(PictureError, match="no picture that Copydesk keeps"):
+        stored(tmp_path, url)
+
+
+def test_a_link_in_the_folder_is_not_followed(tmp_path):
+    (tmp_path / "secret").write_bytes(PICTURE)
+    folder = tmp_path / "pictures"
+    folder.mkdir()
+    (folder / DIGEST).symlink_to(tmp_path / "secret")
+
+    with pytest.raises(PictureError, match="not kept any more"):
+        stored(folder, URL)
+    # Kept again it is a file of ours, and what the link pointed at is untouched.
+    (tmp_path / "secret").write_bytes(b"other")
+    keep(folder, PICTURE)
+    assert not (folder / DIGEST).is_symlink()
+    assert (tmp_path / "secret").read_bytes() == b"other"
+
+
+def test_what_was_damaged_is_not_given_out_and_is_made_whole_by_the_next_time(tmp_path):
+    keep(tmp_path, PICTURE)
+    (tmp_path / DIGEST).write_bytes(PICTURE[:-1] + b"x")
+
+    with pytest.raises(PictureError, match="damaged"):
+        stored(tmp_path, URL)
+    keep(tmp_path, PICTURE)
+    assert stored(tmp_path, URL) == PICTURE
+
+
+def test_what_is_gone_is_said(tmp_path):
+    with pytest.raises(PictureError, match="not kept any more") as gone:
+        stored(tmp_path / "nowhere", URL)
+    assert not gone.value.later
+
+
+@pytest.mark.parametrize("content", [b"", b"<html>", b"MZ\x90\x00"])
+def test_only_pictures_are_kept(tmp_path, content):
+    with pytest.raises(PictureError):
+        keep(tmp_path / "pictures", content)
+    assert not (tmp_path / "pictures").exists()
+
+
+def test_a_full_disk_leaves_nothing_behind(tmp_path, monkeypatch):
+    def full(descriptor: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(module.os, "fsync", full)
+    with pytest.raises(PictureError, match="cannot be kept: no space left") as refused:
+        keep(tmp_path, PICTURE)
+    assert refused.value.later
+    assert files(tmp_path) == []
+
+
+def test_many_at_once_keep_one(tmp_path):
+    with ThreadPoolExecutor(8) as threads:
+        urls = list(threads.map(lambda _: keep(tmp_path / "pictures", PICTURE), range(40)))
+
+    assert set(urls) == {URL}
+    assert files(tmp_path / "pictures") == [DIGEST]
+
+
+class TestTheUsersOwnFiles:
+    def test_a_file_is_read_whatever_its_name(self, tmp_path):
+        (tmp_path / "holiday.txt").write_bytes(PICTURE)
+        (tmp_path / "link").symlink_to("holiday.txt")
+
+        assert read_file(tmp_path / "holiday.txt") == read_file(tmp_path / "link") == PICTURE
+
+    def test_what_is_no_picture_is_named(self, tmp_path):
+        (tmp_path / "a.png").write_text("<html>hello</html>")
+        with pytest.raises(PictureError, match=r"a\.png: It is a web page"):
+            read_file(tmp_path / "a.png")
+        with pytest.raises(PictureError, match=r"b\.png cannot be read: no such file"):
+            read_file(tmp_path / "b.png")
+        with pytest.raises(PictureError, match="cannot be read"):
+            read_file(Path("a\0b"))
+
+    def test_what_has_no_end_is_not_waited_for(self, tmp_path):
+        os.mkfifo(tmp_path / "pipe")
+        for path in (tmp_path / "pipe", tmp_path, Path("/dev/zero")):
+            with pytest.raises(PictureError, match="is no file"):
+                read_file(path)
+
+    def test_a_large_file_is_not_read_to_its_end(self, tmp_path):
+        (tmp_path / "large.jpg").write_bytes(photo())
+        os.truncate(tmp_path / "large.jpg", 2**40)
+        with pytest.raises(PictureError, match="larger than 20 MB"):
+            read_file(tmp_path / "large.jpg")

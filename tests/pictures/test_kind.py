@@ -1,0 +1,50 @@
+"""What a file is, is told by what is in it."""
+
+import pytest
+
+from copydesk.pictures.errors import PictureError
+from copydesk.pictures.kind import MOST_BYTES, Kind, checked_kind, kind_of
+from some_pictures import drawing, moving, named, photo
+
+SVG = b'<?xml version="1.0"?>\n<svg xmlns="http://www.w3.org/2000/svg"><script>alert(1)</script></svg>'
+
+
+@pytest.mark.parametrize(
+    ("content", "kind"),
+    [(photo(), Kind.JPEG), (drawing(), Kind.PNG), (moving(), Kind.GIF), (moving("WEBP"), Kind.WEBP)],
+    ids=named,
+)
+def test_a_picture_is_told_by_its_first_bytes(content, kind):
+    assert kind_of(content) is checked_kind(content) is kind
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        (b"", "empty file"),
+        (b"\x00\x00\x00\x1cftypavif\x00\x00\x00\x00avifmif1", "format AVIF"),
+        (b"\x00\x00\x00\x18ftypheic\x00\x00\x00\x00mif1heic", "format HEIC"),
+        (b"\x00\x00\x00\x18ftypisom\x00\x00\x00\x00", "no picture"),
+        (SVG, "SVG drawing"),
+        (b"\xef\xbb\xbf\n<!DOCTYPE html><html><img src=a.png>", "web page"),
+        (b"RIFF\x00\x00\x00\x00WAVEfmt ", "no picture"),
+        (b"BM\x00\x00", "no picture"),
+        (b"%PDF-1.7", "no picture"),
+        (b"\xff\xd8", "no picture"),
+        (b"\x89PNG", "no picture"),
+        # A page that has a picture in it is a page: browsers would take it for one.
+        (b"<html><script>1</script>" + drawing(), "web page"),
+    ],
+    ids=named,
+)
+def test_what_is_no_picture_that_platforms_take_is_named_and_refused(content, says):
+    with pytest.raises(PictureError, match=says) as refused:
+        checked_kind(content)
+    assert refused.value.hint
+    assert not refused.value.later
+
+
+def test_what_is_too_large_is_refused_whatever_it_is():
+    assert checked_kind(photo().ljust(MOST_BYTES, b"\0")) is Kind.JPEG
+    with pytest.raises(PictureError, match="larger than 20 MB"):
+        checked_kind(photo().ljust(MOST_BYTES + 1, b"\0"))
