@@ -1,0 +1,413 @@
+"""A Mastodon for tests, all in memory: it keeps state, misbehaves as it is told, and is strict where Mastodon is.
+
+It does what mastodon-mock does not: keys end after an hour, a key whose post was deleted is answered with 404, a
+picture goes with one post only, a post that is not there cannot be answered, and pictures take their time. `GOTOSOCIAL`
+is another server that speaks the API: it knows no keys, and says what an author wrote.
+
+    server = FakeMastodon(clock)
+    server.faults["POST /api/v1/statuses"].append(Fault.CUT_AFTER)
+"""
+
+import email
+import html
+import re
+from collections import defaultdict, deque
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from enum import Enum
+from urllib.parse import parse_qs
+
+import httpx
+import msgspec
+
+TOKEN = "cd-planted-token"
+ME = "1090"
+SOMEBODY = "2000"
+HOUR = timedelta(hours=1)
+
+
+class Fault(Enum):
+    """What happens to one request instead of its answer."""
+
+    NO_CONNECTION = "no connection"
+    CUT_BEFORE = "cut before"
+    CUT_AFTER = "cut after"
+    LATE = "late"
+    """It arrives with `arrive`."""
+    GARBAGE_AFTER = "garbage after"
+    NO_ID_AFTER = "no id after"
+    BROKEN_BEFORE = "500 before"
+    BROKEN_AFTER = "500 after"
+    THROTTLED = "429"
+
+
+@dataclass(frozen=True)
+class Software:
+    """How a kind of server behaves."""
+
+    name: str
+    version: str
+    keys: bool = True
+    says_text: bool = False
+    has_source: bool = True
+    by_ids: bool = True
+    replays_break: bool = False
+    """As 4.6 before mastodon#40399 was settled: a key that is known is answered with 500."""
+    refusal: int = 422
+
+
+MASTODON = Software("mastodon", "4.6.3")
+MASTODON_46 = Software("mastodon", "4.6.0", replays_break=True)
+MASTODON_4 = Software("Mastodon", "4.2.10", by_ids=False)
+GOTOSOCIAL = Software("gotosocial", "0.20.1", keys=False, says_text=True, by_ids=False, refusal=400)
+PLEROMA = Software("pleroma", "2.7.0", keys=False, has_source=False, by_ids=False)
+
+
+@dataclass
+class Status:
+    """A post as the server keeps it."""
+
+    id: str
+    account: str
+    text: str
+    parent: str | None
+    at: datetime
+    visibility: str
+    media: list[str]
+    reblog_of: str | None = None
+    favourites: int = 0
+
+
+@dataclass
+class Upload:
+    """A picture as the server keeps it."""
+
+    description: str
+    content: bytes
+    busy: int
+    used: bool = False
+
+
+class FakeMastodon(httpx.AsyncBaseTransport):
+    """The server; `clock` tells its time. `faults` are by method and path, one for each request."""
+
+    def __init__(self, clock: Callable[[], datetime], software: Software = MASTODON) -> None:
+        self.clock = clock
+        self.software = software
+        self.statuses: list[Status] = []
+        self.uploads: dict[str, Upload] = {}
+        self.tokens = {TOKEN: ME}
+        self.apps: dict[str, str] = {}
+        self.challenges: dict[str, str] = {}
+        self.pkce = True
+        self.busy = 0
+        """Looks at a picture before it is ready."""
+        self.longest = 500
+        self.faults: dict[str, deque[Fault | int | None]] = defaultdict(deque)
+        self.asked: list[httpx.Request] = []
+        self._keys: dict[tuple[str, str], tuple[str, datetime]] = {}
+        self._late: list[httpx.Request] = []
+        self._count = 100
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        """Answer, or do what the next fault for it is."""
+        await request.aread()
+        self.asked.append(request)
+        waiting = self.faults[f"{request.method} {request.url.path}"]
+        fault = waiting.popleft() if waiting else None
+        return self._answer(request) if fault is None else self._faulty(request, fault)
+
+    def arrive(self) -> None:
+        """What was on its way is there now."""
+        while self._late:
+            self._answer(self._late.pop(0))
+
+    def said(self, account: str = ME) -> list[tuple[str, str | None]]:
+        """The texts of an account in order, each with the text of what it answers."""
+        texts = {status.id: status.text for status in self.statuses}
+        mine = [status for status in self.statuses if status.account == account]
+        return [(status.text, texts.get(status.parent or "")) for status in mine]
+
+    def write(self, text: str, *, at: datetime | None = None, account: str = ME, **more: object) -> Status:
+        """Somebody posts with another program."""
+        status = Status(self._new_id(), account, text, None, at or self.clock(), "public", [])
+        for name, value in more.items():
+            setattr(status, name, value)
+        self.statuses.append(status)
+        return status
+
+    def requests(self, method: str, path: str) -> list[httpx.Request]:
+        """What was asked there."""
+        return [each for each in self.asked if (each.method, each.url.path) == (method, path)]
+
+    def _faulty(self, request: httpx.Request, fault: Fault | int) -> httpx.Response:
+        if isinstance(fault, int):
+            return httpx.Response(fault, json={"error": "As told"})
+        if fault is Fault.NO_CONNECTION:
+            raise httpx.ConnectError("refused")
+        if fault is Fault.THROTTLED:
+            reset = (self.clock() + timedelta(minutes=4)).isoformat().replace("+00:00", "Z")
+            headers = {"x-ratelimit-remaining": "0", "x-ratelimit-reset": reset}
+            return httpx.Response(429, headers=headers, json={"error": "Too many requests"})
+        if fault is Fault.BROKEN_BEFORE:
+            return httpx.Response(500, json={"error": "Something went wrong"})
+        if fault is Fault.LATE:
+            self._late.append(request)
+        if fault in (Fault.CUT_BEFORE, Fault.LATE):
+            raise httpx.ReadError("cut")
+        self._answer(request)
+        if fault is Fault.GARBAGE_AFTER:
+            return httpx.Response(200, content=b"<html>")
+        if fault is Fault.NO_ID_AFTER:
+            return httpx.Response(200, json={})
+        if fault is Fault.BROKEN_AFTER:
+            return httpx.Response(503, json={"error": "Something went wrong"})
+        raise httpx.ReadError("cut")
+
+    def _answer(self, request: httpx.Request) -> httpx.Response:
+        path = request.url.path
+        for method, pattern, answer in _ROUTES:
+            if request.method == method and (match := re.fullmatch(pattern, path)):
+                return answer(self, request, *match.groups())
+        return _error(404, "Record not found")
+
+    def _account(self, request: httpx.Request) -> str | None:
+        return self.tokens.get(request.headers.get("authorization", "").removeprefix("Bearer "))
+
+    def _new_id(self) -> str:
+        self._count += 1
+        return f"{self._count:06d}"
+
+    def _find(self, status_id: str) -> Status | None:
+        return next((status for status in self.statuses if status.id == status_id), None)
+
+    def post_status(self, request: httpx.Request) -> httpx.Response:
+        """Make a post, or find the one that has this key."""
+        account = self._account(request)
+        if account is None:
+            return _error(401, "The access token is invalid")
+        key = request.headers.get("idempotency-key", "")
+        if self.software.keys and (known := self._known(account, key)):
+            if self.software.replays_break:
+                return _error(500, "Something went wrong")
+            status = self._find(known)
+            return _ok(self._shown(status)) if status else _error(404, "Record not found")
+        asked = msgspec.json.decode(request.content)
+        problem = self._problem(asked)
+        if problem is not None:
+            return problem
+        status = self.write(
+            asked["status"].strip(),
+            account=account,
+            parent=asked.get("in_reply_to_id"),
+            media=asked.get("media_ids", []),
+            visibility=asked.get("visibility", "unlisted"),
+        )
+        for media in status.media:
+            self.uploads[media].used = True
+        if key:
+            self._keys[account, key] = (status.id, self.clock())
+        return _ok(self._shown(status))
+
+    def _known(self, account: str, key: str) -> str | None:
+        status_id, at = self._keys.get((account, key), ("", self.clock() - 2 * HOUR))
+        return status_id if self.clock() < at + HOUR else None
+
+    def _problem(self, asked: dict[str, object]) -> httpx.Response | None:
+        parent, media = asked.get("in_reply_to_id"), asked.get("media_ids", [])
+        if parent is not None and self._find(str(parent)) is None:
+            return _error(404, "Record not found")
+        if len(str(asked["status"])) > self.longest:
+            return _error(self.software.refusal, "Validation failed: Text character limit of 500 exceeded")
+        uploads = [self.uploads.get(each) for each in media]
+        if any(upload is None or upload.used for upload in uploads):
+            return _error(self.software.refusal, "Validation failed: media not found")
+        if any(upload and upload.busy for upload in uploads):
+            return _error(self.software.refusal, "Cannot attach files that have not finished processing")
+        return None
+
+    def post_media(self, request: httpx.Request) -> httpx.Response:
+        """Take a picture."""
+        if self._account(request) is None:
+            return _error(401, "The access token is invalid")
+        head = b"content-type: " + request.headers["content-type"].encode() + b"\r\n\r\n"
+        parts = email.message_from_bytes(head + request.content).get_payload()
+        values = {part.get_param("name", header="content-disposition"): part.get_payload(decode=True) for part in parts}
+        media = self._new_id()
+        self.uploads[media] = Upload(values["description"].decode(), values["file"], self.busy)
+        return httpx.Response(202 if self.busy else 200, json={"id": media})
+
+    def get_media(self, request: httpx.Request, media: str) -> httpx.Response:
+        """Whether a picture is ready."""
+        upload = self.uploads.get(media)
+        if upload is None or upload.used:
+            return _error(404, "Record not found")
+        upload.busy = max(upload.busy - 1, 0)
+        return httpx.Response(206 if upload.busy else 200, json={"id": media})
+
+    def get_statuses(self, request: httpx.Request, account: str) -> httpx.Response:
+        """What an account posted, the latest first."""
+        if self._account(request) is None:
+            return _error(401, "The access token is invalid")
+        query = parse_qs(request.url.query.decode())
+        before, limit = query.get("max_id", ["999999"])[0], min(int(query.get("limit", ["20"])[0]), 40)
+        mine = [each for each in reversed(self.statuses) if each.account == account and each.id < before]
+        if "exclude_reblogs" in query:
+            mine = [each for each in mine if each.reblog_of is None]
+        return _ok([self._shown(each) for each in mine[:limit]])
+
+    def get_by_ids(self, request: httpx.Request) -> httpx.Response:
+        """Some posts at once; those that are gone are left out."""
+        if not self.software.by_ids:
+            return _error(404, "Record not found")
+        ids = parse_qs(request.url.query.decode())["id[]"]
+        if len(ids) > 20:
+            return _error(422, "Validation failed")
+        return _ok([self._shown(found) for each in ids if (found := self._find(each))])
+
+    def get_status(self, request: httpx.Request, status_id: str) -> httpx.Response:
+        """One post."""
+        status = self._find(status_id)
+        return _ok(self._shown(status)) if status else _error(404, "Record not found")
+
+    def get_source(self, request: httpx.Request, status_id: str) -> httpx.Response:
+        """What its author wrote."""
+        status = self._find(status_id)
+        if status is None or not self.software.has_source:
+            return _error(404, "Record not found")
+        return _ok({"id": status.id, "text": status.text, "spoiler_text": ""})
+
+    def delete_status(self, request: httpx.Request, status_id: str) -> httpx.Response:
+        """Delete a post."""
+        status = self._find(status_id)
+        if status is None:
+            return _error(404, "Record not found")
+        self.statuses.remove(status)
+        return _ok(self._shown(status))
+
+    def _shown(self, status: Status) -> dict[str, object]:
+        shown: dict[str, object] = {
+            "id": status.id,
+            "created_at": status.at.isoformat().replace("+00:00", "Z"),
+            "in_reply_to_id": status.parent,
+            "visibility": status.visibility,
+            "content": as_html(status.text),
+            "url": f"https://social.example/@me/{status.id}",
+            "account": {"id": status.account},
+            "reblog": {"id": status.reblog_of} if status.reblog_of else None,
+            "favourites_count": status.favourites,
+            "replies_count": sum(each.parent == status.id for each in self.statuses),
+            "reblogs_count": sum(each.reblog_of == status.id for each in self.statuses),
+        }
+        return shown | {"text": status.text} if self.software.says_text else shown
+
+    def verify(self, request: httpx.Request) -> httpx.Response:
+        """Whose token it is."""
+        account = self._account(request)
+        if account is None:
+            return _error(401, "The access token is invalid")
+        return _ok({"id": account, "username": "me", "acct": "me", "display_name": "\x1b[31mMe"})
+
+    def instance(self, request: httpx.Request, version: str) -> httpx.Response:
+        """How it is set up."""
+        configuration = {"statuses": {"max_characters": self.longest, "characters_reserved_per_url": 23}}
+        return _ok({"domain": "social.example", "configuration": configuration})
+
+    def nodeinfo_links(self, request: httpx.Request) -> httpx.Response:
+        """Where NodeInfo is: said to be elsewhere, as some proxies have it."""
+        rel = "http://nodeinfo.diaspora.software/ns/schema/2.0"
+        return _ok({"links": [{"rel": rel, "href": "http://inside.example:3000/nodeinfo/2.0"}]})
+
+    def nodeinfo(self, request: httpx.Request) -> httpx.Response:
+        """What it runs."""
+        return _ok({"version": "2.0", "software": {"name": self.software.name, "version": self.software.version}})
+
+    def register(self, request: httpx.Request) -> httpx.Response:
+        """A new app."""
+        form = _form(request)
+        self.apps["an-app"] = form["redirect_uris"]
+        return _ok({"client_id": "an-app", "client_secret": "cd-planted-app-secret", "redirect_uri": "x"})
+
+    def means(self, request: httpx.Request) -> httpx.Response:
+        """What it can do while somebody signs in."""
+        return _ok({"code_challenge_methods_supported": ["S256"]}) if self.pkce else _error(404, "Record not found")
+
+    def token(self, request: httpx.Request) -> httpx.Response:
+        """A code for a token; a code is good once, and only with what the browser was sent with."""
+        form = _form(request)
+        known = self.challenges.pop(form["code"], None)
+        proper = known is not None and form["client_secret"] == "cd-planted-app-secret"
+        if not proper or form["redirect_uri"] != self.apps[form["client_id"]] or form.get("code_verifier", "") != known:
+            return httpx.Response(400, json={"error": "invalid_grant", "error_description": "The code is invalid."})
+        self.tokens["cd-planted-new-token"] = ME
+        return _ok({"access_token": "cd-planted-new-token", "token_type": "Bearer", "scope": "read:accounts"})
+
+    def revoke(self, request: httpx.Request) -> httpx.Response:
+        """Take a token back."""
+        form = _form(request)
+        if form.get("client_secret") != "cd-planted-app-secret":
+            return _error(403, "unauthorized_client")
+        self.tokens.pop(form["token"], None)
+        return _ok({})
+
+
+@dataclass
+class Keys:
+    """Secrets in memory."""
+
+    held: dict[str, str] = field(default_factory=lambda: {"token": TOKEN})
+
+    async def read(self, account: object) -> dict[str, str]:
+        """What is held."""
+        return self.held
+
+    async def keep(self, account: object, secrets: dict[str, str]) -> None:
+        """Hold something else."""
+        self.held = dict(secrets)
+
+
+def as_html(text: str) -> str:
+    """A text as Mastodon shows it: links in pieces, mentions without their server."""
+    shown = html.escape(text, quote=False)
+    shown = re.sub(
+        r"(https?://)(\S{1,30})(\S*)",
+        r'<a href="\1\2\3"><span class="invisible">\1</span><span class="ellipsis">\2</span>'
+        r'<span class="invisible">\3</span></a>',
+        shown,
+    )
+    shown = re.sub(r"(?<!\S)@(\w+)@([\w.]+)", r'<a href="https://\2/@\1" class="mention">@<span>\1</span></a>', shown)
+    blocks = [block.replace("\n", "<br />") for block in re.split(r"\n{2,}", shown.strip())]
+    return "".join(f"<p>{block}</p>" for block in blocks)
+
+
+def _form(request: httpx.Request) -> dict[str, str]:
+    return {name: values[0] for name, values in parse_qs(request.content.decode()).items()}
+
+
+def _ok(content: object) -> httpx.Response:
+    return httpx.Response(200, json=content)
+
+
+def _error(status: int, says: str) -> httpx.Response:
+    return httpx.Response(status, json={"error": says})
+
+
+_ROUTES = (
+    ("POST", "/api/v1/statuses", FakeMastodon.post_status),
+    ("GET", "/api/v1/statuses", FakeMastodon.get_by_ids),
+    ("GET", r"/api/v1/statuses/(\w+)", FakeMastodon.get_status),
+    ("DELETE", r"/api/v1/statuses/(\w+)", FakeMastodon.delete_status),
+    ("GET", r"/api/v1/statuses/(\w+)/source", FakeMastodon.get_source),
+    ("POST", "/api/v2/media", FakeMastodon.post_media),
+    ("GET", r"/api/v1/media/(\w+)", FakeMastodon.get_media),
+    ("GET", "/api/v1/accounts/verify_credentials", FakeMastodon.verify),
+    ("GET", r"/api/v1/accounts/(\w+)/statuses", FakeMastodon.get_statuses),
+    ("GET", r"/api/(v[12])/instance", FakeMastodon.instance),
+    ("GET", "/.well-known/nodeinfo", FakeMastodon.nodeinfo_links),
+    ("GET", "/nodeinfo/2.0", FakeMastodon.nodeinfo),
+    ("POST", "/api/v1/apps", FakeMastodon.register),
+    ("GET", "/.well-known/oauth-authorization-server", FakeMastodon.means),
+    ("POST", "/oauth/token", FakeMastodon.token),
+    ("POST", "/oauth/revoke", FakeMastodon.revoke),
+)

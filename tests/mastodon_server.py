@@ -1,0 +1,114 @@
+"""mastodon-mock on loopback, in memory, with accounts whose tokens are known; it ends with the block or its process."""
+
+import json
+import os
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+import httpx
+
+LONGEST_START = 60.0
+
+
+class MockMastodon(NamedTuple):
+    """A running server."""
+
+    url: str
+
+    @staticmethod
+    def token(name: str) -> str:
+        """The access token of an account."""
+        return f"token-of-{name}"
+
+    def ask(self, method: str, path: str, name: str, **more: object) -> httpx.Response:
+        """Ask in the name of an account."""
+        headers = {"authorization": f"Bearer {self.token(name)}"}
+        return httpx.request(method, self.url + path, headers=headers, timeout=30, **more)  # type: ignore[arg-type]
+
+    def agree(self, question: dict[str, str], name: str) -> str:
+        """Where the browser is sent after an account said yes to the query of an authorization."""
+        answer = httpx.post(f"{self.url}/oauth/authorize", data={**question, "username": name}, timeout=30)
+        return answer.headers["location"]
+
+    def posts(self, name: str) -> list[dict[str, object]]:
+        """What an account holds, the first one first."""
+        me = self.ask("GET", "/api/v1/accounts/verify_credentials", name).json()["id"]
+        found = self.ask("GET", f"/api/v1/accounts/{me}/statuses?limit=40", name).json()
+        return sorted(found, key=lambda post: int(post["id"]))
+
+    def said(self, name: str) -> list[tuple[str, str | None]]:
+        """The texts of an account in order, each with the text of what it answers."""
+        posts = self.posts(name)
+        texts = {post["id"]: self._text(str(post["id"]), name) for post in posts}
+        return [(texts[post["id"]], texts.get(post["in_reply_to_id"])) for post in posts]
+
+    def _text(self, post: str, name: str) -> str:
+        return str(self.ask("GET", f"/api/v1/statuses/{post}/source", name).json()["text"])
+
+
+@contextmanager
+def running(folder: Path, names: list[str]) -> Iterator[MockMastodon]:
+    """A server of its own with these accounts; `folder` takes its settings and its pictures."""
+    settings = folder / "mastodon.toml"
+    settings.write_text(_toml(folder, names), encoding="utf-8")
+    port = _free_port()
+    command = [sys.executable, __file__, "serve", "--config", str(settings), "--in-memory", "--port", str(port)]
+    with (folder / "mastodon.log").open("wb") as log:
+        process = subprocess.Popen(command, cwd=folder, stdin=subprocess.PIPE, stdout=log, stderr=log)
+    assert process.stdin is not None
+    try:
+        server = MockMastodon(f"http://127.0.0.1:{port}")
+        _wait_for(server, process, folder / "mastodon.log")
+        yield server
+    finally:
+        process.stdin.close()
+        try:
+            process.wait(10)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+
+def _toml(folder: Path, names: list[str]) -> str:
+    lines = ['domain = "mock.example"', f"media_storage_path = {json.dumps(str(folder / 'media'))}"]
+    for name in names:
+        lines += ["[[seed.accounts]]", f'username = "{name}"', f'access_token = "{MockMastodon.token(name)}"']
+    return "\n".join(lines) + "\n"
+
+
+def _free_port() -> int:
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        return int(found.getsockname()[1])
+
+
+def _wait_for(server: MockMastodon, process: subprocess.Popen[bytes], log: Path) -> None:
+    until = time.monotonic() + LONGEST_START
+    while time.monotonic() < until:
+        assert process.poll() is None, f"mastodon-mock did not start: {log.read_text(errors='replace')[-2000:]}"
+        try:
+            if httpx.get(f"{server.url}/api/v2/instance", timeout=5).status_code == 200:
+                return
+        except httpx.TransportError:
+            time.sleep(0.05)
+    raise AssertionError("mastodon-mock did not answer in time.")
+
+
+def _end_with_parent() -> None:
+    """The other end of the pipe closes however the process that holds it ends."""
+    sys.stdin.buffer.read()
+    os._exit(0)
+
+
+if __name__ == "__main__":
+    from mastodon_mock.cli import main
+
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    main(sys.argv[1:])
