@@ -1,0 +1,96 @@
+"""LinkedIn as far as its Posts API is known here (Microsoft Learn, li-lms-2026-01): it refuses the same text and names
+the first post with it, cuts a text at what is not escaped, and shows nobody what a member posted."""
+
+import json
+import re
+from urllib.parse import parse_qs, unquote
+
+import httpx
+
+from faulty_server import Clock, FaultyServer
+
+_MEANS_SOMETHING = re.compile(r"[|{}@\[\]()<>#*_~]")
+_ELEMENT = re.compile(r"\{hashtag\|\\#\|(\w+)\}")
+FIELDS = {
+    "author",
+    "commentary",
+    "visibility",
+    "distribution",
+    "lifecycleState",
+    "isReshareDisabledByAuthor",
+    "content",
+}
+
+
+def read_little(text: str) -> str:
+    """The text that people see."""
+    out, place = "", 0
+    while place < len(text):
+        if match := _ELEMENT.match(text, place):
+            out, place = f"{out}#{match[1]}", match.end()
+        elif text[place] == "\\":
+            out, place = out + text[place + 1 : place + 2], place + 2
+        elif _MEANS_SOMETHING.match(text, place):
+            return out
+        else:
+            out, place = out + text[place], place + 1
+    return out
+
+
+class FakeLinkedIn(FaultyServer):
+    """One member with the id `abc-1`, and what they posted."""
+
+    def __init__(self, clock: Clock) -> None:
+        super().__init__(clock)
+        self.posts: list[dict] = []
+        self.known: dict[str, str] = {}
+        """The first post with each text; one that was deleted stays."""
+        self.pictures: dict[str, bytes] = {}
+        self.upload = "https://www.linkedin.com/dms-uploads/1"
+        self.token = "token"
+
+    def answer(self, request: httpx.Request) -> httpx.Response:
+        path = request.url.path
+        if path == "/oauth/v2/accessToken":
+            form = parse_qs(request.content.decode())
+            ok = form["grant_type"] == ["authorization_code"] and form["client_secret"] == ["hush"]
+            granted = {"access_token": self.token, "expires_in": 5_184_000, "scope": "w_member_social"}
+            return httpx.Response(200, json=granted) if ok else problem(401, "invalid_client", "No.")
+        if request.headers.get("authorization") != f"Bearer {self.token}":
+            return problem(401, "INVALID_ACCESS_TOKEN", "Invalid access token")
+        if path == "/v2/userinfo":
+            return httpx.Response(200, json={"sub": "abc-1", "name": "Jo Doe"})
+        return self.take_picture(request) if "dms-uploads" in path else self.versioned(request, path)
+
+    def versioned(self, request: httpx.Request, path: str) -> httpx.Response:
+        assert re.fullmatch(r"20\d{4}", request.headers["linkedin-version"])
+        assert request.headers["x-restli-protocol-version"] == "2.0.0"
+        if path == "/rest/images":
+            image = f"urn:li:image:{len(self.pictures)}"
+            self.pictures[image] = b""
+            return httpx.Response(200, json={"value": {"uploadUrl": self.upload, "image": image}})
+        if request.method == "DELETE":
+            urn = unquote(request.url.raw_path.decode().rsplit("/", 1)[1])
+            self.posts = [post for post in self.posts if post["urn"] != urn]
+            return httpx.Response(204)
+        return self.create(json.loads(request.content)) if path == "/rest/posts" else httpx.Response(404)
+
+    def take_picture(self, request: httpx.Request) -> httpx.Response:
+        self.pictures[list(self.pictures)[-1]] = request.content
+        return httpx.Response(201)
+
+    def create(self, body: dict) -> httpx.Response:
+        if set(body) - FIELDS or body["author"] != "urn:li:person:abc-1":
+            return problem(422, "INVALID", "A field is wrong.")
+        first = self.known.get(body["commentary"])
+        if first:
+            return problem(422, "DUPLICATE_POST", f"Content is a duplicate of {first}")
+        milliseconds = int(self.clock.now.timestamp() * 1000)
+        urn = f"urn:li:share:{(milliseconds << 22) + len(self.posts)}"
+        self.known[body["commentary"]] = urn
+        self.posts.append({"urn": urn, "text": read_little(body["commentary"]), "content": body.get("content")})
+        return httpx.Response(201, headers={"x-restli-id": urn})
+
+
+def problem(status: int, code: str, message: str) -> httpx.Response:
+    return httpx.Response(status, json={"message": message, "code": code, "status": status})
