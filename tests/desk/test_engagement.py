@@ -70,6 +70,7 @@ async def test_a_record_is_shown_in_the_shape_of_the_interface(desk):
         "engagementRate": 0.03,
         "measuredAt": "2026-02-10T12:00:00.000Z",
         "createdAt": "2026-02-10T12:00:00.000Z",
+        "account": "",
     }
 
 

@@ -7,9 +7,10 @@ import pytest
 from msgspec.structs import replace
 
 from copydesk.desk import Desk
-from copydesk.desk.picking_up import NOT_CONNECTED, Accounts
+from copydesk.desk.picking_up import NOT_CONNECTED
 from copydesk.desk.steady import Steady, machine_clock
 from desk_fixtures import NOW, Watch, change, open_at, rows
+from posting_fixtures import connect
 from schedule_fixtures import FRI, put_at, put_one, slot, status_of, times
 from store_fixtures import add_user
 
@@ -60,7 +61,7 @@ async def test_the_grace_period_is_a_setting(tmp_path: Path) -> None:
 
 async def test_what_waits_for_a_machine_that_was_off_says_so(tmp_path: Path) -> None:
     async with open_at(tmp_path) as desk:
-        desk.schedule.picking_up.accounts = Accounts(connected=("bluesky",))
+        await connect(desk, platform="bluesky")
         draft = await put_at(desk, NOW - HOUR)
         blog = await put_at(desk, NOW - 25 * HOUR, format="BLOG")
         assert await missed(desk) == {draft, blog}
@@ -91,16 +92,15 @@ async def test_after_downtime_one_at_a_time_on_each_account_oldest_first(tmp_pat
         elsewhere = await put_at(desk, NOW - MINUTE, target_platforms=("mastodon",))
         later = await put_at(desk, NOW + MINUTE)
         late = await put_at(desk, NOW - HOUR)
-        pick_up.accounts = Accounts(connected=("bluesky",))
+        await connect(desk, platform="bluesky")
         assert [due.draft_id for due in await pick_up.pick_up()] == [first]
-        pick_up.accounts = Accounts(connected=("bluesky", "mastodon"), last_sent={"bluesky": NOW})
+        await connect(desk, platform="mastodon")
         assert [due.draft_id for due in await pick_up.pick_up()] == []
         watch.now = NOW + 5 * MINUTE
         assert [due.draft_id for due in await pick_up.pick_up()] == [second]
         assert await status_of(desk, first) == await status_of(desk, second) == "posting"
         assert {await status_of(desk, draft) for draft in (elsewhere, later, late)} == {"scheduled"}
         watch.now = NOW + 10 * MINUTE
-        pick_up.accounts = Accounts(connected=("bluesky", "mastodon"), last_sent={"bluesky": watch.now})
         assert await missed(desk) == {late}
     events = rows(tmp_path, "SELECT who, action FROM draft_event WHERE draft_id = ?", first)
     assert events == [("system", "picked_up")]
@@ -109,8 +109,8 @@ async def test_after_downtime_one_at_a_time_on_each_account_oldest_first(tmp_pat
 async def test_the_pace_holds_for_every_process_while_a_draft_is_posted_and_after(tmp_path: Path) -> None:
     watch = Watch()
     async with open_at(tmp_path, clock=watch) as one, open_at(tmp_path, clock=watch) as two:
-        for desk in (one, two):
-            desk.schedule.picking_up.accounts = Accounts(connected=("bluesky", "mastodon"))
+        for platform in ("bluesky", "mastodon"):
+            await connect(one, platform=platform)
         first, second = [
             await put_at(one, NOW - minutes * MINUTE, target_platforms=("bluesky",)) for minutes in (10, 9)
         ]
@@ -119,6 +119,7 @@ async def test_the_pace_holds_for_every_process_while_a_draft_is_posted_and_afte
         assert await two.schedule.picking_up.pick_up() == ()
         watch.now += MINUTE
         change(tmp_path, "UPDATE draft SET status = 'posted', posted_at = updated_at + 60000000 WHERE id = ?", first)
+        change(tmp_path, "UPDATE delivery SET state = 'sent', sent_at = due_at + 660000000 WHERE draft_id = ?", first)
         watch.now += 4 * MINUTE
         assert await two.schedule.picking_up.pick_up() == ()
         watch.now += MINUTE
@@ -127,8 +128,7 @@ async def test_the_pace_holds_for_every_process_while_a_draft_is_posted_and_afte
 
 async def test_of_two_processes_one_picks_a_draft_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     async with open_at(tmp_path) as one, open_at(tmp_path) as two:
-        for desk in (one, two):
-            desk.schedule.picking_up.accounts = Accounts(connected=("bluesky",))
+        await connect(one, platform="bluesky")
         draft = await put_at(one, NOW)
         write_each = two.ground.write_each
 
@@ -187,7 +187,7 @@ async def test_a_clock_that_jumped_forward_holds_everything_until_it_is_accepted
     async with open_at(tmp_path, clock=watch) as desk:
         schedule = desk.schedule
         schedule.clock.steady = steady
-        schedule.picking_up.accounts = Accounts(connected=("bluesky",))
+        await connect(desk, platform="bluesky")
         draft = await put_at(desk, NOW + 3 * HOUR)
         assert await schedule.clock_doubt() is None
         watch.now += 3 * HOUR

@@ -11,7 +11,18 @@ from desk_fixtures import NOW
 
 PAUSE = timedelta(minutes=15)
 SECOND = timedelta(seconds=1)
-IDLE = Situation(now=NOW, started=NOW, late=False, due=False, to_write=False, to_read=False, pause=PAUSE, states=())
+IDLE = Situation(
+    now=NOW,
+    started=NOW,
+    late=False,
+    due=False,
+    to_send=False,
+    to_measure=False,
+    to_write=False,
+    to_read=False,
+    pause=PAUSE,
+    states=(),
+)
 
 
 def state(name: JobName, **values: object) -> JobState:
@@ -28,6 +39,8 @@ FOLLOWED = state(JobName.ZONES, began_at=NOW)
     [
         ("late", JobName.MISSED),
         ("due", JobName.DUE),
+        ("to_send", JobName.POSTING),
+        ("to_measure", JobName.FIGURES),
         ("to_write", JobName.GENERATION),
         ("to_read", JobName.PIPELINE),
     ],
@@ -39,7 +52,7 @@ def test_each_job_has_its_reason(field: str, job: JobName) -> None:
 
 
 def test_several_are_begun_in_their_order() -> None:
-    every = replace(IDLE, late=True, due=True, to_write=True, to_read=True)
+    every = replace(IDLE, late=True, due=True, to_send=True, to_measure=True, to_write=True, to_read=True)
     assert due_jobs(every) == tuple(JobName)
 
 

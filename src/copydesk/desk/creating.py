@@ -7,6 +7,7 @@ no run drafts it once more.
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
+from pathlib import Path
 
 import msgspec
 from sqlalchemy import Connection
@@ -18,6 +19,7 @@ from copydesk.model.change import Created, CreateDraft, Mode, NewImage, checked_
 from copydesk.model.draft import Draft, DraftImage, Format, Status
 from copydesk.model.history import USER
 from copydesk.model.item import Entry, ItemState
+from copydesk.model.picture import kept_digest
 from copydesk.store import drafts, generation, items
 from copydesk.store.drafts import NewDraft
 from copydesk.store.ids import new_id
@@ -41,7 +43,17 @@ class Creating:
         process or another one. Raises InvalidError that names every field that breaks a rule.
         """
         asked = checked_create(asked)
+        if any(kept_digest(image.url) for image in asked.images):
+            from copydesk.desk.pictures import check_kept  # noqa: PLC0415 - seldom needed
+
+            check_kept(self._ground, asked.images)
         return await (self._direct(asked) if asked.mode is Mode.DIRECT else self._to_be_written(asked))
+
+    async def keep_picture(self, path: Path) -> str:
+        """Keep the picture in a file; returns the url that `create` takes for it. Raises PictureError."""
+        from copydesk.desk.pictures import keep_file  # noqa: PLC0415 - seldom needed
+
+        return await keep_file(self._ground, path)
 
     async def _direct(self, asked: CreateDraft) -> Created:
         assert asked.text is not None

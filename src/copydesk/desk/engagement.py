@@ -1,6 +1,6 @@
 """Engagement: figures are recorded for a draft on a platform, and summed up over all posts."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from itertools import groupby
 from operator import attrgetter
@@ -95,10 +95,20 @@ def _record(conn: Connection, user_id: str, asked: RecordEngagement, now: dateti
     kind = engagement.format_of(conn, user_id, asked.draft_id)
     if kind is None:
         raise NotFoundError(f"There is no draft {asked.draft_id!r}.", hint="`copydesk draft list` shows them all.")
-    before = engagement.one(conn, user_id, asked)
+    before = _meant(engagement.matching(conn, user_id, asked))
     record = recorded(asked, before, now, new_id=before.id if before else new_id(now))
     if before is None:
         engagement.add(conn, user_id, record, kind)
     else:
         engagement.change(conn, user_id, record)
+    if asked.figures:
+        engagement.read(conn, user_id, record.id, asked.figures, now, by_hand=True)
     return record
+
+
+def _meant(matching: Sequence[EngagementRecord]) -> EngagementRecord | None:
+    """The record that is meant where a platform is named: the one that was made for it, else the only one."""
+    if len(matching) > 1 and matching[0].account:
+        names = ", ".join(f"{each.platform}:{each.account}" for each in matching)
+        raise InvalidError(FieldError("platform", f"means several accounts; name one of {names}"))
+    return matching[0] if matching else None

@@ -1,7 +1,7 @@
 """What every operation of the desk stands on."""
 
 import random
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
 from sqlalchemy import Connection
 
 from copydesk import __version__
+from copydesk.desk.platforms import Platforms
 from copydesk.errors import CopydeskError
 from copydesk.settings import Settings
 from copydesk.store import sources as kept_sources
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
     from copydesk.ingest.fetch import Fetcher
     from copydesk.ingest.visit import Credentials
+    from copydesk.posting.platform import Platform
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -44,12 +46,14 @@ class Ground:
         *,
         clock: Clock = utc_now,
         transport: "httpx.AsyncBaseTransport | None" = None,
+        platforms: "Mapping[str, Platform] | None" = None,
     ) -> None:
         self.settings = settings
         self.engines = engines
         self.user = user
         self.clock = clock
         self.transport = transport
+        self.platforms = Platforms(self, platforms or {})
         self._random = random.Random()  # noqa: S311 - it spreads requests in time, and keeps no secret
 
     @property
@@ -78,6 +82,10 @@ class Ground:
             return work(connection, self.user_id, each)
 
         return await self.engines.write_each(mine, every)
+
+    def platform(self, name: str) -> "Platform":
+        """A platform that posts go to, by its name; InvalidError where there is none of that name."""
+        return self.platforms.of(name)
 
     def jitter(self) -> float:
         """-1 to 1: keeps many desks from asking one publisher at the same moment."""

@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Coroutine
+from collections.abc import AsyncIterator, Coroutine, Mapping
 from contextlib import asynccontextmanager, suppress
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -21,12 +21,15 @@ from copydesk.store.migrate import prepare
 if TYPE_CHECKING:
     import httpx
 
+    from copydesk.desk.accounts import Accounts
     from copydesk.desk.engagement import Engagements
     from copydesk.desk.experiments import Experiments
     from copydesk.desk.generating import Generation
+    from copydesk.desk.posting import Posting
     from copydesk.desk.schedule import Schedule
     from copydesk.desk.sources import Sources
     from copydesk.desk.work import Work
+    from copydesk.posting.platform import Platform
 
 __all__ = ["Desk", "open_desk"]
 
@@ -73,6 +76,26 @@ class Desk:
         return Schedule(self.ground, self.drafts)
 
     @cached_property
+    def posting(self) -> "Posting":
+        """How drafts reach the accounts; imported when it is asked for, as the sources are."""
+        from copydesk.desk.posting import Posting  # noqa: PLC0415
+
+        return Posting(self.ground, self.schedule.clock)
+
+    @cached_property
+    def accounts(self) -> "Accounts":
+        """Where posts go; imported when it is asked for, as the sources are."""
+        from copydesk.desk.accounts import Accounts  # noqa: PLC0415
+
+        return Accounts(self.ground)
+
+    async def end_posting(self) -> None:
+        """Wait for what is being sent this moment: to break it off would leave its outcome unknown."""
+        if "posting" in self.__dict__:
+            await self.posting.finish()
+        await self.ground.platforms.close()
+
+    @cached_property
     def work(self) -> "Work":
         """What is to be done without being asked, and who does it."""
         from copydesk.desk.work import Work  # noqa: PLC0415
@@ -94,11 +117,16 @@ class Desk:
 
 @asynccontextmanager
 async def open_desk(
-    settings: Settings, *, clock: Clock = utc_now, transport: "httpx.AsyncBaseTransport | None" = None
+    settings: Settings,
+    *,
+    clock: Clock = utc_now,
+    transport: "httpx.AsyncBaseTransport | None" = None,
+    platforms: "Mapping[str, Platform] | None" = None,
 ) -> AsyncIterator[Desk]:
     """Open the desk that `settings` name, making or migrating its database; close it at the end.
 
-    `transport` stands in for the network. Raises StoreError where the database cannot be used.
+    `transport` stands in for the network, `platforms` by their names for those that posts go to. Raises StoreError
+    where the database cannot be used.
     """
     engines = open_engines(settings.database_file, busy_timeout=settings.database.busy_timeout)
     try:
@@ -106,11 +134,12 @@ async def open_desk(
         user = await engines.read(users.owner)
         if user is None:
             user = await engines.write(users.add_owner, clock(), local_zone())
-        desk = Desk(Ground(settings, engines, user, clock=clock, transport=transport))
+        desk = Desk(Ground(settings, engines, user, clock=clock, transport=transport, platforms=platforms))
         await desk.pipeline.recover()
         try:
             yield desk
         finally:
+            await desk.end_posting()
             with suppress(StoreError):  # the next start finds what is left open
                 await desk.pipeline.catch_up()
     finally:

@@ -9,14 +9,15 @@ from sqlalchemy import Connection
 from copydesk.desk.clockwork import Clockwork
 from copydesk.desk.grace import grace
 from copydesk.desk.ground import Ground
+from copydesk.desk.planning import plan
 from copydesk.errors import StoreError
+from copydesk.model.account import ConnectedAccount, named
 from copydesk.model.draft import Format, Status
 from copydesk.model.history import SYSTEM, EventKind
 from copydesk.model.transitions import Happening, after_happening
-from copydesk.model.wire import Struct
 from copydesk.scheduling.late import PACE, Due, due_now, is_missed
 from copydesk.scheduling.meant import Meant, moved
-from copydesk.store import changes, planned
+from copydesk.store import accounts, changes, deliveries, planned
 from copydesk.store.changes import Seen, Step
 from copydesk.store.planned import Timed
 
@@ -27,26 +28,12 @@ MOVED = "moved"
 AT_ONCE = 100
 
 
-class Accounts(Struct, frozen=True):
-    """The accounts that posts can go to."""
-
-    connected: tuple[str, ...] = ()
-    last_sent: Mapping[str, datetime] = {}
-    """When something last went out on each, as far as the drafts themselves do not say."""
-
-    def of(self, platforms: Sequence[str]) -> tuple[str, ...]:
-        """Where a draft for `platforms` goes; for none in particular, everywhere."""
-        return tuple(name for name in self.connected if not platforms or name in platforms)
-
-
 class PickingUp:
     """The drafts of one desk whose time has come. As long as the clock is in doubt nothing is done to them."""
 
     def __init__(self, ground: Ground, clock: Clockwork) -> None:
         self._ground = ground
         self._clock = clock
-        self.accounts = Accounts()
-        """Whoever connects platforms sets it."""
 
     async def pick_up(self) -> tuple[Due, ...]:
         """Take the drafts whose time has come: they are posting from then on, and whoever asked sends them.
@@ -54,12 +41,12 @@ class PickingUp:
         Oldest first; on each account at most one in five minutes, so that after a night without power not everything
         goes out at once. None of them is late by more than its grace period, nor without a connected account.
         """
-        if not self.accounts.connected or await self._clock.doubt():
+        if await self._clock.doubt():
             return ()
         now = self._ground.clock()
-        due = [self._due(each) for each in await self._ground.read(planned.scheduled_until, now)]
+        due = await self._due(now)
         # Asked after what is due: what another process takes in between is then in both, and holds its account back.
-        last_sent = await self._last_sent(now)
+        last_sent = await self._ground.read(deliveries.last_sent, now - PACE)
         ready = due_now([each for each in due if each.accounts], last_sent, now, self._grace)
         taken = await self._each(ready, lambda conn, user_id, each: _pick_up(conn, user_id, each, now))
         return tuple(taken)
@@ -69,8 +56,7 @@ class PickingUp:
         if await self._clock.doubt():
             return ()
         now = self._ground.clock()
-        due = await self._ground.read(planned.scheduled_until, now)
-        late = [self._due(each) for each in due if is_missed(each.at, each.format, now, self._grace)]
+        late = [each for each in await self._due(now) if is_missed(each.at, each.format, now, self._grace)]
         missed = await self._each(late, lambda conn, user_id, each: self._miss(conn, user_id, each, now))
         return tuple(each.draft_id for each in missed)
 
@@ -86,18 +72,18 @@ class PickingUp:
     def _grace(self) -> Mapping[Format, timedelta]:
         return grace(self._ground.settings.schedule)
 
-    async def _last_sent(self, now: datetime) -> Mapping[str, datetime]:
-        """When something last went out on each account, by whichever process."""
-        since = now - PACE
-        earliest = since - max(self._grace.values())
-        latest = dict(self.accounts.last_sent)
-        for each in await self._ground.read(planned.gone_out, since, now, meant_after=earliest):
-            for account in self.accounts.of(each.platforms):
-                latest[account] = max(latest.get(account, each.at), each.at)
-        return latest
-
-    def _due(self, each: Timed) -> Due:
-        return Due(draft_id=each.id, format=each.format, at=each.at, accounts=self.accounts.of(each.platforms))
+    async def _due(self, now: datetime) -> list[Due]:
+        """The drafts whose time has come, each with the ids of the accounts that it goes to."""
+        connected, timed = await self._ground.read(_standing, now)
+        return [
+            Due(
+                draft_id=each.id,
+                format=each.format,
+                at=each.at,
+                accounts=tuple(account.id for account in named(connected, each.platforms)),
+            )
+            for each in timed
+        ]
 
     def _miss(self, conn: Connection, user_id: str, late: Due, now: datetime) -> None:
         says = f"It was late by more than {_words(self._grace[late.format])}; nothing was sent."
@@ -115,8 +101,14 @@ class PickingUp:
         return done
 
 
+def _standing(conn: Connection, user_id: str, now: datetime) -> tuple[tuple[ConnectedAccount, ...], tuple[Timed, ...]]:
+    return accounts.every(conn, user_id), planned.scheduled_until(conn, user_id, now)
+
+
 def _pick_up(conn: Connection, user_id: str, due: Due, now: datetime) -> None:
     _happen(conn, user_id, due, Happening.PICKED_UP, now, last_error=None)
+    to = [each for each in accounts.every(conn, user_id) if each.id in due.accounts]
+    plan(conn, user_id, due.draft_id, to, due.at, now)
 
 
 def _happen(

@@ -25,6 +25,15 @@ async def _due(desk: Desk) -> str:
     return f"{_drafts(len(taken))} picked up" if taken else ""
 
 
+async def _posting(desk: Desk) -> str:
+    return "; ".join(await desk.posting.send_due())
+
+
+async def _figures(desk: Desk) -> str:
+    read = await desk.posting.read_figures()
+    return f"the figures of {read} {'post' if read == 1 else 'posts'} read" if read else ""
+
+
 async def _pipeline(desk: Desk) -> str:
     run = await desk.pipeline.run(RunRequest(due=True))
     if run.status is RunStatus.FAILED:
@@ -44,6 +53,8 @@ DOING: Mapping[JobName, Doing] = {
     JobName.ZONES: _zones,
     JobName.MISSED: _missed,
     JobName.DUE: _due,
+    JobName.POSTING: _posting,
+    JobName.FIGURES: _figures,
     JobName.GENERATION: _generation,
     JobName.PIPELINE: _pipeline,
 }

@@ -20,6 +20,10 @@ class Situation(Struct, frozen=True):
     """Whether a draft is late by more than its grace period."""
     due: bool
     """Whether a draft's time has come, and there is an account that it can go to."""
+    to_send: bool
+    """Whether something can be done about a delivery, and the clock can be trusted."""
+    to_measure: bool
+    """Whether the figures of a post are to be read."""
     to_write: bool
     """Whether a draft waits for its text."""
     to_read: bool
@@ -36,6 +40,8 @@ def due_jobs(seen: Situation) -> tuple[JobName, ...]:
         JobName.ZONES: _zones(seen, states.get(JobName.ZONES)),
         JobName.MISSED: seen.late,
         JobName.DUE: seen.due,
+        JobName.POSTING: seen.to_send,
+        JobName.FIGURES: seen.to_measure,
         JobName.GENERATION: seen.to_write,
         JobName.PIPELINE: seen.to_read and _began_before(states.get(JobName.PIPELINE), seen.now, seen.pause),
     }

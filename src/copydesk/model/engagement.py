@@ -30,7 +30,7 @@ class DeliveryStatus(StrEnum):
 
 
 class EngagementRecord(Struct, frozen=True):
-    """One draft on one platform. A figure that the platform does not report is None, not zero."""
+    """One draft on one platform, and there on one account. A figure that the platform does not report is None, not zero."""
 
     id: str
     draft_id: str
@@ -49,6 +49,8 @@ class EngagementRecord(Struct, frozen=True):
     engagement_rate: float | None
     measured_at: datetime | None
     created_at: datetime
+    account: str = ""
+    """The name of the account that it went to; empty where somebody recorded it for a platform."""
 
 
 class RecordEngagement(Struct, frozen=True, forbid_unknown_fields=True):
@@ -197,6 +199,7 @@ def _new(asked: RecordEngagement, now: datetime, new_id: str) -> EngagementRecor
         status=DeliveryStatus.PENDING,
         retry_count=0,
         created_at=now,
+        account="",
         **dict.fromkeys(("post_id", "retry_after", "error_message", "failed_at", "measured_at", "engagement_rate")),
         **dict.fromkeys(FIGURES),
     )

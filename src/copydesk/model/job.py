@@ -15,6 +15,10 @@ class JobName(StrEnum):
     """Marks the drafts that are too late."""
     DUE = "due"
     """Picks up the drafts whose time has come."""
+    POSTING = "posting"
+    """Sends what is on its way to an account, and looks for what may have arrived."""
+    FIGURES = "figures"
+    """Reads what the platforms report of posts."""
     GENERATION = "generation"
     """Writes the drafts that wait for their text."""
     PIPELINE = "pipeline"
@@ -54,6 +58,12 @@ class Outlook(Struct, frozen=True):
     """Whether a draft's time has come."""
     late: bool
     """Whether a draft is late by more than its grace period."""
+    connected: bool
+    """Whether there is an account that something can go to."""
+    to_send: bool
+    """Whether something can be done about a delivery."""
+    to_measure: bool
+    """Whether the figures of a post are to be read."""
     to_write: bool
     """Whether a draft waits for its text."""
     to_read: bool

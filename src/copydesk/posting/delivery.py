@@ -51,11 +51,12 @@ def next_move(delivery: Delivery, trust: Trust, now: datetime) -> Move:
     return Move.SEND if _may_repeat(delivery, trust, now) else Move.LOOK
 
 
-def sent_now(delivery: Delivery, now: datetime) -> Delivery:
-    """The first byte may leave once this is kept."""
+def sent_now(delivery: Delivery, now: datetime, *, steps: int | None = None) -> Delivery:
+    """The first byte may leave once this is kept. `steps` is how many there are, once that is settled."""
     return replace(
         delivery,
         state=State.SENDING,
+        steps=steps or delivery.steps,
         first_sent_at=delivery.first_sent_at or now,
         last_sent_at=now,
         retries=delivery.retries + (1 if delivery.attempts else 0),

@@ -3,13 +3,14 @@
 from collections.abc import Sequence
 from datetime import datetime
 
-from sqlalchemy import Connection, bindparam, func, insert, or_, select, update
+from sqlalchemy import Connection, bindparam, func, insert, or_, select, text, update
 
 from copydesk.model.delivery import Delivery, Intent, State
 from copydesk.model.draft import Format
 from copydesk.model.engagement import DeliveryStatus
 from copydesk.model.wire import Struct
-from copydesk.store.tables import account, delivery, delivery_event, engagement
+from copydesk.store.ids import first_id
+from copydesk.store.tables import account, delivery, delivery_event, draft, engagement
 from copydesk.store.types import UTC
 
 OPEN = (State.PLANNED, State.SENDING, State.UNKNOWN)
@@ -94,9 +95,9 @@ _JOINED = select(*_KEPT).join(engagement, engagement.c.id == delivery.c.id).wher
 _ONE = _JOINED.where(delivery.c.id == bindparam("b_id"))
 _OF_DRAFT = _JOINED.where(delivery.c.draft_id == bindparam("b_draft")).order_by(delivery.c.id)
 # The words of the index, one by one: with bound values SQLite would not take it.
-_IS_OPEN = delivery.c.state.in_([bindparam(None, state, literal_execute=True) for state in OPEN])
+IS_OPEN = text("delivery.state IN ('planned', 'sending', 'unknown')")
 _NOW = bindparam("b_now", type_=UTC)
-_DUE = (_MINE, _IS_OPEN, or_(delivery.c.not_before.is_(None), delivery.c.not_before <= _NOW))
+_DUE = (_MINE, IS_OPEN, or_(delivery.c.not_before.is_(None), delivery.c.not_before <= _NOW))
 _READY = (
     select(delivery.c.id)
     .where(*_DUE, delivery.c.account_id == bindparam("b_account"))
@@ -107,12 +108,28 @@ _ACCOUNTS = (
     .where(account.c.user_id == bindparam("b_user"), account.c.trouble.is_(None))
     .where(select(delivery.c.id).where(*_DUE, delivery.c.account_id == account.c.id).correlate(account).exists())
 )
-_NEXT = select(func.min(delivery.c.not_before, type_=UTC)).where(_MINE, _IS_OPEN, delivery.c.not_before > _NOW)
+_NEXT = select(func.min(delivery.c.not_before, type_=UTC)).where(_MINE, IS_OPEN, delivery.c.not_before > _NOW)
+# Two, for each has its index.
+_PLANNED_LATELY = (
+    select(delivery.c.account_id, engagement.c.created_at)
+    .join(engagement, engagement.c.id == delivery.c.id)
+    .join(draft, draft.c.id == delivery.c.draft_id)
+    .where(_MINE, delivery.c.id >= bindparam("b_first"), draft.c.scheduled_at.is_not(None))
+)
+_SENT_LATELY = (
+    select(delivery.c.account_id, func.max(delivery.c.sent_at, type_=UTC))
+    .join(draft, draft.c.id == delivery.c.draft_id)
+    .where(_MINE, delivery.c.sent_at >= bindparam("b_since", type_=UTC), draft.c.scheduled_at.is_not(None))
+    .group_by(delivery.c.account_id)
+)
 _SAME = (
     select(func.max(delivery.c.sent_at, type_=UTC))
     .where(_MINE, delivery.c.digest == bindparam("b_digest"), delivery.c.account_id == bindparam("b_account"))
     .where(delivery.c.sent_at >= bindparam("b_since", type_=UTC), delivery.c.draft_id != bindparam("b_draft"))
 )
+
+
+_MEASURED = _JOINED.where(delivery.c.figures_at <= _NOW).order_by(delivery.c.account_id, delivery.c.id)
 
 
 def plan(
@@ -188,14 +205,26 @@ def next_at(conn: Connection, user_id: str, now: datetime) -> datetime | None:
     return found
 
 
-def same_text(conn: Connection, user_id: str, kept: KeptDelivery, since: datetime) -> datetime | None:
+def last_sent(conn: Connection, user_id: str, since: datetime) -> dict[str, datetime]:
+    """When a scheduled draft last went out on each account, or began to, not before `since`; by the accounts' ids."""
+    last: dict[str, datetime] = {}
+    for account_id, planned_at in conn.execute(_PLANNED_LATELY, {"b_user": user_id, "b_first": first_id(since)}):
+        last[account_id] = max(last.get(account_id, since), planned_at)
+    for account_id, sent_at in conn.execute(_SENT_LATELY, {"b_user": user_id, "b_since": since}):
+        last[account_id] = max(last.get(account_id, since), sent_at)
+    return last
+
+
+def same_text(
+    conn: Connection, user_id: str, draft_id: str, digest: str, account_id: str | None, since: datetime
+) -> datetime | None:
     """When the same text of another draft last went to the same account, not before `since`."""
     values = {
         "b_user": user_id,
-        "b_digest": kept.digest,
-        "b_account": kept.account_id,
+        "b_digest": digest,
+        "b_account": account_id,
         "b_since": since,
-        "b_draft": kept.draft_id,
+        "b_draft": draft_id,
     }
     found: datetime | None = conn.execute(_SAME, values).scalar()
     return found
@@ -239,6 +268,18 @@ def read_at(conn: Connection, user_id: str, delivery_id: str, at: datetime | Non
     """Note when the figures of a post are read next; None for never again."""
     mine = (delivery.c.user_id == user_id, delivery.c.id == delivery_id)
     conn.execute(update(delivery).where(*mine).values(figures_at=at))
+
+
+def to_measure(conn: Connection, user_id: str, now: datetime) -> tuple[KeptDelivery, ...]:
+    """The posts whose figures are to be read now."""
+    return tuple(KeptDelivery(**row._mapping) for row in conn.execute(_MEASURED, {"b_user": user_id, "b_now": now}))
+
+
+def gone(conn: Connection, user_id: str, delivery_id: str, now: datetime) -> None:
+    """Note that a post is not there any more; its figures stay as they were last."""
+    mine = (delivery.c.user_id == user_id, delivery.c.id == delivery_id)
+    conn.execute(update(delivery).where(*mine).values(gone_at=now, figures_at=None))
+    _tell(conn, user_id, delivery_id, "gone", "", now)
 
 
 def events(conn: Connection, user_id: str, delivery_id: str) -> tuple[Told, ...]:

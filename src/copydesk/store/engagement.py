@@ -1,21 +1,27 @@
 """What came back of posts, as it is kept; its sums are kept by triggers, see `triggers`."""
 
-from sqlalchemy import Connection, bindparam, insert, select, text, update
+from collections.abc import Mapping
+from datetime import datetime
 
+from sqlalchemy import Connection, Text, bindparam, insert, or_, select, text, update
+
+from copydesk.model.delivery import Figures
 from copydesk.model.draft import Format
-from copydesk.model.engagement import EngagementRecord, RecordEngagement, TopPost
+from copydesk.model.engagement import FIGURES, EngagementRecord, RecordEngagement, TopPost
 from copydesk.model.wire import Struct
-from copydesk.store.tables import draft, engagement, engagement_total
+from copydesk.store.tables import draft, engagement, engagement_reading, engagement_total
 
 _KEPT = tuple(engagement.c[name] for name in EngagementRecord.__struct_fields__ if name != "engagement_rate")
 _SHOWN = (*_KEPT, engagement.c.engagement_rate)
 
 # Made once, for the platforms' figures come for many posts at a time.
 _FORMAT = select(draft.c.format).where(draft.c.id == bindparam("draft"), draft.c.user_id == bindparam("user"))
-_ONE = select(*_SHOWN).where(
-    engagement.c.draft_id == bindparam("draft"),
-    engagement.c.platform == bindparam("platform"),
-    engagement.c.user_id == bindparam("user"),
+_PLATFORM = bindparam("platform", type_=Text)
+_MATCHING = (
+    select(*_SHOWN)
+    .where(engagement.c.draft_id == bindparam("draft"), engagement.c.user_id == bindparam("user"))
+    .where(or_(engagement.c.platform == _PLATFORM, engagement.c.platform + ":" + engagement.c.account == _PLATFORM))
+    .order_by(engagement.c.account, engagement.c.id)
 )
 _ADD = insert(engagement)
 _CHANGE = (
@@ -65,10 +71,10 @@ def format_of(conn: Connection, user_id: str, draft_id: str) -> Format | None:
     return conn.execute(_FORMAT, {"draft": draft_id, "user": user_id}).scalar()
 
 
-def one(conn: Connection, user_id: str, asked: RecordEngagement) -> EngagementRecord | None:
-    """What is known of the draft on the platform that `asked` names."""
-    row = conn.execute(_ONE, {"draft": asked.draft_id, "platform": asked.platform, "user": user_id}).first()
-    return EngagementRecord(**row._mapping) if row else None
+def matching(conn: Connection, user_id: str, asked: RecordEngagement) -> tuple[EngagementRecord, ...]:
+    """What is known of the draft on the platform, or the account, that `asked` names: one recorded by hand first."""
+    rows = conn.execute(_MATCHING, {"draft": asked.draft_id, "platform": asked.platform, "user": user_id})
+    return tuple(EngagementRecord(**row._mapping) for row in rows)
 
 
 def add(conn: Connection, user_id: str, record: EngagementRecord, format: Format) -> None:
@@ -80,6 +86,22 @@ def change(conn: Connection, user_id: str, record: EngagementRecord) -> None:
     """Keep what is new of a record that is there."""
     values = {name: value for name, value in _values(record).items() if name != "id"}
     conn.execute(_CHANGE, {"b_id": record.id, "b_user": user_id, **values})
+
+
+def measured(conn: Connection, user_id: str, record_id: str, figures: Figures, now: datetime) -> None:
+    """Keep what a platform reports of a post; a figure that it does not report stays as it was."""
+    known = {name: value for name in FIGURES if (value := getattr(figures, name)) is not None}
+    read(conn, user_id, record_id, {name: getattr(figures, name) for name in FIGURES}, now, by_hand=False)
+    mine = (engagement.c.user_id == user_id, engagement.c.id == record_id)
+    conn.execute(update(engagement).where(*mine).values(measured_at=now, **known))
+
+
+def read(
+    conn: Connection, user_id: str, record_id: str, figures: Mapping[str, int | None], now: datetime, *, by_hand: bool
+) -> None:
+    """Keep a reading as it was: the record has the latest of each figure, whoever said it."""
+    values = {"user_id": user_id, "engagement_id": record_id, "at": now, "by_hand": by_hand, **figures}
+    conn.execute(insert(engagement_reading).values(**values))
 
 
 def totals(conn: Connection, user_id: str) -> tuple[Total, ...]:

@@ -9,7 +9,8 @@ from sqlalchemy.dialects.sqlite import insert as upsert
 from copydesk.model.draft import Format, Status
 from copydesk.model.job import Claim, JobState, Outlook
 from copydesk.model.wire import Struct
-from copydesk.store.tables import draft, job, source
+from copydesk.store import deliveries
+from copydesk.store.tables import account, delivery, draft, job, source
 from copydesk.store.types import UTC
 
 
@@ -22,7 +23,7 @@ class Limits(Struct, frozen=True):
 
 
 def _outlook_query() -> Select[*tuple[Any, ...]]:
-    """Five looks into indexes, and no row of a table where nothing is due."""
+    """A few looks into indexes, and no row of a table where nothing is due."""
     user_id: BindParameter[str] = bindparam("b_user")
     now = bindparam("b_now", type_=UTC)
     mine = (draft.c.user_id == user_id, draft.c.status == Status.SCHEDULED, draft.c.scheduled_at.is_not(None))
@@ -41,7 +42,20 @@ def _outlook_query() -> Select[*tuple[Any, ...]]:
     to_read = exists().where(source.c.user_id == user_id, source.c.enabled, *passed, gone == 0)
     due = exists().where(*mine, draft.c.scheduled_at <= now)
     first = select(func.min(draft.c.scheduled_at, type_=UTC)).where(*mine, draft.c.scheduled_at > now).scalar_subquery()
-    named = {"due": due, "late": late, "to_write": to_write, "to_read": to_read}
+    waited = or_(delivery.c.not_before.is_(None), delivery.c.not_before <= now)
+    free = exists().where(account.c.id == delivery.c.account_id, account.c.trouble.is_(None))
+    to_send = exists().where(delivery.c.user_id == user_id, deliveries.IS_OPEN, waited, free)
+    to_measure = exists().where(delivery.c.user_id == user_id, delivery.c.figures_at <= now)
+    connected = exists().where(account.c.user_id == user_id)
+    named = {
+        "due": due,
+        "late": late,
+        "connected": connected,
+        "to_send": to_send,
+        "to_measure": to_measure,
+        "to_write": to_write,
+        "to_read": to_read,
+    }
     return select(first.label("next_draft"), *(found.label(name) for name, found in named.items()))
 
 
@@ -60,6 +74,9 @@ def outlook(conn: Connection, user_id: str, now: datetime, limits: Limits) -> Ou
         next_draft=row.next_draft,
         due=bool(row.due),
         late=bool(row.late),
+        connected=bool(row.connected),
+        to_send=bool(row.to_send),
+        to_measure=bool(row.to_measure),
         to_write=bool(row.to_write),
         to_read=bool(row.to_read),
         jobs=states(conn, user_id),

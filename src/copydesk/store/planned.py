@@ -49,14 +49,6 @@ class Timed(Struct, frozen=True):
     """Its beginning."""
 
 
-class GoneOut(Struct, frozen=True):
-    """A draft that went out, or is being posted."""
-
-    at: datetime
-    """When it was posted; when it was picked up, where it is being posted."""
-    platforms: tuple[str, ...]
-
-
 _CANDIDATE = (
     draft.c.id,
     draft.c.status,
@@ -93,19 +85,6 @@ def _between(*conditions: ColumnElement[bool]) -> tuple[ColumnElement[bool], ...
 _STANDING = select(*_TIMED).where(*_between(draft.c.scheduled_at <= _TO)).order_by(*_IN_ORDER)
 _STANDS = select(exists().where(*_between(draft.c.scheduled_at < _TO)))
 
-# Two, for each has its index: of the drafts that were ever posted only those that were meant for about now are read.
-_BEING_POSTED = select(draft.c.updated_at.label("at"), draft.c.target_platforms.label("platforms")).where(
-    _OWN, draft.c.status == Status.POSTING, draft.c.updated_at > _FROM, draft.c.updated_at <= _TO
-)
-_POSTED = select(draft.c.posted_at.label("at"), draft.c.target_platforms.label("platforms")).where(
-    _OWN,
-    draft.c.status == Status.POSTED,
-    _HAS_TIME,
-    draft.c.scheduled_at > bindparam("earliest", type_=UTC),
-    draft.c.posted_at > _FROM,
-    draft.c.posted_at <= _TO,
-)
-
 
 def approved(conn: Connection, user_id: str) -> tuple[Candidate, ...]:
     """Every approved draft that is not archived."""
@@ -140,15 +119,3 @@ def scheduled_after(conn: Connection, user_id: str, now: datetime) -> tuple[Time
 def scheduled_until(conn: Connection, user_id: str, now: datetime) -> tuple[Timed, ...]:
     """The scheduled drafts whose time has come, oldest first."""
     return tuple(Timed(**row._mapping) for row in conn.execute(_UNTIL, {"owner": user_id, "last": now}))
-
-
-def gone_out(
-    conn: Connection, user_id: str, after: datetime, until: datetime, *, meant_after: datetime
-) -> tuple[GoneOut, ...]:
-    """The drafts that went out by themselves later than `after` and until `until`, or are being posted since.
-
-    Those that were scheduled for `meant_after` or before are not looked for.
-    """
-    values = {"owner": user_id, "first": after, "last": until}
-    rows = [*conn.execute(_BEING_POSTED, values), *conn.execute(_POSTED, values | {"earliest": meant_after})]
-    return tuple(GoneOut(**row._mapping) for row in rows)

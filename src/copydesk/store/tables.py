@@ -487,6 +487,9 @@ delivery = Table(
     one_of("state", State),
     Index("ix_delivery_user_id_account_id_open", "user_id", "account_id", "not_before", **_OPEN),
     Index(None, "user_id", "digest"),
+    # Ids go by when they were made.
+    Index(None, "user_id", "id"),
+    Index("ix_delivery_user_id_sent_at", "user_id", "sent_at", **when("sent_at IS NOT NULL")),
     Index("ix_delivery_user_id_figures_at", "user_id", "figures_at", **when("figures_at IS NOT NULL")),
 )
 

@@ -735,6 +735,14 @@ def _delivery() -> None:
         sqlite_where=sa.text("state IN ('planned', 'sending', 'unknown')"),
     )
     op.create_index(op.f("ix_delivery_user_id_digest"), "delivery", ["user_id", "digest"], unique=False)
+    op.create_index(op.f("ix_delivery_user_id_id"), "delivery", ["user_id", "id"], unique=False)
+    op.create_index(
+        "ix_delivery_user_id_sent_at",
+        "delivery",
+        ["user_id", "sent_at"],
+        unique=False,
+        sqlite_where=sa.text("sent_at IS NOT NULL"),
+    )
     op.create_index(
         "ix_delivery_user_id_figures_at",
         "delivery",

@@ -1,0 +1,44 @@
+"""What a post is made of: the draft's text as it was approved, and its pictures."""
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from copydesk.desk.ground import Ground
+from copydesk.model.draft import Format, ListedDraft
+from copydesk.model.wire import Struct
+from copydesk.posting.platform import Limits, Picture, Post, RefusedPostError
+from copydesk.store import lists
+from copydesk.store.deliveries import KeptDelivery
+from copydesk.text.thread import split_parts
+
+
+class Material(Struct, frozen=True):
+    """A post and its pictures."""
+
+    post: Post
+    pictures: tuple[Picture, ...] = ()
+
+
+async def material_of(ground: Ground, kept: KeptDelivery, limits: Limits) -> Material:
+    """What a delivery posts. RefusedPostError where the draft is gone, or a picture is not one."""
+    draft = await ground.read(lists.one, kept.draft_id)
+    if draft is None:
+        raise RefusedPostError("Its draft is gone.")
+    return Material(post=draft_post(draft, kept.due_at))
+
+
+def draft_post(draft: ListedDraft, at: datetime) -> Post:
+    """A draft as a post that goes out at a time."""
+    return Post(
+        format=draft.format,
+        parts=parts_of(draft.format, draft.text),
+        at=at,
+        tags=draft.tags,
+        alts=tuple(image.alt or "" for image in sorted(draft.images, key=lambda image: image.position)),
+    )
+
+
+def parts_of(format: Format, text: str) -> tuple[str, ...]:
+    """The posts of a thread; of any other format the one text."""
+    parts: Sequence[str] = split_parts(text) if format is Format.THREAD else [text.strip()]
+    return tuple(parts)

@@ -1,0 +1,293 @@
+"""Drafts go out: what is posted now, what is on its way, and what the user says where it cannot be told."""
+
+import asyncio
+from collections.abc import Callable, Coroutine, Sequence
+from datetime import datetime
+from functools import partial
+from typing import Any, NamedTuple, TypeVar
+
+from msgspec.structs import replace
+from sqlalchemy import Connection
+
+from copydesk.desk.clockwork import Clockwork
+from copydesk.desk.ended import settle
+from copydesk.desk.figures import read_figures
+from copydesk.desk.ground import Ground
+from copydesk.desk.material import draft_post
+from copydesk.desk.planning import digest_of, plan
+from copydesk.desk.sending import SAME_TEXT, Sender
+from copydesk.desk.telling import report_of, told
+from copydesk.errors import ConflictError, FieldError, InvalidError, NotFoundError
+from copydesk.model.account import ConnectedAccount, named, unknown
+from copydesk.model.change import LONGEST_ID
+from copydesk.model.delivery import ENDED, Delivery, State
+from copydesk.model.draft import Action, ListedDraft, Status, plain
+from copydesk.model.history import EventKind
+from copydesk.model.posting import DeliveryReport, PostResult, Stop
+from copydesk.model.transitions import after, allowed_actions
+from copydesk.posting import delivery as may
+from copydesk.store import accounts, changes, deliveries, lists
+from copydesk.store.changes import Seen, Step
+from copydesk.store.deliveries import Happened, KeptDelivery, Told
+from copydesk.store.ids import new_id
+
+T = TypeVar("T")
+WAIT = 30.0
+"""Seconds that `post` waits for the end of its deliveries."""
+LOOK = 0.1
+
+
+class Posting:
+    """What goes out of one desk, and what became of it."""
+
+    def __init__(self, ground: Ground, clock: Clockwork) -> None:
+        self._ground = ground
+        self._clock = clock
+        self._sender = Sender(ground)
+        self._under_way: set[asyncio.Task[Any]] = set()
+
+    async def post(self, draft_id: str, platforms: Sequence[str] = (), *, wait: float = WAIT) -> PostResult:
+        """Post a draft now, to these platforms or accounts, or to all that are connected and where it is not live yet.
+
+        Answers when every delivery has ended or after `wait` seconds; what is under way then is gone on with by
+        itself. Raises InvalidError for a name that is none, NotFoundError, ConflictError.
+        """
+        begun = await self._ground.write(_post_now, draft_id, tuple(platforms), self._ground.clock())
+        await self._wait_for(draft_id, begun, wait)
+        return await self._ground.read(_result, draft_id, begun)
+
+    async def send_due(self) -> tuple[str, ...]:
+        """Do what can be done about every delivery; a sentence for each that has something new to say.
+
+        Nothing is done while the clock is in doubt: how long ago something was sent is told by it.
+        """
+        if await self._clock.doubt():
+            return ()
+        touched = await self._shielded(self._sender.send_due)
+        reports = [await self._report(delivery_id) for delivery_id in touched]
+        return tuple(f"{report.account}: {report.says}" for report in reports if report)
+
+    async def deliveries(self, draft_id: str) -> tuple[DeliveryReport, ...]:
+        """Where a draft went, and what became of it there; NotFoundError."""
+        kept = await self._ground.read(_of_draft, draft_id)
+        return tuple(report_of(each) for each in kept)
+
+    async def delivery(self, delivery_id: str) -> tuple[DeliveryReport, tuple[Told, ...]]:
+        """One delivery and everything that happened to it; NotFoundError."""
+        kept, events = await self._ground.read(_told, delivery_id)
+        return report_of(kept), events
+
+    async def look(self, delivery_id: str) -> DeliveryReport:
+        """Look now for a delivery of which it is not known whether it arrived."""
+        await self._decide(delivery_id, _Decision("you had it looked for", _DOUBTFUL, _looked_for))
+        await self._shielded(self._sender.send_due)
+        return (await self.delivery(delivery_id))[0]
+
+    async def mark_posted(self, delivery_id: str, url: str = "") -> DeliveryReport:
+        """Take the user's word for it that all of a delivery is there."""
+        said = partial(may.marked_as_posted, url=url)
+        await self._decide(delivery_id, _Decision("you said that it is there", _DOUBTFUL | _OVER, said))
+        return (await self.delivery(delivery_id))[0]
+
+    async def send_again(self, delivery_id: str, *, wait: float = WAIT) -> DeliveryReport:
+        """Send what is missing of a delivery, because the user looked or wants the same text twice."""
+        possible = _OVER | {State.NEEDS_USER}
+        kept = await self._decide(delivery_id, _Decision("you had it sent again", possible, may.sent_again, anew=True))
+        await self._wait_for(kept.draft_id, (delivery_id,), wait)
+        return (await self.delivery(delivery_id))[0]
+
+    async def give_up(self, delivery_id: str) -> DeliveryReport:
+        """Leave a delivery as it is."""
+        possible = _DOUBTFUL | {State.PLANNED}
+        await self._decide(delivery_id, _Decision("you gave it up", possible, may.given_up))
+        return (await self.delivery(delivery_id))[0]
+
+    async def stops(self, draft_id: str, platforms: Sequence[str] = ()) -> tuple[Stop, ...]:
+        """What would stop a draft from being posted as it is; nothing is asked of the network."""
+        draft, to = await self._ground.read(_draft_and_accounts, draft_id, tuple(platforms))
+        post, digest = draft_post(draft, self._ground.clock()), digest_of(draft.text)
+        found: list[Stop] = []
+        for account in to:
+            problems = self._ground.platform(account.details.platform).problems(post, account.details)
+            found += [Stop(account=account.label, message=each.message, part=each.part) for each in problems]
+            since = self._ground.clock() - SAME_TEXT
+            before = await self._ground.read(deliveries.same_text, draft_id, digest, account.id, since)
+            others = [account.trouble, before and f"The same text went out there on {before:%-d %B}."]
+            found += [Stop(account=account.label, message=says) for says in others if says]
+        return tuple(found)
+
+    async def read_figures(self) -> int:
+        """Read what the platforms report of posts, where that is due; of how many."""
+        return await read_figures(self._ground)
+
+    async def finish(self) -> None:
+        """Wait for what is being sent this moment."""
+        while self._under_way:
+            await asyncio.wait(self._under_way)
+
+    async def _wait_for(self, draft_id: str, these: Sequence[str], wait: float) -> None:
+        """Send, until these deliveries have ended, have to wait longer, or `wait` seconds are over."""
+        if await self._clock.doubt():
+            return
+        loop = asyncio.get_running_loop()
+        until = loop.time() + wait
+        task = self._begin(self._sender.send_due)
+        while True:
+            await asyncio.wait([task], timeout=max(0.0, until - loop.time()))
+            if not task.done() or loop.time() >= until:
+                return
+            task.result()
+            now, left = self._ground.clock(), until - loop.time()
+            every = await self._ground.read(_of_draft, draft_id)
+            if not any(kept.id in these and _at_hand(kept, now, left) for kept in every):
+                return
+            await asyncio.sleep(LOOK)
+            task = self._begin(self._sender.send_due)
+
+    def _begin(self, work: Callable[[], Coroutine[object, object, T]]) -> "asyncio.Task[T]":
+        task = asyncio.create_task(work())
+        self._under_way.add(task)
+        task.add_done_callback(self._under_way.discard)
+        return task
+
+    async def _shielded(self, work: Callable[[], Coroutine[object, object, T]]) -> T:
+        """Carry out `work` to its end even where the caller is cancelled: `finish` waits for it."""
+        return await asyncio.shield(self._begin(work))
+
+    async def _report(self, delivery_id: str) -> DeliveryReport | None:
+        kept = await self._ground.read(deliveries.one, delivery_id)
+        return report_of(kept) if kept else None
+
+    async def _decide(self, delivery_id: str, decision: "_Decision") -> KeptDelivery:
+        return await self._ground.write(_decide, delivery_id, decision, self._ground.clock())
+
+
+class _Decision(NamedTuple):
+    """What the user says of a delivery."""
+
+    what: str
+    possible: frozenset[State]
+    after: Callable[[Delivery], Delivery]
+    anew: bool = False
+    """Whether it goes out under new keys."""
+
+
+_DOUBTFUL = frozenset({State.UNKNOWN, State.NEEDS_USER})
+_OVER = frozenset({State.FAILED, State.ABANDONED})
+
+
+def _looked_for(progress: Delivery) -> Delivery:
+    return replace(progress, state=State.UNKNOWN, not_before=None, looks=0)
+
+
+def _decide(conn: Connection, user_id: str, delivery_id: str, decision: _Decision, now: datetime) -> KeptDelivery:
+    """Keep what the user says, and what the draft comes to by it."""
+    kept = _one(conn, user_id, delivery_id)
+    if kept.progress.state not in decision.possible:
+        raise ConflictError(f"Nothing was changed. {told(kept)}")
+    seen = changes.one_seen(conn, user_id, kept.draft_id, whole=True)
+    if seen.status is not Status.POSTING:
+        _let_go(conn, user_id, seen, now)
+    progress = decision.after(kept.progress)
+    happened = Happened(progress=progress, what=decision.what)
+    if decision.anew:
+        happened = replace(happened, seed=new_id(now), anyway=True)
+        deliveries.again(conn, user_id, kept, happened, now, now, digest_of(seen.value("text")))
+    else:
+        deliveries.keep(conn, user_id, kept, happened, now)
+    settle(conn, user_id, kept.draft_id, now)
+    return _one(conn, user_id, delivery_id)
+
+
+def _post_now(
+    conn: Connection, user_id: str, draft_id: str, platforms: tuple[str, ...], now: datetime
+) -> tuple[str, ...]:
+    """Let a draft go; the ids of the deliveries that begin."""
+    seen = changes.one_seen(conn, user_id, draft_id)
+    after(Action.POST, seen.status, archived=seen.archived)
+    to = _accounts(conn, user_id, seen, platforms)
+    live = {kept.account_id for kept in deliveries.of_draft(conn, user_id, draft_id) if kept.sent_at}
+    missing = [account for account in to if account.id not in live]
+    if not missing:
+        raise _refused(seen, "It is live there already; nothing was posted.")
+    _let_go(conn, user_id, seen, now)
+    return plan(conn, user_id, draft_id, missing, now, now)
+
+
+def _accounts(conn: Connection, user_id: str, seen: Seen, platforms: tuple[str, ...]) -> tuple[ConnectedAccount, ...]:
+    """The accounts that are meant: those that are named, else those that the draft is for, else all."""
+    connected = accounts.every(conn, user_id)
+    if not connected:
+        hint = "Connect one: copydesk account connect bluesky"
+        raise _refused(seen, "No account is connected; nothing was posted.", hint)
+    if wrong := unknown(connected, platforms):
+        known = ", ".join(account.label for account in connected)
+        raise InvalidError(FieldError("platforms", f"{', '.join(wrong)} is not connected; there is {known}"))
+    shown = lists.one(conn, user_id, seen.id)
+    meant = named(connected, platforms or (shown.target_platforms if shown else ()))
+    if not meant:
+        raise _refused(seen, "None of its platforms is connected; nothing was posted.")
+    return meant
+
+
+def _let_go(conn: Connection, user_id: str, seen: Seen, now: datetime) -> None:
+    """The draft is posting from now on; that stands, and everything before it."""
+    values = changes.stored({"status": Status.POSTING, "last_error": None})
+    changes.put(conn, user_id, seen, Step(kind=EventKind.FIXED, action=Action.POST, after=values, at=now))
+
+
+def _result(conn: Connection, user_id: str, draft_id: str, begun: Sequence[str]) -> PostResult:
+    every = [kept for kept in deliveries.of_draft(conn, user_id, draft_id) if kept.id in begun]
+    shown = lists.one(conn, user_id, draft_id)
+    if shown is None:
+        raise changes.no_draft(draft_id)
+    return PostResult(
+        posted=tuple(_label(kept) for kept in every if kept.progress.state is State.SENT),
+        failed=tuple(_label(kept) for kept in every if kept.progress.state in _OVER),
+        under_way=tuple(_label(kept) for kept in every if kept.progress.state not in ENDED),
+        draft=plain(shown),
+    )
+
+
+def _label(kept: KeptDelivery) -> str:
+    return f"{kept.platform}:{kept.account}"
+
+
+def _one(conn: Connection, user_id: str, delivery_id: str) -> KeptDelivery:
+    kept = deliveries.one(conn, user_id, delivery_id)
+    if kept is None:
+        raise NotFoundError(f"There is no delivery {delivery_id[:LONGEST_ID]!r}.", hint="copydesk delivery list")
+    return kept
+
+
+def _told(conn: Connection, user_id: str, delivery_id: str) -> tuple[KeptDelivery, tuple[Told, ...]]:
+    return _one(conn, user_id, delivery_id), deliveries.events(conn, user_id, delivery_id)
+
+
+def _of_draft(conn: Connection, user_id: str, draft_id: str) -> tuple[KeptDelivery, ...]:
+    changes.one_seen(conn, user_id, draft_id)
+    return deliveries.of_draft(conn, user_id, draft_id)
+
+
+def _draft_and_accounts(
+    conn: Connection, user_id: str, draft_id: str, platforms: tuple[str, ...]
+) -> tuple[ListedDraft, tuple[ConnectedAccount, ...]]:
+    shown = lists.one(conn, user_id, draft_id)
+    if shown is None:
+        raise changes.no_draft(draft_id)
+    return shown, named(accounts.every(conn, user_id), platforms or shown.target_platforms)
+
+
+def _at_hand(kept: KeptDelivery, now: datetime, seconds: float) -> bool:
+    """Whether something can be done about a delivery within so many seconds."""
+    progress = kept.progress
+    if progress.state in ENDED or progress.state is State.NEEDS_USER:
+        return False
+    if progress.state is State.PLANNED and progress.error and progress.not_before is None:
+        return False  # it waits for the account to be connected again
+    return progress.not_before is None or (progress.not_before - now).total_seconds() < seconds
+
+
+def _refused(seen: Seen, message: str, hint: str = "") -> ConflictError:
+    allowed = allowed_actions(seen.status, archived=seen.archived)
+    return ConflictError(message, hint=hint, current_status=seen.status, allowed=allowed)

@@ -1,0 +1,248 @@
+"""The one path on which something is sent: whoever asks, the tick, the user or a service, goes this way.
+
+    claim the account ─▶ settle what is sent and keep it ─▶ the first byte ─▶ keep what came of it
+
+Each account is claimed by one sender at a time, so that its posts go out in order; accounts go side by side. What is
+kept is a compare-and-set on what was seen: a sender that was taken for dead and lives finds that out, and its result
+is left to the look that the other one takes.
+"""
+
+import asyncio
+import logging
+from contextlib import suppress
+from datetime import datetime, timedelta
+
+from sqlalchemy import Connection
+
+from copydesk.desk.ended import settle
+from copydesk.desk.figures import READINGS
+from copydesk.desk.ground import Ground
+from copydesk.desk.material import Material, material_of
+from copydesk.desk.process import is_alive, me
+from copydesk.errors import CopydeskError, StoreError
+from copydesk.model.account import ConnectedAccount
+from copydesk.model.delivery import ENDED, Delivery, Intent, State
+from copydesk.posting import delivery as may
+from copydesk.posting.delivery import Move
+from copydesk.posting.platform import (
+    LoginError,
+    NotSentError,
+    Platform,
+    RefusedPostError,
+    UnknownOutcomeError,
+)
+from copydesk.store import accounts, deliveries
+from copydesk.store.accounts import Sending
+from copydesk.store.deliveries import Happened, KeptDelivery
+from copydesk.store.ids import new_id
+
+log = logging.getLogger(__name__)
+LEASE = timedelta(minutes=5)
+"""For so long a sender is thought to be at an account after its last sign of life, where it cannot be asked."""
+SIDE_BY_SIDE = 32
+"""Accounts at once."""
+SAME_TEXT = timedelta(days=30)
+"""For so long the same text is not sent again to an account without being asked."""
+
+
+class Sender:
+    """What sends the deliveries of one desk."""
+
+    def __init__(self, ground: Ground) -> None:
+        self._ground = ground
+        self._slots = asyncio.Semaphore(SIDE_BY_SIDE)
+
+    async def send_due(self) -> tuple[str, ...]:
+        """Do what can be done now about every delivery; the ids of those that something was done about.
+
+        Raises StoreError; what was begun then is taken up again by the next call, whichever process makes it.
+        """
+        now = self._ground.clock()
+        ready = await self._ground.read(deliveries.accounts_ready, now)
+        ends = await asyncio.gather(*(self._send_to(account_id) for account_id in ready), return_exceptions=True)
+        for end in ends:
+            if isinstance(end, BaseException):
+                raise end
+        return tuple(delivery_id for end in ends if not isinstance(end, BaseException) for delivery_id in end)
+
+    async def _send_to(self, account_id: str) -> list[str]:
+        """Do what can be done now about the deliveries to one account, unless somebody else is at it."""
+        async with self._slots:
+            claim_id = await self._claim(account_id)
+            if claim_id is None:
+                return []
+            try:
+                return await self._work_off(account_id, claim_id)
+            finally:
+                # What is not let go of is let go of by the lease, or by this process's end.
+                with suppress(StoreError):
+                    await asyncio.shield(self._ground.write(accounts.release, account_id, claim_id))
+
+    async def _claim(self, account_id: str) -> str | None:
+        now = self._ground.clock()
+        other = await self._ground.read(accounts.sending, account_id)
+        if other is None:
+            return None
+        gone = other.claim_id if other.owner and is_alive(other.owner) is False else None
+        mine = Sending(owner=me(), claim_id=new_id(now), lease_until=now + LEASE)
+        got = await self._ground.write(accounts.claim, account_id, mine, now, instead_of=gone)
+        return mine.claim_id if got else None
+
+    async def _work_off(self, account_id: str, claim_id: str) -> list[str]:
+        done: list[str] = []
+        while True:
+            now = self._ground.clock()
+            ready = await self._ground.read(deliveries.ready, account_id, now)
+            todo = [delivery_id for delivery_id in ready if delivery_id not in done]
+            account = await self._ground.read(accounts.one, account_id)
+            if not todo or account is None or account.trouble:
+                return done
+            platform = self._ground.platform(account.details.platform)
+            for delivery_id in todo:
+                done.append(delivery_id)
+                if not await _Errand(self._ground, platform, account, claim_id, delivery_id).run():
+                    break
+
+
+class _Errand:
+    """What one sender does about one delivery."""
+
+    def __init__(
+        self, ground: Ground, platform: Platform, account: ConnectedAccount, claim_id: str, delivery_id: str
+    ) -> None:
+        self._ground = ground
+        self._platform = platform
+        self._account = account
+        self._claim_id = claim_id
+        self._delivery_id = delivery_id
+        self._trouble = ""
+
+    async def run(self) -> bool:
+        """Send and look until there is nothing to be done now; False where nothing can go to the account any more."""
+        kept = await self._ground.read(deliveries.one, self._delivery_id)
+        while kept is not None:
+            progress = kept.progress
+            if progress.state is State.SENDING:
+                # Nobody else is at the account: whoever sent it is gone, and nobody knows whether it arrived.
+                kept = await self._keep(kept, may.broken_off(progress), "broken off")
+                continue
+            match may.next_move(progress, self._platform.trust(self._account.details), self._ground.clock()):
+                case Move.SEND:
+                    kept = await self._send(kept)
+                case Move.LOOK:
+                    kept = await self._look(kept)
+                case Move.WAIT:
+                    kept = None
+            if self._trouble:
+                await self._ground.write(accounts.set_trouble, self._account.id, self._trouble)
+                return False
+        return True
+
+    async def _send(self, kept: KeptDelivery) -> KeptDelivery | None:
+        """Send the first missing step."""
+        try:
+            material = await material_of(self._ground, kept, self._platform.limits)
+            intent = kept.intent or await self._settled(kept, material)
+        except CopydeskError as error:
+            return await self._keep(kept, self._after(kept.progress, error), _named(error), str(error))
+        under_way = await self._ground.write_through(self._begin, kept, intent)
+        if under_way is None:
+            return None
+        progress, details = under_way.progress, self._account.details
+        try:
+            made = await self._platform.send(details, intent, progress.made, material.pictures)
+        except Exception as error:
+            return await self._keep(under_way, self._after(progress, error), _named(error), _words(error))
+        return await self._keep(under_way, may.made_step(progress, made), "made")
+
+    async def _settled(self, kept: KeptDelivery, material: Material) -> Intent:
+        """What is sent. RefusedPostError for what would not be taken, or went out lately."""
+        problems = self._platform.problems(material.post, self._account.details)
+        if problems:
+            raise RefusedPostError(" ".join(problem.message for problem in problems))
+        if not kept.anyway:
+            since = self._ground.clock() - SAME_TEXT
+            same = (kept.draft_id, kept.digest, kept.account_id, since)
+            before = await self._ground.read(deliveries.same_text, *same)
+            if before is not None:
+                says = f"The same text went out there on {before:%-d %B}; nothing was sent."
+                raise RefusedPostError(says, hint="Change it, or send it all the same: copydesk delivery again.")
+        return self._platform.render(material.post, self._account.details, kept.seed)
+
+    def _begin(self, conn: Connection, user_id: str, kept: KeptDelivery, intent: Intent) -> KeptDelivery | None:
+        """Keep that it is sent now, and what; None where somebody else took the account, or the delivery, over."""
+        now = self._ground.clock()
+        if not accounts.renew(conn, user_id, self._account.id, self._claim_id, now + LEASE):
+            return None
+        progress = may.sent_now(kept.progress, now, steps=len(intent.steps))
+        return _keep(conn, user_id, kept, Happened(progress=progress, what="sending", intent=intent), now)
+
+    async def _look(self, kept: KeptDelivery) -> KeptDelivery | None:
+        """Look for what the first missing step may have made."""
+        progress, details, intent = kept.progress, self._account.details, kept.intent
+        if intent is None or progress.first_sent_at is None:
+            raise RuntimeError("A delivery is in doubt that was never sent.")
+        trust = self._platform.trust(details)
+        try:
+            made = await self._platform.look_up(details, intent, progress.made, progress.first_sent_at)
+        except LoginError as error:
+            self._trouble = str(error)
+            return await self._keep(kept, may.held(progress, str(error)), "needs login", str(error))
+        except Exception as error:
+            says, later = _words(error), getattr(error, "retry_after", None)
+            now, jitter = self._ground.clock(), self._jitter()
+            after = may.not_found_out(progress, trust, says, now, jitter=jitter, retry_after=later)
+            return await self._keep(kept, after, "not found out", says)
+        if made is not None:
+            return await self._keep(kept, may.made_step(progress, made), "found")
+        after = may.absent(progress, trust, self._ground.clock(), jitter=self._jitter())
+        return await self._keep(kept, after, "not there")
+
+    def _after(self, progress: Delivery, error: Exception) -> Delivery:
+        """What a delivery comes to when sending it ends so."""
+        says = _words(error)
+        match error:
+            case LoginError():
+                self._trouble = says
+                return may.held(progress, says)
+            case RefusedPostError():
+                return may.refused(progress, says)
+            case NotSentError(retry_after=later):
+                now = self._ground.clock()
+                return may.not_sent(progress, says, now, jitter=self._jitter(), retry_after=later)
+            case UnknownOutcomeError():
+                return may.lost(progress, says)
+            case CopydeskError() if progress.state is not State.SENDING:
+                # Before anything was sent: a picture that cannot be had.
+                return may.not_sent(progress, says, self._ground.clock(), jitter=self._jitter())
+            case _:
+                log.error("Sending %s ended in an unexpected way", self._delivery_id, exc_info=error)
+                return may.lost(progress, says)
+
+    async def _keep(self, kept: KeptDelivery, progress: Delivery, what: str, says: str = "") -> KeptDelivery | None:
+        happened = Happened(progress=progress, what=what, says=says)
+        return await self._ground.write(_keep, kept, happened, self._ground.clock())
+
+    def _jitter(self) -> float:
+        return (self._ground.jitter() + 1) / 2
+
+
+def _keep(conn: Connection, user_id: str, kept: KeptDelivery, happened: Happened, now: datetime) -> KeptDelivery | None:
+    """Keep what a delivery came to, and what its draft comes to by that; None where it was changed meanwhile."""
+    if not deliveries.keep(conn, user_id, kept, happened, now):
+        return None
+    if happened.progress.state is State.SENT:
+        deliveries.read_at(conn, user_id, kept.id, now + READINGS[0])
+    if happened.progress.state in ENDED:
+        settle(conn, user_id, kept.draft_id, now)
+    return deliveries.one(conn, user_id, kept.id)
+
+
+def _named(error: Exception) -> str:
+    """What an error is called among what happened."""
+    return error.category.replace("-", " ") if isinstance(error, CopydeskError) else "unexpected"
+
+
+def _words(error: Exception) -> str:
+    """What is told of an error: of one of ours what it says, of another one its kind alone, for it may hold a key."""
+    return str(error) if isinstance(error, CopydeskError) else f"Copydesk did not expect this: {type(error).__name__}."
