@@ -5,7 +5,6 @@ Only digests of our own become names of files there.
 
 import errno
 import os
-import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from hashlib import sha256
@@ -95,7 +94,7 @@ def _taken(descriptor: int) -> bytes | None:
 
 def _write(folder: Path, digest: str, content: bytes) -> None:
     """Write beside, then rename: whoever looks finds all of it or nothing."""
-    beside = folder / f".{digest}.{secrets.token_hex(4)}"
+    beside = folder / f".{digest}.{os.urandom(4).hex()}"
     try:
         descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _HERE, 0o600)
         with os.fdopen(descriptor, "wb") as file:

@@ -1,0 +1,204 @@
+"""A picture is asked of a generator once; what it costs and what it knows stay with the user."""
+
+import asyncio
+import base64
+import json
+import traceback
+from collections.abc import Callable
+
+import httpx
+import pytest
+
+from copydesk.pictures.ai import Generator, generate
+from copydesk.pictures.errors import PictureError
+from copydesk.pictures.kind import MOST_BYTES
+from fetching import NOW
+from some_pictures import drawing
+
+KEY = "sk-planted-0123456789"
+PICTURE = drawing()
+OPEN = Generator(section="images_a", base_url="https://ai.example/v1", model="painter-2", key=KEY)
+OTHER = Generator(section="images_b", base_url="http://127.0.0.1:8080/", model="local", size="512x512")
+Answer = Callable[[httpx.Request], httpx.Response]
+
+
+def b64(content: bytes) -> dict[str, object]:
+    return {"created": 1, "data": [{"b64_json": base64.b64encode(content).decode()}], "usage": {"total_tokens": 9}}
+
+
+class Painter(httpx.AsyncBaseTransport):
+    """Answers as it is told, and remembers what it was asked."""
+
+    def __init__(self, said: object = None, status: int = 200, **headers: str) -> None:
+        self.asked: list[httpx.Request] = []
+        self._said = said if isinstance(said, bytes) else json.dumps(b64(PICTURE) if said is None else said).encode()
+        self._status, self._headers = status, {name.replace("_", "-"): value for name, value in headers.items()}
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        await request.aread()
+        self.asked.append(request)
+        if request.method == "GET":
+            return httpx.Response(200, stream=httpx.ByteStream(PICTURE))
+        return httpx.Response(self._status, headers=self._headers, stream=httpx.ByteStream(self._said))
+
+
+async def test_one_picture_is_asked_for_and_comes_back():
+    painter = Painter()
+    assert await generate(painter, OPEN, " A crane ", now=NOW, agent="Me/1") == PICTURE
+
+    (asked,) = painter.asked
+    assert (asked.method, str(asked.url)) == ("POST", "https://ai.example/v1/images/generations")
+    assert json.loads(asked.content) == {"model": "painter-2", "prompt": "A crane", "size": "1024x1024", "n": 1}
+    assert asked.headers["authorization"] == f"Bearer {KEY}"
+    assert asked.headers["user-agent"] == "Me/1"
+
+
+async def test_a_second_generator_has_its_own_settings_and_may_want_no_key():
+    painter = Painter()
+    await generate(painter, OTHER, "A crane", now=NOW)
+
+    (asked,) = painter.asked
+    assert str(asked.url) == "http://127.0.0.1:8080/images/generations"
+    assert json.loads(asked.content)["size"] == "512x512"
+    assert "authorization" not in asked.headers
+
+
+async def test_a_picture_at_an_address_is_fetched_without_the_key():
+    painter = Painter({"data": [{"url": "https://cdn.example/made.png?sig=x"}]})
+    assert await generate(painter, OPEN, "A crane", now=NOW) == PICTURE
+
+    assert [str(asked.url.host) for asked in painter.asked] == ["ai.example", "cdn.example"]
+    assert "authorization" not in painter.asked[1].headers
+
+
+@pytest.mark.parametrize("url", ["file:///etc/passwd", "", "data:image/png;base64,AAAA", "https://me:x@cdn.example/"])
+async def test_it_is_fetched_from_the_web_only(url):
+    with pytest.raises(PictureError):
+        await generate(Painter({"data": [{"url": url}]}), OPEN, "A crane", now=NOW)
+
+
+@pytest.mark.parametrize(
+    ("said", "words"),
+    [
+        (b"", "without a picture"),
+        (b"\xff\xfe", "without a picture"),
+        ({"data": []}, "without a picture"),
+        ({"data": [{}]}, "without a picture"),
+        ({"data": "x"}, "without a picture"),
+        ([1], "without a picture"),
+        ({"data": [{"b64_json": "!!!!"}]}, "damaged"),
+        ({"data": [{"b64_json": "AA"}]}, "damaged"),
+        (b64(b"<html>Sorry</html>"), "web page"),
+        (b64(b"<svg/>"), "SVG"),
+        (b64(PICTURE.ljust(MOST_BYTES + 1, b"\0")), "larger than 20 MB"),
+        (b"[" * 100_000, "without a picture"),
+        (b" " * (MOST_BYTES * 2), "larger than 20 MB"),
+    ],
+    ids=range(13),
+)
+async def test_an_answer_that_holds_no_picture_is_an_error(said, words):
+    with pytest.raises(PictureError, match=words):
+        await generate(Painter(said), OPEN, "A crane", now=NOW)
+
+
+REFUSED = {"error": {"message": f"Your request was rejected by the safety system. {KEY} \x1b[31m", "code": "x"}}
+
+
+@pytest.mark.parametrize(
+    ("status", "words", "hint", "later"),
+    [
+        (400, "rejected by the safety system", "Ask for something else", False),
+        (401, "does not take the key", "COPYDESK_IMAGES_A__KEY", False),
+        (403, "does not take the key", "COPYDESK_IMAGES_A__KEY", False),
+        (404, "rejected", "painter-2 may be gone", False),
+        (302, "rejected|status 302", "Ask for", False),
+        (429, "rejected", "later", True),
+        (500, "rejected", "later", True),
+    ],
+)
+async def test_each_status_says_what_to_do(status, words, hint, later):
+    painter = Painter(REFUSED, status, location="https://elsewhere.example/", retry_after="60")
+    with pytest.raises(PictureError, match=words) as refused:
+        await generate(painter, OPEN, "A crane", now=NOW)
+
+    assert hint in refused.value.hint
+    assert (refused.value.later, refused.value.retry_after) == (later, 60 if later else None)
+    assert "\x1b" not in str(refused.value)
+    assert len(painter.asked) == 1
+
+
+@pytest.mark.parametrize(
+    "said", [REFUSED, {"error": KEY}, {"error": {"message": "x" * 10_000 + KEY}}, KEY.encode(), b"\xff"]
+)
+@pytest.mark.parametrize("status", [200, 400, 401, 404, 429, 500])
+async def test_the_key_is_in_no_error(said, status):
+    with pytest.raises(PictureError) as refused:
+        await generate(Painter(said, status), OPEN, "A crane", now=NOW)
+    assert_told_nothing(refused.value)
+
+
+def cut(asked: httpx.Request) -> httpx.Response:
+    raise httpx.ReadError(f"cut {asked.headers}", request=asked)
+
+
+def unheard(asked: httpx.Request) -> httpx.Response:
+    raise httpx.ConnectError("no", request=asked)
+
+
+@pytest.mark.parametrize("broken", [cut, unheard])
+async def test_nor_where_the_connection_breaks(broken):
+    with pytest.raises(PictureError) as refused:
+        await generate(httpx.MockTransport(broken), OPEN, "A crane", now=NOW)
+    assert refused.value.later
+    assert_told_nothing(refused.value)
+
+
+def assert_told_nothing(error: PictureError) -> None:
+    each: BaseException | None = error
+    while each is not None:
+        assert not hasattr(each, "request")
+        assert KEY not in f"{each} {each!r} {vars(each)}"
+        each = each.__cause__ or each.__context__
+    assert KEY not in "".join(traceback.format_exception(error))
+    assert KEY not in repr(OPEN)
+
+
+async def test_it_ends_in_time():
+    async def never(_: httpx.Request) -> httpx.Response:
+        await asyncio.sleep(60)
+        raise AssertionError
+
+    quick = Generator(section="images_a", base_url=OPEN.base_url, model="painter-2", key=KEY, seconds=0.05)
+    with pytest.raises(PictureError, match="did not answer in time"):
+        await generate(httpx.MockTransport(never), quick, "A crane", now=NOW)
+
+
+@pytest.mark.parametrize(
+    ("base_url", "model", "words"),
+    [
+        ("", "m", "images_a.base_url is not set"),
+        ("https://ai.example", "", "images_a.model is not set"),
+        ("http://ai.example/v1", "m", "not an address"),
+        ("http://1.1.1.1/v1", "m", "not an address"),
+        ("ftp://ai.example", "m", "not an address"),
+        ("ai.example/v1", "m", "not an address"),
+        ("https://me:x@ai.example", "m", "not an address"),
+        ("https://ai.example/v1?key=x", "m", "not an address"),
+        ("https://ai.example/#x", "m", "not an address"),
+        ("https://", "m", "not an address"),
+    ],
+)
+async def test_settings_that_are_not_enough_are_named_and_nothing_is_sent(base_url, model, words):
+    painter = Painter()
+    with pytest.raises(PictureError, match=words) as refused:
+        await generate(painter, Generator(section="images_a", base_url=base_url, model=model), "A crane", now=NOW)
+    assert refused.value.hint
+    assert painter.asked == []
+
+
+@pytest.mark.parametrize("prompt", ["", "  \n", "x" * 5_001])
+async def test_a_prompt_has_a_length(prompt):
+    painter = Painter()
+    with pytest.raises(PictureError, match="1 to 5,000 characters"):
+        await generate(painter, OPEN, prompt, now=NOW)
+    assert painter.asked == []

@@ -1,0 +1,199 @@
+"""A picture is read from a public address, within bounds, and told by its bytes."""
+
+import asyncio
+import gzip
+import time
+from collections.abc import AsyncIterator, Callable
+
+import httpx
+import pytest
+
+from copydesk.network import guard
+from copydesk.network.transport import GuardedTransport
+from copydesk.pictures.errors import PictureError
+from copydesk.pictures.fetch import fetch
+from feed_server import FeedServer
+from fetching import NOW
+from some_pictures import drawing
+
+URL = "https://pictures.example/a"
+PICTURE = drawing()
+Answer = Callable[[httpx.Request], httpx.Response]
+
+
+async def got(answer: Answer, url: str = URL, **how: float) -> bytes:
+    return await fetch(httpx.MockTransport(answer), url, now=NOW, **how)
+
+
+def says(content: bytes = PICTURE, status: int = 200, **headers: str) -> Answer:
+    named = {name.replace("_", "-"): value for name, value in headers.items()}
+    return lambda _: httpx.Response(status, headers=named, stream=httpx.ByteStream(content))
+
+
+class Slow(httpx.AsyncByteStream):
+    """A body of many pieces; `read` counts them."""
+
+    def __init__(self, piece: bytes, count: int, pause: float = 0) -> None:
+        self.piece, self.count, self.pause, self.read = piece, count, pause, 0
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        for _ in range(self.count):
+            await asyncio.sleep(self.pause)
+            self.read += 1
+            yield self.piece
+
+
+@pytest.mark.parametrize("called", ["image/png", "text/html", "application/octet-stream", ""])
+async def test_a_picture_is_read_whatever_the_server_calls_it(called):
+    assert await got(says(content_type=called)) == PICTURE
+
+
+async def test_no_more_is_told_than_who_asks():
+    seen = []
+    await fetch(
+        httpx.MockTransport(lambda asked: seen.append(asked) or says()(asked)), f"{URL}#top", now=NOW, agent="Me/1"
+    )
+
+    assert str(seen[0].url) == URL
+    assert seen[0].headers["user-agent"] == "Me/1"
+    assert {"cookie", "referer", "authorization"}.isdisjoint(seen[0].headers)
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [(b"<html>Please log in</html>", "web page"), (b"<svg/>", "SVG"), (b"", "empty"), (b"GIF", "no picture")],
+)
+async def test_what_is_no_picture_is_refused_whatever_the_server_calls_it(content, words):
+    with pytest.raises(PictureError, match=words):
+        await got(says(content, content_type="image/png"))
+
+
+@pytest.mark.parametrize(
+    ("status", "words", "later"),
+    [
+        (404, "does not have it", False),
+        (410, "removed it", False),
+        (401, "wants a login", False),
+        (403, "does not hand it out", False),
+        (204, "status 204", False),
+        (206, "status 206", False),
+        (429, "status 429", True),
+        (500, "status 500", True),
+        (503, "status 503", True),
+    ],
+)
+async def test_each_status_says_whether_to_try_again(status, words, later):
+    with pytest.raises(PictureError, match=words) as refused:
+        await got(says(status=status, retry_after="120"))
+
+    assert refused.value.later is later
+    assert refused.value.retry_after == (120 if later else None)
+    assert URL not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "", "a.png", "file:///etc/passwd", "ftp://pictures.example/a", "data:image/png;base64,AAAA", "https://",
+        "https://a b.example/", "https://pictures.example:0/", "gopher://p.example/", "copydesk:picture/" + "0" * 64,
+        "https://pictures.example/" + "x" * 5_000, "//pictures.example/a", "https://\x00/",
+    ],
+)  # fmt: skip
+async def test_only_addresses_on_the_web_are_read(url):
+    with pytest.raises(PictureError, match="cannot be read"):
+        await got(lambda _: pytest.fail("it was asked"), url)
+
+
+async def test_a_password_in_the_address_is_not_sent():
+    with pytest.raises(PictureError, match="user name or a password") as refused:
+        await got(lambda _: pytest.fail("it was asked"), "https://me:hunter2@pictures.example/a")
+    assert "hunter2" not in str(refused.value)
+
+
+class TestRedirects:
+    @staticmethod
+    def chain(asked: httpx.Request) -> httpx.Response:
+        """/3 leads to /2 and so on; the picture is at /0."""
+        left = int(asked.url.path[1:])
+        return says(b"x" * 100, 302, location=f"/{left - 1}")(asked) if left else says()(asked)
+
+    async def test_three_are_followed(self):
+        assert await got(self.chain, "https://pictures.example/3") == PICTURE
+        with pytest.raises(PictureError, match="redirects more than 3 times"):
+            await got(self.chain, "https://pictures.example/4")
+
+    @pytest.mark.parametrize(
+        "to", ["file:///etc/passwd", "https://me:x@other.example/", "javascript:alert(1)", "http://[::"]
+    )
+    async def test_each_is_checked(self, to):
+        with pytest.raises(PictureError, match="Its address"):
+            await got(says(status=302, location=to))
+
+    @pytest.mark.parametrize(
+        "to", ["http://169.254.169.254/latest/meta-data", "http://[::1]/", "http://10.0.0.1/a.png"]
+    )
+    async def test_to_a_private_address_is_refused(self, to, monkeypatch):
+        monkeypatch.setattr(guard, "is_public", lambda address: address == "127.0.0.1")
+        with FeedServer() as server:
+            server.redirect("/a.png", to)
+            transport = GuardedTransport(allow_private=False, concurrency=2)
+            with pytest.raises(PictureError, match="not a public address") as refused:
+                await fetch(transport, server.url("/a.png"), now=NOW)
+            await transport.aclose()
+        assert not refused.value.later
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "[::1]", "0.0.0.0", "10.1.2.3", "[::ffff:127.0.0.1]"])
+async def test_a_private_address_is_not_asked(host):
+    transport = GuardedTransport(allow_private=False, concurrency=2)
+    with pytest.raises(PictureError, match="not a public address"):
+        await fetch(transport, f"http://{host}/a.png", now=NOW)
+
+
+async def test_it_is_read_over_a_real_connection_where_that_is_allowed():
+    with FeedServer() as server:
+        server.serve("/a.png", PICTURE, content_type="text/plain")
+        transport = GuardedTransport(allow_private=True, concurrency=2)
+        assert await fetch(transport, server.url("/a.png"), now=NOW) == PICTURE
+        await transport.aclose()
+
+
+class TestBounds:
+    async def test_a_header_that_promises_too_much_is_believed(self):
+        body = Slow(bytes(2**16), 2_000)
+        answer = httpx.Response(200, headers={"content-length": str(100 * 2**20)}, stream=body)
+        with pytest.raises(PictureError, match="larger than 20 MB"):
+            await got(lambda _: answer)
+        assert body.read == 0
+
+    async def test_a_body_without_end_is_left_at_the_limit(self):
+        body = Slow(b"\xff\xd8\xff" + bytes(2**20), 10_000)
+        with pytest.raises(PictureError, match="larger than 20 MB") as refused:
+            await got(lambda _: httpx.Response(200, stream=body))
+        assert body.read <= 21
+        assert not refused.value.later
+
+    async def test_what_unpacks_without_end_is_left_at_the_limit(self):
+        packed = gzip.compress(bytes(64 * 2**20))
+        with pytest.raises(PictureError, match="larger than 20 MB"):
+            await got(says(packed, content_encoding="gzip"))
+
+    async def test_it_ends_in_time(self):
+        began = time.monotonic()
+        with pytest.raises(PictureError, match="did not answer in time") as refused:
+            await got(lambda _: httpx.Response(200, stream=Slow(b"x", 1_000, pause=0.01)), seconds=0.1)
+        assert time.monotonic() - began < 1
+        assert refused.value.later
+
+    @pytest.mark.parametrize(
+        "error", [httpx.ConnectError("no"), httpx.ReadError("cut"), httpx.RemoteProtocolError("?")]
+    )
+    async def test_a_broken_connection_is_worth_another_try(self, error):
+        def cut(_: httpx.Request) -> httpx.Response:
+            raise error
+
+        with pytest.raises(PictureError) as refused:
+            await got(cut)
+        assert refused.value.later
+        assert "feed" not in str(refused.value)
+        assert "source" not in str(refused.value)
