@@ -150,6 +150,36 @@ class Secrets(_Section, frozen=True, kw_only=True):
     """Where no keyring is taken and no COPYDESK_PASSPHRASE is set: keep keys unencrypted, in a file of yours alone."""
 
 
+class ImagesA(_Section, frozen=True, kw_only=True):
+    """The image generator AI_PROVIDER_A: a server that speaks OpenAI's images endpoint. Without a model there is none."""
+
+    base_url: str = ""
+    """Of AI_PROVIDER_A: its address, such as `https://api.openai.com/v1`; http for this machine and its network only."""
+    model: str = ""
+    """The model's name, as the server has it."""
+    size: Annotated[str, msgspec.Meta(pattern=r"\A(auto|[1-9]\d{1,4}x[1-9]\d{1,4})\Z")] = "1024x1024"
+    """Width and height in pixels, as the model takes them, or `auto`."""
+    timeout: Annotated[float, msgspec.Meta(gt=0, le=600)] = 120.0
+    """Seconds for one picture."""
+    key: Secret = Secret()
+    """From the environment only: COPYDESK_IMAGES_A__KEY."""
+
+
+class ImagesB(_Section, frozen=True, kw_only=True):
+    """The image generator AI_PROVIDER_B: a second one of the same kind."""
+
+    base_url: str = ""
+    """Of AI_PROVIDER_B: its address."""
+    model: str = ""
+    """The model's name, as the server has it."""
+    size: Annotated[str, msgspec.Meta(pattern=r"\A(auto|[1-9]\d{1,4}x[1-9]\d{1,4})\Z")] = "1024x1024"
+    """Width and height in pixels, as the model takes them, or `auto`."""
+    timeout: Annotated[float, msgspec.Meta(gt=0, le=600)] = 120.0
+    """Seconds for one picture."""
+    key: Secret = Secret()
+    """From the environment only: COPYDESK_IMAGES_B__KEY."""
+
+
 class Database(_Section, frozen=True, kw_only=True):
     """Where things are kept."""
 
@@ -168,6 +198,8 @@ class Settings(_Section, frozen=True, kw_only=True):
     jobs: Jobs = Jobs()
     reddit: Reddit = Reddit()
     twitter: Twitter = Twitter()
+    images_a: ImagesA = ImagesA()
+    images_b: ImagesB = ImagesB()
     secrets: Secrets = Secrets()
     database: Database = Database()
     config_home: Path = Path()
@@ -183,6 +215,11 @@ class Settings(_Section, frozen=True, kw_only=True):
         """The database."""
         return self.data_home / "copydesk.db"
 
+    @property
+    def pictures_folder(self) -> Path:
+        """Where the bytes of pictures are kept; it need not exist."""
+        return self.data_home / "pictures"
+
 
 SECTIONS: dict[str, type[_Section]] = {
     "network": Network,
@@ -193,6 +230,8 @@ SECTIONS: dict[str, type[_Section]] = {
     "jobs": Jobs,
     "reddit": Reddit,
     "twitter": Twitter,
+    "images_a": ImagesA,
+    "images_b": ImagesB,
     "secrets": Secrets,
     "database": Database,
 }
