@@ -3,6 +3,7 @@
 import os
 import sys
 import tempfile
+from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
@@ -15,6 +16,7 @@ from copydesk.cli.generation import NO_WAIT, wait_for_new
 from copydesk.errors import ConflictError, CopydeskError
 from copydesk.model.change import LONGEST_TEXT, ChangeDraft, Created, Mode
 from copydesk.model.draft import Draft, Format, ImageSource
+from copydesk.model.picture import kept_digest
 from copydesk.model.transitions import after_edit
 
 if TYPE_CHECKING:
@@ -38,7 +40,18 @@ MOST_READ = 2 * LONGEST_TEXT
     help="By default SHORT; with --url or --prompt it may be repeated.",
 )
 @click.option(
-    "--image", "images", multiple=True, metavar="URL", help="A picture; it goes with the first draft. May be repeated."
+    "--image",
+    "images",
+    multiple=True,
+    metavar="FILE|URL",
+    help="A picture, from a file or the web; it goes with the first draft. May be repeated.",
+)
+@click.option(
+    "--alt",
+    "alts",
+    multiple=True,
+    metavar="TEXT",
+    help="What the picture shows, for people who cannot see it: the first --alt is of the first --image, and so on.",
 )
 @click.option("--tag", "tags", multiple=True, metavar="TAG", help="A tag; may be repeated.")
 @click.option(
@@ -56,6 +69,7 @@ def new(  # noqa: PLR0913 - one argument an option
     prompt: str | None,
     formats: tuple[str, ...],
     images: tuple[str, ...],
+    alts: tuple[str, ...],
     tags: tuple[str, ...],
     platforms: tuple[str, ...],
     no_wait: bool,
@@ -68,7 +82,8 @@ def new(  # noqa: PLR0913 - one argument an option
     On a terminal, and with none of them, your editor opens.
     """
     asked: dict[str, object] = {"url": url, "prompt": prompt, "tags": tags, "targetPlatforms": platforms}
-    asked["images"] = [{"url": image, "source": ImageSource.UPLOAD} for image in images]
+    if len(alts) > len(images):
+        raise click.UsageError("There are more --alt than --image.")
     written = None
     if url is None and prompt is None:
         if len(formats) > 1:
@@ -81,6 +96,7 @@ def new(  # noqa: PLR0913 - one argument an option
 
     async def work(desk: "Desk") -> tuple[Created, tuple[Draft, ...]]:
         try:
+            asked["images"] = [await _image(desk, *each) for each in zip_longest(images, alts)]
             made = await desk.drafts.create(asked)
         except CopydeskError:
             if written:
@@ -119,6 +135,18 @@ def edit(context: Context, *, id: str, text: str | None, file: TextIO | None, as
 
 
 COMMANDS = (new, edit)
+
+
+async def _image(desk: "Desk", image: str, alt: str | None) -> dict[str, object]:
+    """A picture as the desk takes it; one in a file is kept before."""
+    on_web = "://" in image or kept_digest(image) is not None
+    url = image if on_web else await desk.drafts.keep_picture(_file(image))
+    return {"url": url, "source": ImageSource.UPLOAD, "alt": alt}
+
+
+def _file(name: str) -> Path:
+    # A shell leaves the ~ of --image=~/a.png to us.
+    return Path(os.path.expanduser(name))  # noqa: PTH111 - Path's own raises where there is no such user
 
 
 def _given(text: str | None, file: TextIO | None) -> str | None:
