@@ -1,4 +1,4 @@
-"""Where the keys to accounts are kept: in the system's keyring, in a file with a passphrase, or by consent in a plain one.
+"""Where the keys to accounts are kept: in the system's keyring, an encrypted file, or by consent in a plain one.
 
 `vault` is the way to them; `redaction` keeps them out of what is logged and of what a crash leaves behind.
 """
