@@ -151,10 +151,10 @@ class Secrets(_Section, frozen=True, kw_only=True):
 
 
 class ImagesA(_Section, frozen=True, kw_only=True):
-    """The image generator AI_PROVIDER_A: a server that speaks OpenAI's images endpoint. Without a model there is none."""
+    """The image generator AI_PROVIDER_A: a server that speaks OpenAI's images endpoint; none without a model."""
 
     base_url: str = ""
-    """Of AI_PROVIDER_A: its address, such as `https://api.openai.com/v1`; http for this machine and its network only."""
+    """Of AI_PROVIDER_A: its address, such as `https://api.openai.com/v1`; http in your own network only."""
     model: str = ""
     """The model's name, as the server has it."""
     size: Annotated[str, msgspec.Meta(pattern=r"\A(auto|[1-9]\d{1,4}x[1-9]\d{1,4})\Z")] = "1024x1024"
