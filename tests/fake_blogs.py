@@ -1,0 +1,223 @@
+"""What the blogs share that are all here: their faults, what is late, and a sender that takes a delivery to its end."""
+
+from collections import deque
+from collections.abc import Callable, Mapping
+from datetime import datetime, timedelta
+from email.parser import BytesParser
+from enum import StrEnum
+from typing import Any
+from urllib.parse import parse_qs
+
+import httpx
+from hypothesis import strategies as st
+
+from copydesk.model.draft import Format
+from copydesk.posting.delivery import (
+    ENDED,
+    Delivery,
+    Move,
+    State,
+    absent,
+    broken_off,
+    lost,
+    made_step,
+    next_move,
+    not_found_out,
+    not_sent,
+    refused,
+    sent_now,
+)
+from copydesk.posting.platform import (
+    Account,
+    Intent,
+    LoginError,
+    NotSentError,
+    Picture,
+    Platform,
+    Post,
+    RefusedPostError,
+    UnknownOutcomeError,
+)
+
+SECOND = timedelta(seconds=1)
+SEED = "019c465e-6f00-7000-8000-000000000000"
+TEXT = "# Tea & *steam*\n\nFirst, `boil` it.\n\n<script>alert(1)</script>\n"
+PICTURE = Picture(content=b"\x89PNG\r\n\x00--picture", media_type="image/png", width=2, height=1, alt='A "cup"')
+
+Json = dict[str, Any]
+
+
+def blog_post(at: datetime, text: str = TEXT, *, title: str = "", tags: tuple[str, ...] = ()) -> Post:
+    """An article as it was approved."""
+    return Post(format=Format.BLOG, parts=(text,), at=at, title=title, tags=tags)
+
+
+class Clock:
+    """A clock that stands until it is set."""
+
+    def __init__(self, now: datetime) -> None:
+        self.now = now
+
+    def __call__(self) -> datetime:
+        return self.now
+
+
+class Kept:
+    """Secrets in memory."""
+
+    def __init__(self, **secrets: str) -> None:
+        self.secrets: Mapping[str, str] = secrets
+
+    async def read(self, account: Account) -> Mapping[str, str]:
+        return self.secrets
+
+    async def keep(self, account: Account, secrets: Mapping[str, str]) -> None:
+        self.secrets = secrets
+
+
+class Fault(StrEnum):
+    """What may go wrong with one request."""
+
+    NO_CONNECTION = "no connection"
+    THROTTLED = "throttled"
+    REFUSED = "refused"
+    CUT_BEFORE = "cut before"
+    CUT_AFTER = "cut after"
+    LATE = "late"
+    BROKEN_AFTER = "500 after"
+    GARBAGE_AFTER = "garbage after"
+    KILLED_AFTER = "killed after"
+
+
+class KilledError(Exception):
+    """Whoever posts was killed in the middle of a request."""
+
+
+class FakeBlog(httpx.AsyncBaseTransport):
+    """What the blogs share: faults, what is late, and how a request is answered."""
+
+    def __init__(self, clock: Clock) -> None:
+        self.clock = clock
+        self.posts: list[Json] = []
+        self.faults: deque[Fault | None] = deque()
+        self.requests: list[httpx.Request] = []
+        self._late: list[tuple[datetime, httpx.Request]] = []
+
+    @property
+    def seen(self) -> list[Json]:
+        """What people can see."""
+        return [post for post in self.posts if post["status"] == "publish"]
+
+    def answer(self, request: httpx.Request) -> httpx.Response:
+        """What the platform does with a request."""
+        raise NotImplementedError
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        self.arrive()
+        self.requests.append(request)
+        fault = self.faults.popleft() if self.faults else None
+        if fault is Fault.NO_CONNECTION:
+            raise httpx.ConnectError("refused")
+        if fault is Fault.THROTTLED:
+            return httpx.Response(429, headers={"retry-after": "60"})
+        if fault is Fault.REFUSED:
+            return said(422, "It does not please.")
+        if fault is Fault.LATE:
+            self._late.append((self.clock.now + 70 * SECOND, request))
+        if fault in (Fault.LATE, Fault.CUT_BEFORE):
+            raise httpx.ReadTimeout("no answer")
+        answer = self.answer(request)
+        if fault is Fault.CUT_AFTER:
+            raise httpx.ReadError("cut")
+        if fault is Fault.KILLED_AFTER:
+            raise KilledError
+        if fault is Fault.BROKEN_AFTER:
+            return said(500, "Something broke.")
+        return httpx.Response(200, text="<html>") if fault is Fault.GARBAGE_AFTER else answer
+
+    def arrive(self) -> None:
+        """What was on its way long enough is there now."""
+        for due, request in list(self._late):
+            if due <= self.clock.now:
+                self._late.remove((due, request))
+                self.answer(request)
+
+    def with_free_slug(self, wanted: str) -> str:
+        """The slug, or the next free one."""
+        taken, number, slug = {post["slug"] for post in self.posts}, 2, wanted
+        while slug in taken:
+            slug, number = f"{wanted}-{number}", number + 1
+        return slug
+
+
+def said(status: int, message: str, **more: object) -> httpx.Response:
+    """An error as each of the platforms words it."""
+    return httpx.Response(status, json={"message": message, "error": message, **more})
+
+
+def asked(request: httpx.Request) -> dict[str, str]:
+    """The query of a request."""
+    return {name: values[0] for name, values in parse_qs(request.url.query.decode()).items()}
+
+
+def form(request: httpx.Request) -> Json:
+    """The fields of a form with a file, read by the standard library."""
+    head = f"content-type: {request.headers['content-type']}\r\n\r\n".encode()
+    parts = BytesParser().parsebytes(head + request.content).get_payload()
+    assert isinstance(parts, list)
+    found: Json = {}
+    for part in parts:
+        content = part.get_payload(decode=True)
+        name = part.get_param("name", header="content-disposition")
+        found[name] = content if part.get_filename() else content.decode()
+        if part.get_filename():
+            found["filename"] = part.get_filename()
+    return found
+
+
+courses = st.lists(st.sampled_from([None, None, *Fault]), max_size=14)
+"""What happens to the requests of a delivery, in their order."""
+
+
+async def deliver(
+    platform: Platform, account: Account, intent: Intent, clock: Clock, check: Callable[[], None]
+) -> Delivery:
+    """Take a delivery to its end as a sender would, whatever happens; `check` is called after each move."""
+    delivery = Delivery(steps=len(intent.steps))
+    for _ in range(80):
+        move = next_move(delivery, platform.trust(account), clock.now)
+        if move is Move.SEND:
+            delivery = await _send(platform, account, intent, sent_now(delivery, clock.now), clock.now)
+        elif move is Move.LOOK:
+            delivery = await _look(platform, account, intent, delivery, clock.now)
+        check()
+        if delivery.state in ENDED or delivery.state is State.NEEDS_USER:
+            return delivery
+        clock.now = max(clock.now + SECOND, delivery.not_before or clock.now)
+    raise AssertionError(delivery)
+
+
+async def _send(platform: Platform, account: Account, intent: Intent, delivery: Delivery, now: datetime) -> Delivery:
+    try:
+        return made_step(delivery, await platform.send(account, intent, delivery.made))
+    except KilledError:
+        return broken_off(delivery)
+    except RefusedPostError as error:
+        return refused(delivery, error.message)
+    except (NotSentError, LoginError) as error:
+        again = error.retry_after if isinstance(error, NotSentError) else None
+        return not_sent(delivery, error.message, now, jitter=0.5, retry_after=again)
+    except UnknownOutcomeError as error:
+        return lost(delivery, error.message)
+
+
+async def _look(platform: Platform, account: Account, intent: Intent, delivery: Delivery, now: datetime) -> Delivery:
+    trust = platform.trust(account)
+    assert delivery.first_sent_at is not None
+    try:
+        found = await platform.look_up(account, intent, delivery.made, delivery.first_sent_at)
+    except KilledError:
+        return delivery
+    except (NotSentError, LoginError, UnknownOutcomeError) as error:
+        return not_found_out(delivery, trust, error.message, now, jitter=0.5)
+    return made_step(delivery, found) if found else absent(delivery, trust, now, jitter=0.5)
