@@ -1,0 +1,50 @@
+"""A site with Micropub that is all here."""
+
+import json
+from collections.abc import Mapping
+
+import httpx
+
+from fake_blogs import Clock, FakeBlog, Json, asked, form
+
+
+class FakeMicropub(FakeBlog):
+    """A site with Micropub: every post is seen at once, and the hint for the slug is taken or not."""
+
+    def __init__(self, clock: Clock) -> None:
+        super().__init__(clock)
+        self.takes_slugs = self.has_list = self.has_media = True
+        self.files: list[Json] = []
+
+    def answer(self, request: httpx.Request) -> httpx.Response:
+        if request.headers.get("authorization") != "Bearer t0ken":
+            return httpx.Response(401, json={"error": "unauthorized", "error_description": "The token is not known."})
+        if request.url.path == "/media":
+            self.files.append(form(request))
+            return httpx.Response(201, headers={"location": f"/files/{len(self.files)}.png"})
+        if request.method == "GET":
+            return self._asked(asked(request))
+        fields = json.loads(request.content)
+        if fields.get("action") == "delete":
+            self.posts = [post for post in self.posts if post["url"] != fields["url"]]
+            return httpx.Response(204)
+        self.keep(fields["properties"])
+        return httpx.Response(201, headers={"location": self.posts[-1]["url"]})
+
+    def keep(self, properties: Json) -> None:
+        slug = self.with_free_slug(properties["mp-slug"][0]) if self.takes_slugs else str(len(self.posts) + 1)
+        shown = {**properties, "published": [self.clock.now.isoformat()]}
+        del shown["mp-slug"]
+        self.posts.append({"status": "publish", "slug": slug, "url": f"https://me.example/{slug}", "properties": shown})
+
+    def _asked(self, query: Mapping[str, str]) -> httpx.Response:
+        if query["q"] == "config":
+            return httpx.Response(200, json={"media-endpoint": "/media"} if self.has_media else {})
+        if not self.has_list:
+            return httpx.Response(400, json={"error": "invalid_request", "error_description": "No url was given."})
+        start = int(query.get("after", "0"))
+        newest = [
+            {"type": ["h-entry"], "properties": {**post["properties"], "url": [post["url"]]}}
+            for post in self.posts[::-1][start : start + int(query["limit"])]
+        ]
+        return httpx.Response(200, json={"items": newest, "paging": {"after": str(start + len(newest))}})
