@@ -17,6 +17,8 @@ from copydesk import __version__
 COMMANDS = {
     "source": ("copydesk.cli.source", "The sources that Copydesk reads."),
     "draft": ("copydesk.cli.draft", "The drafts, and what is known of each."),
+    "account": ("copydesk.cli.account", "The accounts that posts go to."),
+    "delivery": ("copydesk.cli.delivery", "What became of posts on their way there."),
     "slot": ("copydesk.cli.slot", "The weekly times at which drafts go out."),
     "schedule": ("copydesk.cli.schedule", "When drafts go out, by the plan."),
     "run": ("copydesk.cli.run", "The runs of the pipeline."),
@@ -142,7 +144,16 @@ def main() -> None:
     except Exception as error:
         if "--debug" in sys.argv:
             raise
-        fail(f"Copydesk did not expect this: {error!r}. With --debug it says more.", 1)
+        fail(f"Copydesk did not expect this: {_without_secrets(repr(error))}. With --debug it says more.", 1)
+
+
+def _without_secrets(text: str) -> str:
+    """`text` without the keys to accounts, where any were read."""
+    if "copydesk.desk.keys" not in sys.modules:
+        return text
+    from copydesk.desk.keys import redacted  # noqa: PLC0415 - see above
+
+    return redacted(text)
 
 
 def fail(message: str, code: int) -> NoReturn:

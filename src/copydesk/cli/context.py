@@ -71,7 +71,7 @@ class Context:
         if not self.sample:
             from copydesk.desk import open_desk  # noqa: PLC0415
 
-            return open_desk(settings)
+            return open_desk(settings, ask=_ask_passphrase if sys.stdin.isatty() else None)
         from copydesk.sample.desk import open_sample  # noqa: PLC0415
 
         return open_sample(settings)
@@ -87,6 +87,15 @@ class Context:
         from copydesk.text import clean  # noqa: PLC0415 - nothing that is not needed stands before the console
 
         fail(clean(self.advice(str(error))), 2 if isinstance(error, SettingsError | InvalidError) else 1)
+
+
+async def _ask_passphrase(*, new: bool) -> str:
+    """The passphrase of the keys to accounts; a new one twice."""
+    question = "New passphrase for the keys to your accounts" if new else "Passphrase of the keys to your accounts"
+    answer: str = await asyncio.to_thread(
+        click.prompt, question, default="", hide_input=True, show_default=False, confirmation_prompt=new, err=True
+    )
+    return answer
 
 
 def print_json(value: object) -> None:

@@ -40,6 +40,10 @@ Then = Callable[["Desk", Sequence[str]], Awaitable[tuple[Draft, ...]]]
 """What goes on after an action: with the ids of the drafts that it was done to; what they are after it."""
 
 
+Note = Callable[["Desk", Sequence[str]], Awaitable[None]]
+"""What is said besides of the drafts that an action was done to."""
+
+
 class Chosen(TypedDict):
     """The drafts that a command is for, as they are named on the command line."""
 
@@ -77,25 +81,32 @@ def on_drafts(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def act(
-    context: Context, asked: ChangeDraft, *, how: str = "", then: Then | None = None, **chosen: Unpack[Chosen]
+    context: Context,
+    asked: ChangeDraft,
+    *,
+    how: str = "",
+    then: Then | None = None,
+    note: Note | None = None,
+    **chosen: Unpack[Chosen],
 ) -> None:
     """Carry out an action, print what became of each draft, and end: 0 where all is done, else 1.
 
-    `how` is said in the question after the action and the number. `then` goes on with the drafts that it was done to.
+    `how` is said in the question after the action and the number. `then` goes on with the drafts that it was done to,
+    `note` says more of them.
     """
     ids = tuple(dict.fromkeys(chosen["ids"]))
     if chosen["all_matching"]:
         if ids:
             raise click.UsageError("Give IDs or --all-matching, not both.")
-        _on_many(context, asked, _matching(context, asked, how, chosen), then, as_json=chosen["as_json"])
+        _on_many(context, asked, _matching(context, asked, how, chosen), then, note, as_json=chosen["as_json"])
     elif any(chosen[name] for name in filters.NAMES):  # type: ignore[literal-required]
         raise click.UsageError("Filters go with --all-matching.")
     elif not ids:
         raise click.UsageError("Say which drafts: their IDs, or --all-matching.")
     elif len(ids) > 1:
-        _on_many(context, asked, ids, then, as_json=chosen["as_json"])
+        _on_many(context, asked, ids, then, note, as_json=chosen["as_json"])
     else:
-        _on_one(context, asked, ids[0], then, as_json=chosen["as_json"])
+        _on_one(context, asked, ids[0], then, note, as_json=chosen["as_json"])
 
 
 def say_changed(changed: Draft, done: str, *, shown: str = "", as_json: bool) -> None:
@@ -147,13 +158,17 @@ def _matching(context: Context, asked: ChangeDraft, how: str, chosen: Chosen) ->
     return ids
 
 
-def _on_one(context: Context, asked: ChangeDraft, draft_id: str, then: Then | None, *, as_json: bool) -> None:
+def _on_one(
+    context: Context, asked: ChangeDraft, draft_id: str, then: Then | None, note: Note | None, *, as_json: bool
+) -> None:
     assert asked.action
 
     async def work(desk: "Desk") -> tuple[Draft, str]:
         changed = await desk.drafts.change(draft_id, asked)
         if then is not None:
             (changed,) = await then(desk, [changed.id])
+        if note is not None:
+            await note(desk, [changed.id])
         if changed.status is not Status.SCHEDULED or changed.scheduled_at is None:
             return changed, ""
         (shown,) = await desk.schedule.shown(changed.scheduled_at)
@@ -169,13 +184,23 @@ def _on_one(context: Context, asked: ChangeDraft, draft_id: str, then: Then | No
         sys.exit(1 if say_unwritten([changed]) else 0)
 
 
-def _on_many(context: Context, asked: ChangeDraft, ids: tuple[str, ...], then: Then | None, *, as_json: bool) -> None:
+def _on_many(
+    context: Context,
+    asked: ChangeDraft,
+    ids: tuple[str, ...],
+    then: Then | None,
+    note: Note | None,
+    *,
+    as_json: bool,
+) -> None:
     action = asked.action
     assert action
     without = msgspec.structs.replace(asked, action=None)
 
     async def work(desk: "Desk") -> tuple[BulkOutcome, tuple[Draft, ...]]:
         done = await desk.drafts.act(action, ids, without)
+        if note is not None:
+            await note(desk, done.results.succeeded)
         return done, await then(desk, done.results.succeeded) if then is not None and done.succeeded else ()
 
     done, after = context.run(work)

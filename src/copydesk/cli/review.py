@@ -9,6 +9,7 @@ from copydesk.cli.ask import ask, on_terminal
 from copydesk.cli.context import Context, pass_context
 from copydesk.cli.drafts import Chosen, act, on_drafts
 from copydesk.cli.generation import NO_WAIT, wait_for_versions
+from copydesk.cli.posting import say_stops
 from copydesk.model.change import ChangeDraft
 from copydesk.model.draft import Action
 
@@ -21,7 +22,7 @@ AT = "The time: fri 14:30, tomorrow 9, in 2 hours, ISO."
 @pass_context
 def approve(context: Context, **chosen: Unpack[Chosen]) -> None:
     """Let drafts be scheduled or posted."""
-    act(context, ChangeDraft(action=Action.APPROVE), **chosen)
+    act(context, ChangeDraft(action=Action.APPROVE), note=say_stops, **chosen)
 
 
 @click.command()

@@ -4,6 +4,7 @@ import random
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
+from functools import cached_property
 from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
 
 from sqlalchemy import Connection
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from copydesk.ingest.fetch import Fetcher
     from copydesk.ingest.visit import Credentials
     from copydesk.posting.platform import Platform
+    from copydesk.secrets.vault import Ask, Vault
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -47,12 +49,15 @@ class Ground:
         clock: Clock = utc_now,
         transport: "httpx.AsyncBaseTransport | None" = None,
         platforms: "Mapping[str, Platform] | None" = None,
+        ask: "Ask | None" = None,
     ) -> None:
         self.settings = settings
         self.engines = engines
         self.user = user
         self.clock = clock
         self.transport = transport
+        self.ask = ask
+        """Asks the user for the passphrase of the keys; None where nobody can be asked."""
         self.platforms = Platforms(self, platforms or {})
         self._random = random.Random()  # noqa: S311 - it spreads requests in time, and keeps no secret
 
@@ -86,6 +91,13 @@ class Ground:
     def platform(self, name: str) -> "Platform":
         """A platform that posts go to, by its name; InvalidError where there is none of that name."""
         return self.platforms.of(name)
+
+    @cached_property
+    def vault(self) -> "Vault":
+        """Where the keys to the accounts are kept."""
+        from copydesk.desk.keys import vault_of  # noqa: PLC0415 - for those who post
+
+        return vault_of(self.settings, self.ask)
 
     def jitter(self) -> float:
         """-1 to 1: keeps many desks from asking one publisher at the same moment."""

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from copydesk.desk.sources import Sources
     from copydesk.desk.work import Work
     from copydesk.posting.platform import Platform
+    from copydesk.secrets.vault import Ask
 
 __all__ = ["Desk", "open_desk"]
 
@@ -122,11 +123,12 @@ async def open_desk(
     clock: Clock = utc_now,
     transport: "httpx.AsyncBaseTransport | None" = None,
     platforms: "Mapping[str, Platform] | None" = None,
+    ask: "Ask | None" = None,
 ) -> AsyncIterator[Desk]:
     """Open the desk that `settings` name, making or migrating its database; close it at the end.
 
-    `transport` stands in for the network, `platforms` by their names for those that posts go to. Raises StoreError
-    where the database cannot be used.
+    `transport` stands in for the network, `platforms` by their names for those that posts go to; `ask` asks for
+    the passphrase of the keys to accounts. Raises StoreError where the database cannot be used.
     """
     engines = open_engines(settings.database_file, busy_timeout=settings.database.busy_timeout)
     try:
@@ -134,7 +136,7 @@ async def open_desk(
         user = await engines.read(users.owner)
         if user is None:
             user = await engines.write(users.add_owner, clock(), local_zone())
-        desk = Desk(Ground(settings, engines, user, clock=clock, transport=transport, platforms=platforms))
+        desk = Desk(Ground(settings, engines, user, clock=clock, transport=transport, platforms=platforms, ask=ask))
         await desk.pipeline.recover()
         try:
             yield desk

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Coroutine, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
@@ -35,6 +35,7 @@ T = TypeVar("T")
 WAIT = 30.0
 """Seconds that `post` waits for the end of its deliveries."""
 LOOK = 0.1
+LATELY = timedelta(days=7)
 
 
 class Posting:
@@ -71,6 +72,11 @@ class Posting:
         """Where a draft went, and what became of it there; NotFoundError."""
         kept = await self._ground.read(_of_draft, draft_id)
         return tuple(report_of(each) for each in kept)
+
+    async def unsettled(self) -> tuple[DeliveryReport, ...]:
+        """Every delivery that has not ended, and those that came to nothing in the last days, oldest first."""
+        since = self._ground.clock() - LATELY
+        return tuple(report_of(each) for each in await self._ground.read(deliveries.unsettled, since))
 
     async def delivery(self, delivery_id: str) -> tuple[DeliveryReport, tuple[Told, ...]]:
         """One delivery and everything that happened to it; NotFoundError."""

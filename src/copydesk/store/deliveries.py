@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from datetime import datetime
 
-from sqlalchemy import Connection, bindparam, func, insert, or_, select, text, update
+from sqlalchemy import Connection, and_, bindparam, func, insert, or_, select, text, update
 
 from copydesk.model.delivery import Delivery, Intent, State
 from copydesk.model.draft import Format
@@ -109,6 +109,11 @@ _ACCOUNTS = (
     .where(select(delivery.c.id).where(*_DUE, delivery.c.account_id == account.c.id).correlate(account).exists())
 )
 _NEXT = select(func.min(delivery.c.not_before, type_=UTC)).where(_MINE, IS_OPEN, delivery.c.not_before > _NOW)
+_WAITS = text("delivery.state IN ('planned', 'sending', 'unknown', 'needs_user')")
+_CAME_TO_NOTHING = text("delivery.state IN ('failed', 'abandoned')")
+_UNSETTLED = _JOINED.where(or_(_WAITS, and_(_CAME_TO_NOTHING, delivery.c.id >= bindparam("b_first")))).order_by(
+    delivery.c.id
+)
 # Two, for each has its index.
 _PLANNED_LATELY = (
     select(delivery.c.account_id, engagement.c.created_at)
@@ -188,6 +193,12 @@ def of_draft(conn: Connection, user_id: str, draft_id: str) -> tuple[KeptDeliver
     return tuple(KeptDelivery(**row._mapping) for row in rows)
 
 
+def unsettled(conn: Connection, user_id: str, since: datetime) -> tuple[KeptDelivery, ...]:
+    """The deliveries that have not ended, and those that were planned since and came to nothing."""
+    values = {"b_user": user_id, "b_first": first_id(since)}
+    return tuple(KeptDelivery(**row._mapping) for row in conn.execute(_UNSETTLED, values))
+
+
 def ready(conn: Connection, user_id: str, account_id: str, now: datetime) -> tuple[str, ...]:
     """The deliveries to an account about which something can be done now: the one that is due first comes first."""
     values = {"b_user": user_id, "b_account": account_id, "b_now": now}
@@ -260,6 +271,14 @@ def unended(conn: Connection, user_id: str, draft_id: str) -> bool:
     """Whether a delivery of the draft has not ended."""
     waits = select(delivery.c.id).where(
         delivery.c.user_id == user_id, delivery.c.draft_id == draft_id, delivery.c.state.in_(UNENDED)
+    )
+    return conn.execute(waits.limit(1)).first() is not None
+
+
+def under_way(conn: Connection, user_id: str, account_id: str) -> bool:
+    """Whether a delivery to the account has not ended."""
+    waits = select(delivery.c.id).where(
+        delivery.c.user_id == user_id, delivery.c.account_id == account_id, delivery.c.state.in_(UNENDED)
     )
     return conn.execute(waits.limit(1)).first() is not None
 

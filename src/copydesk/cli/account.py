@@ -1,0 +1,191 @@
+"""`copydesk account`: connect, list, check, remove."""
+
+import getpass
+import os
+import sys
+import webbrowser
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import click
+
+from copydesk.cli import fail
+from copydesk.cli.ask import ask, on_terminal
+from copydesk.cli.context import Context, pass_context, print_json
+from copydesk.cli.show import ago, table
+from copydesk.errors import CopydeskError
+from copydesk.model.account import ConnectedAccount
+from copydesk.text import clean
+
+if TYPE_CHECKING:
+    from copydesk.desk import Desk
+    from copydesk.desk.accounts import WayIn
+
+AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON in the interface's shape.")
+PLATFORMS = ("bluesky", "mastodon", "x", "linkedin", "threads", "wordpress", "ghost", "devto", "micropub", "webhook")
+PREFIX = "COPYDESK_CONNECT_"
+"""Before the name of what is asked for, in the environment."""
+
+
+@click.group()
+def account() -> None:
+    """The accounts that posts go to."""
+
+
+@account.command()
+@click.argument("platform", type=click.Choice(PLATFORMS))
+@click.option("--url", default="", metavar="URL", help="Its server: your own PDS, your instance, your blog.")
+@click.option("--set", "answers", multiple=True, metavar="NAME=VALUE", help="Answer a question ahead; never a secret.")
+@click.option("--by-hand", is_flag=True, help="Do not wait for the browser: paste what it shows.")
+@click.option("--plain", is_flag=True, help="Keep the keys unencrypted, in a file of yours alone, if need be.")
+@AS_JSON
+@pass_context
+def connect(
+    context: Context, *, platform: str, url: str, answers: tuple[str, ...], by_hand: bool, plain: bool, as_json: bool
+) -> None:
+    """Connect an account, or one that is connected once more.
+
+    What is secret is asked for, read from standard input, a line for each, or taken from the environment:
+    COPYDESK_CONNECT_PASSWORD and the like. It never stands in the command itself.
+    """
+    ahead = dict(_pair(answer) for answer in answers)
+
+    async def work(desk: "Desk") -> ConnectedAccount:
+        way = desk.accounts.way_in(platform)
+        _refuse(way, ahead)
+        if plain:
+            desk.accounts.allow_plain_keys()
+        given = _answers(way, ahead, through_browser=way.browser)
+        if way.browser and not any(given.get(each.name) for each in way.wants if each.optional and each.secret):
+            return await _through_browser(desk, way, given, url, by_hand=by_hand)
+        return await desk.accounts.connect(platform, given, url)
+
+    kept = context.run(work)
+    if as_json:
+        print_json(kept)
+    else:
+        click.echo(f"{kept.label} is connected.")
+
+
+@account.command(name="list")
+@AS_JSON
+@pass_context
+def list_(context: Context, *, as_json: bool) -> None:
+    """List the accounts."""
+
+    async def work(desk: "Desk") -> tuple[tuple[ConnectedAccount, ...], str]:
+        return await desk.accounts.list(), (await desk.accounts.keys()).says
+
+    every, keys = context.run(work)
+    if as_json:
+        print_json(every)
+        return
+    rows = [(each.label, each.details.server, f"checked {ago(each.checked_at)}", each.trouble or "") for each in every]
+    table(rows, empty=context.advice("No account is connected. Connect one: copydesk account connect bluesky"))
+    if every:
+        click.echo(f"Their keys are in {keys}.", err=True)
+
+
+@account.command()
+@click.argument("names", nargs=-1, metavar="[ACCOUNT]...")
+@pass_context
+def check(context: Context, *, names: tuple[str, ...]) -> None:
+    """Ask the servers whether the accounts work, all or those that are named. The exit code is 1 where one does not."""
+
+    async def work(desk: "Desk") -> bool:
+        every = names or tuple(each.id for each in await desk.accounts.list())
+        return all([await _works(context, desk, name) for name in every])
+
+    sys.exit(0 if context.run(work) else 1)
+
+
+@account.command()
+@click.argument("name", metavar="ACCOUNT")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@pass_context
+def remove(context: Context, *, name: str, yes: bool) -> None:
+    """Forget an account and its keys. What was posted stays."""
+    if not yes:
+        ask(f"Forget {clean(name)} and its keys?", nothing="Nothing was removed.")
+    gone = context.run(lambda desk: desk.accounts.remove(name))
+    click.echo(f"{gone.label} is forgotten. To be sure, take Copydesk's access back there, too.")
+
+
+async def _works(context: Context, desk: "Desk", name: str) -> bool:
+    try:
+        kept = await desk.accounts.check(name)
+    except CopydeskError as error:
+        click.echo(f"{clean(name)}: {clean(context.advice(str(error)))}", err=True)
+        return False
+    click.echo(f"{kept.label} works.")
+    return True
+
+
+async def _through_browser(
+    desk: "Desk", way: "WayIn", given: Mapping[str, str], url: str, *, by_hand: bool
+) -> ConnectedAccount:
+    """Send the user to the platform, and wait for the browser to come back; by hand, for what it shows."""
+    from copydesk.network.loopback import Loopback, code_from  # noqa: PLC0415 - for this alone
+
+    if by_hand:
+        redirect = way.by_hand or f"http://127.0.0.1:{way.port or 8400}/callback"
+        sign_in = await desk.accounts.begin(way.platform, given, redirect, url)
+        click.echo(f"Open this page, say yes, and come back with what it shows:\n{sign_in.url}", err=True)
+        code = code_from(_line("Code or address"), sign_in.state)
+        return await desk.accounts.finish(way.platform, sign_in, code, url)
+    async with Loopback(way.port) as back:
+        sign_in = await desk.accounts.begin(way.platform, given, back.redirect, url)
+        click.echo(f"Say yes in your browser. If none opened, open this page in one:\n{sign_in.url}", err=True)
+        if on_terminal():
+            webbrowser.open(sign_in.url)
+        code = await back.code(sign_in.state)
+        return await desk.accounts.finish(way.platform, sign_in, code, url)
+
+
+def _pair(answer: str) -> tuple[str, str]:
+    name, equals, value = answer.partition("=")
+    if not equals or not name:
+        raise click.UsageError("--set takes NAME=VALUE.")
+    return name, value
+
+
+def _refuse(way: "WayIn", ahead: Mapping[str, str]) -> None:
+    """What is asked for ahead has to be something that is asked for, and nothing that others must not see."""
+    known = {each.name: each for each in way.wants}
+    for name in ahead:
+        if name not in known:
+            asked = ", ".join(known) or "nothing"
+            raise click.UsageError(f"{way.platform} does not ask for {name}; it asks for {asked}.")
+        if known[name].secret:
+            raise click.UsageError(f"{name} is a secret: every user of this machine could read it in the command.")
+
+
+def _answers(way: "WayIn", ahead: Mapping[str, str], *, through_browser: bool) -> dict[str, str]:
+    """What the platform asks for: ahead, from the environment, or from the user."""
+    given = dict(ahead)
+    for each in way.wants:
+        if each.name in given:
+            continue
+        found = os.environ.get(PREFIX + each.name.upper())
+        if found is None and each.optional and through_browser:
+            continue
+        if found is None:
+            found = _secret(each.question) if each.secret else _line(each.question, optional=each.optional)
+        given[each.name] = found
+    return given
+
+
+def _secret(question: str) -> str:
+    if sys.stdin.isatty():
+        return getpass.getpass(f"{question}: ")
+    return sys.stdin.readline().rstrip("\r\n")
+
+
+def _line(question: str, *, optional: bool = False) -> str:
+    if sys.stdin.isatty():
+        shown: str = click.prompt(question, default="" if optional else None, show_default=False, err=True)
+        return shown
+    read = sys.stdin.readline().rstrip("\r\n")
+    if not read and not optional:
+        fail(f"There is no answer to: {question}.", 2)
+    return read

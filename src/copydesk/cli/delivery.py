@@ -1,0 +1,99 @@
+"""`copydesk delivery`: list, show, look, posted, again, drop."""
+
+from typing import TYPE_CHECKING
+
+import click
+
+from copydesk.cli.context import Context, pass_context, print_json
+from copydesk.cli.show import moment, table
+from copydesk.model.posting import DeliveryReport
+from copydesk.text import clean
+
+if TYPE_CHECKING:
+    from copydesk.desk import Desk
+
+AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON in the interface's shape.")
+DELIVERY = click.argument("delivery_id", metavar="DELIVERY")
+
+
+@click.group()
+def delivery() -> None:
+    """What became of posts on their way to the accounts."""
+
+
+@delivery.command(name="list")
+@click.argument("draft_id", required=False, metavar="[DRAFT]")
+@AS_JSON
+@pass_context
+def list_(context: Context, *, draft_id: str | None, as_json: bool) -> None:
+    """List the deliveries of a draft, or every one that has not ended or that failed lately."""
+
+    async def work(desk: "Desk") -> tuple[DeliveryReport, ...]:
+        return await (desk.posting.deliveries(draft_id) if draft_id else desk.posting.unsettled())
+
+    every = context.run(work)
+    if as_json:
+        print_json(every)
+        return
+    rows = [(each.id, each.account, each.state.replace("_", " "), context.advice(each.says)) for each in every]
+    table(rows, empty="It was not sent anywhere." if draft_id else "Nothing is on its way, and nothing failed lately.")
+
+
+@delivery.command()
+@DELIVERY
+@AS_JSON
+@pass_context
+def show(context: Context, *, delivery_id: str, as_json: bool) -> None:
+    """Show a delivery and everything that happened to it."""
+    report, events = context.run(lambda desk: desk.posting.delivery(delivery_id))
+    if as_json:
+        print_json({"delivery": report, "events": events})
+        return
+    click.echo(f"{report.account}: {clean(context.advice(report.says))}")
+    for post in report.posts:
+        click.echo(f"  {clean(post.url or post.id or '')}")
+    table([(moment(each.at), each.what, each.says) for each in events], empty="")
+
+
+@delivery.command()
+@DELIVERY
+@AS_JSON
+@pass_context
+def look(context: Context, *, delivery_id: str, as_json: bool) -> None:
+    """Look now whether it arrived, where that is not known."""
+    _say(context, context.run(lambda desk: desk.posting.look(delivery_id)), as_json=as_json)
+
+
+@delivery.command()
+@DELIVERY
+@click.option("--url", default="", metavar="URL", help="Where it is.")
+@AS_JSON
+@pass_context
+def posted(context: Context, *, delivery_id: str, url: str, as_json: bool) -> None:
+    """Say that it is there, because you looked."""
+    _say(context, context.run(lambda desk: desk.posting.mark_posted(delivery_id, url)), as_json=as_json)
+
+
+@delivery.command()
+@DELIVERY
+@AS_JSON
+@pass_context
+def again(context: Context, *, delivery_id: str, as_json: bool) -> None:
+    """Send what is missing of it once more, because you looked and it is not there, or want the same text twice."""
+    _say(context, context.run(lambda desk: desk.posting.send_again(delivery_id)), as_json=as_json)
+
+
+@delivery.command()
+@DELIVERY
+@AS_JSON
+@pass_context
+def drop(context: Context, *, delivery_id: str, as_json: bool) -> None:
+    """Leave it as it is."""
+    _say(context, context.run(lambda desk: desk.posting.give_up(delivery_id)), as_json=as_json)
+
+
+def _say(context: Context, report: DeliveryReport, *, as_json: bool) -> None:
+    if as_json:
+        print_json(report)
+    else:
+        click.echo(f"{report.account}: {clean(context.advice(report.says))}")

@@ -1,0 +1,58 @@
+"""`copydesk draft post`, and what is said of posting after an approval."""
+
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import click
+
+from copydesk.cli.context import Context, pass_context, print_json
+from copydesk.model.posting import DeliveryReport, PostResult
+from copydesk.text import clean
+
+if TYPE_CHECKING:
+    from copydesk.desk import Desk
+
+MOST_LOOKED_AT = 20
+"""Drafts of a bulk of which it is said what would stop them."""
+
+
+@click.command()
+@click.argument("draft_id", metavar="ID")
+@click.option("--to", "platforms", multiple=True, metavar="NAME", help="A platform or an account; repeat it for more.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON in the interface's shape.")
+@pass_context
+def post(context: Context, *, draft_id: str, platforms: tuple[str, ...], as_json: bool) -> None:
+    """Post a draft now: to the platforms it is for, or to every account where it is not live yet.
+
+    Waits up to 30 seconds; what is under way then is gone on with by `copydesk daemon`, or the console. The exit code
+    is 1 where it is not live everywhere.
+    """
+
+    async def work(desk: "Desk") -> tuple[PostResult, tuple[DeliveryReport, ...]]:
+        return await desk.posting.post(draft_id, platforms), await desk.posting.deliveries(draft_id)
+
+    result, reports = context.run(work)
+    if as_json:
+        print_json(result)
+    else:
+        told = {*result.posted, *result.failed, *result.under_way}
+        for report in reports:
+            if report.account in told:
+                click.echo(
+                    f"{report.account}: {clean(context.advice(report.says))}", err=report.account in result.failed
+                )
+    sys.exit(1 if result.failed or result.under_way else 0)
+
+
+async def say_stops(desk: "Desk", draft_ids: Sequence[str]) -> None:
+    """Say what would stop these drafts from being posted as they are."""
+    if not await desk.accounts.list():
+        return
+    for draft_id in draft_ids[:MOST_LOOKED_AT]:
+        for stop in await desk.posting.stops(draft_id):
+            where = f", post {stop.part + 1}" if stop.part is not None else ""
+            click.echo(f"{draft_id} would not go to {stop.account}{where}: {clean(stop.message)}", err=True)
+
+
+COMMANDS = (post,)
