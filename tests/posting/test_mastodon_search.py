@@ -141,6 +141,23 @@ def test_hostile_markup_takes_no_longer_than_its_length(piece):
     likeness(plain(piece * 200_000))
 
 
+async def test_its_source_decides_where_the_server_shows_it_differently():
+    here = Here(MASTODON)
+    status = here.server.write("(c) :cat: -- it's")
+    plainly = here.server._shown
+    here.server._shown = lambda each: plainly(each) | {"content": "<p>© 🐈 — it’s</p>"}
+    assert (await looked(here, "(c) :cat: -- it's")).ids == (status.id,)
+
+
+async def test_a_boost_that_a_server_lists_all_the_same_is_not_it():
+    here = Here(PLEROMA)
+    boost = here.server.write("The same")
+    plainly = here.server._shown
+    here.server._shown = lambda each: plainly(each) | {"reblog": {"id": "1"}}
+    assert await looked(here, "The same") is None
+    assert boost in here.server.statuses
+
+
 # From the first request to the end, whatever breaks.
 
 SENDING = [fault for fault in Fault if fault is not Fault.NO_ID_AFTER]

@@ -5,6 +5,7 @@ know them.
 """
 
 from collections.abc import AsyncIterator, Iterator
+from datetime import timedelta
 from itertools import count
 from urllib.parse import parse_qs, urlsplit
 
@@ -108,6 +109,57 @@ async def test_whatever_breaks_each_post_is_there_once_and_in_order(server, name
     assert done.state is State.SENT, done.error
     assert server.said(name) == [(PARTS[0], None), (PARTS[1], PARTS[0]), (PARTS[2], PARTS[1])]
     assert [made.ids[0] for made in done.made] == [post["id"] for post in server.posts(name)]
+
+
+class NewKeys(Mastodon):
+    """A new key for each attempt."""
+
+    async def send(self, account, intent, made, pictures=()):
+        steps = [replace(step, keys=(seed(),)) for step in intent.steps]
+        return await super().send(account, replace(intent, steps=tuple(steps)), made, pictures)
+
+
+class NoReadBack(Mastodon):
+    """Takes what it did not look for as absent."""
+
+    async def look_up(self, account, intent, made, since):
+        return None
+
+
+class NoQuiet(Mastodon):
+    """Takes what is not there yet as absent."""
+
+    def trust(self, account):
+        return replace(super().trust(account), quiet=timedelta(0))
+
+
+@pytest.mark.parametrize(
+    ("wrong", "software", "fault", "copies"),
+    [
+        (Mastodon, "mastodon 4.6.0", Cut.LATE, 1),
+        (Mastodon, "gotosocial 0.20.1", Cut.LATE, 1),
+        (NewKeys, "mastodon 4.6.0", Cut.AFTER, 2),
+        (NoReadBack, "gotosocial 0.20.1", Cut.AFTER, 2),
+        (NoQuiet, "gotosocial 0.20.1", Cut.LATE, 2),
+    ],
+)
+async def test_what_is_done_wrongly_is_seen(server, name, caller, wrong, software, fault, copies):
+    clock = Clock()
+
+    async def later() -> None:
+        if clock.ahead > timedelta(seconds=70):
+            await proxy.arrive()
+
+    async with CuttingProxy(server.url, aim=POSTING) as proxy:
+        platform = wrong(caller, Keys({"token": MockMastodon.token(name)}), clock=clock)
+        found = await platform.connect(proxy.url, {"token": MockMastodon.token(name)})
+        account = replace(found.account, software=software)
+        if not software.startswith("mastodon"):
+            proxy.rewrite = lambda request: request.without("idempotency-key")
+        proxy.faults.append(fault)
+        await run(platform, account, platform.render(thread("Once."), account, seed()), clock, waiting=later)
+        await proxy.arrive()
+    assert server.said(name) == [("Once.", None)] * copies
 
 
 async def test_where_keys_are_not_known_a_lost_answer_is_settled_by_looking(server, name, caller):
