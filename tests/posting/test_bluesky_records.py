@@ -1,0 +1,127 @@
+"""What a post is on Bluesky: its records, their hashes, and what in them can be clicked."""
+
+from datetime import UTC, datetime
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import fake_pds
+from copydesk.model.draft import Format
+from copydesk.model.wire import to_wire
+from copydesk.posting.bluesky import records
+from copydesk.posting.bluesky.answers import typed, wrong_with
+from copydesk.posting.bluesky.facets import facets
+from copydesk.posting.platform import Picture, Post
+
+AT = datetime(2026, 2, 10, 9, 0, 0, 123456, tzinfo=UTC)
+SEED = "019c465e-6f00-7000-8000-000000000000"
+PICTURE = Picture(content=b"\x89PNG...", media_type="image/png", width=30, height=20, alt="A red square")
+
+
+def clicked(text: str) -> list[tuple[str, str]]:
+    """The bytes that each facet stands over, and what it leads to."""
+    raw = text.encode()
+    return [
+        (raw[each.index.byte_start : each.index.byte_end].decode(), each.features[0].uri or each.features[0].tag)
+        for each in facets(text) or []
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("Nothing here.", []),
+        ("See https://example.com/a.", [("https://example.com/a", "https://example.com/a")]),
+        ("See example.com/a, now", [("example.com/a", "https://example.com/a")]),
+        ("HTTPS://Example.com", [("HTTPS://Example.com", "HTTPS://Example.com")]),
+        ("👩‍👩‍👧‍👦 über https://example.com", [("https://example.com", "https://example.com")]),
+        ("🎉 #python and #12", [("#python", "python")]),
+        (
+            "https://example.com/#part #tag",
+            [("https://example.com/#part", "https://example.com/#part"), ("#tag", "tag")],
+        ),
+        ("＃日本語 です", [("＃日本語", "日本語")]),
+        ("hello @me.bsky.social", []),
+        ("#" + "x" * 65, []),
+    ],
+)
+def test_links_and_hashtags_can_be_clicked_where_they_stand(text, found):
+    assert clicked(text) == found
+
+
+@given(
+    st.lists(
+        st.sampled_from(["word", "🇩🇪", "é", "https://a.example/x?y=1#z", "b.com", "#tag", "@me.b.c", "中文", "\n"])
+    )
+)
+def test_facets_stand_over_what_they_name_and_apart(words):
+    text = " ".join(words)
+    raw, last = text.encode(), 0
+    for each in facets(text) or []:
+        assert last <= each.index.byte_start < each.index.byte_end <= len(raw)
+        shown, feature = raw[each.index.byte_start : each.index.byte_end].decode(), each.features[0]
+        assert shown in (feature.uri, feature.uri.removeprefix("https://"), f"#{feature.tag}")
+        last = each.index.byte_end
+
+
+def post(*parts: str, alts: tuple[str, ...] = ()) -> Post:
+    return Post(format=Format.THREAD, parts=parts, at=AT, alts=alts)
+
+
+def test_before_it_is_sent_a_thread_has_its_addresses_and_no_hash():
+    writes = records.writes_for(post("One.", "Two.", "Three."), "did:plc:me", SEED)
+    first, second, third = (f"at://did:plc:me/app.bsky.feed.post/{each.rkey}" for each in writes.writes)
+    assert to_wire(writes)["writes"][2]["value"]["reply"] == {"root": {"uri": first}, "parent": {"uri": second}}
+    assert third.startswith(second[:-3])
+    assert to_wire(writes)["writes"][0]["value"] == {
+        "$type": "app.bsky.feed.post",
+        "text": "One.",
+        "createdAt": "2026-02-10T09:00:00.123Z",
+    }
+
+
+def test_each_reply_names_root_and_parent_by_the_hash_of_their_content():
+    whole, cids = records.completed(records.writes_for(post("One.", "Two.", "Three."), "did:plc:me", SEED), ())
+    sent = to_wire(whole)["writes"]
+    assert [fake_pds.cid(each["value"]) for each in sent] == cids
+    assert sent[2]["value"]["reply"]["root"]["cid"] == cids[0]
+    assert sent[2]["value"]["reply"]["parent"]["cid"] == cids[1]
+
+
+def test_what_was_kept_as_json_has_the_same_hashes():
+    writes = records.writes_for(post("One. #tag", "Two.", alts=("",)), "did:plc:me", SEED)
+    kept = msgspec.convert(msgspec.json.decode(msgspec.json.encode(to_wire(writes))), records.Writes)
+    image = records.image_of(PICTURE, "")
+    assert records.completed(kept, [image]) == records.completed(writes, [image])
+
+
+def test_a_picture_is_named_by_the_hash_of_its_bytes_and_keeps_its_description():
+    whole, cids = records.completed(
+        records.writes_for(post("One.", "Two.", alts=("Red",)), "did:plc:me", SEED), [records.image_of(PICTURE, "Red")]
+    )
+    value = to_wire(whole)["writes"][0]["value"]
+    image = value["embed"]["images"][0]
+    assert (image["alt"], image["aspectRatio"]) == ("Red", {"width": 30, "height": 20})
+    assert (image["image"]["mimeType"], image["image"]["size"]) == ("image/png", 7)
+    assert image["image"]["ref"]["$link"].startswith("bafkrei")
+    assert fake_pds.cid(value) == cids[0]
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("x" * 300, ""),
+        ("x" * 301, "It has 301 characters; Bluesky takes 300."),
+        ("👩‍👩‍👧‍👦" * 120, ""),
+        ("👩‍👩‍👧‍👦" * 121, "It has 3025 bytes; Bluesky takes 3000. Emoji of several parts are large."),
+        (" \n", "It has no text."),
+    ],
+)
+def test_both_limits_count(text, says):
+    assert wrong_with(text, may_be_empty=False) == says
+
+
+def test_a_handle_is_read_as_it_is_pasted():
+    assert typed("\u202a@me.bsky.social\u202c\n") == "me.bsky.social"
