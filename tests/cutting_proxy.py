@@ -102,6 +102,8 @@ class CuttingProxy:
         self.rewrite: Callable[[Request], Request] = lambda request: request
         self.seen: list[Request] = []
         self.arrived: list[Request] = []
+        self.silent = asyncio.Event()
+        """Set once a request was answered, and the answer kept back by SILENT."""
         self._late: list[Request] = []
         self._port = 0
         self._server: asyncio.Server | None = None
@@ -188,6 +190,7 @@ class CuttingProxy:
         if isinstance(fault, Instead):
             return fault.raw()
         if fault is Cut.SILENT:
+            self.silent.set()
             await asyncio.Event().wait()
         shown = {Cut.AFTER: 0, Cut.HALF: len(answer) // 2}.get(fault, len(answer)) if fault else len(answer)
         return answer[:shown]
