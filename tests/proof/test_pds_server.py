@@ -1,0 +1,68 @@
+"""The PDS of the proofs leaves nothing running, and says of itself what a real one says when it is asked too often."""
+
+import asyncio
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import httpx
+import pytest
+
+from copydesk.network.transport import GuardedTransport
+from copydesk.posting.bluesky import Bluesky
+from copydesk.posting.http import Caller
+from copydesk.posting.platform import NotSentError
+from faulty_server import KeptSecrets
+from pds_server import Pds, running
+
+pytestmark = pytest.mark.xdist_group("pds")
+WITH_TESTS = {**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parents[1])}
+HOLD = """
+import time, pds_server
+with pds_server.running() as pds:
+    print(pds.url, pds.plc, flush=True)
+    time.sleep(60)
+"""
+
+
+def test_it_ends_with_whoever_started_it_even_where_that_is_killed(pds: Pds):
+    with subprocess.Popen([sys.executable, "-c", HOLD], env=WITH_TESTS, stdout=subprocess.PIPE, text=True) as holder:
+        assert holder.stdout is not None
+        urls = holder.stdout.readline().split()
+        holder.send_signal(signal.SIGKILL)
+    assert len(urls) == 2
+    ends = time.monotonic() + 10
+    while any(listens(url) for url in urls):
+        assert time.monotonic() < ends
+        time.sleep(0.05)
+
+
+async def test_who_logs_in_too_often_is_told_when_to_come_back(pds: Pds):
+    now = datetime.now(UTC)
+    transport = GuardedTransport(allow_private=True, concurrency=1)
+    bluesky = Bluesky(Caller(transport), KeptSecrets(), clock=lambda: now)
+    with running("--rate-limits") as strict:
+        given = {"handle": "nobody.test", "password": "wrong"}
+        asked = {"identifier": given["handle"], "password": given["password"]}
+        async with httpx.AsyncClient() as client:
+            url = f"{strict.url}/xrpc/com.atproto.server.createSession"
+            await asyncio.gather(*[client.post(url, json=asked) for _ in range(30)])
+        with pytest.raises(NotSentError) as caught:
+            await bluesky.connect(strict.url, given)
+    await transport.aclose()
+    assert timedelta(0) < caught.value.retry_after - now <= timedelta(minutes=5, seconds=30)
+
+
+def listens(url: str) -> bool:
+    """Whether anybody takes connections there."""
+    host, port = url.removeprefix("http://").split(":")
+    try:
+        socket.create_connection((host, int(port))).close()
+    except OSError:
+        return False
+    return True
