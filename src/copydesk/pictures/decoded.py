@@ -15,8 +15,8 @@ from copydesk.pictures.kind import Kind, checked_kind
 if TYPE_CHECKING:
     from PIL.Image import Image
 
-MOST_PIXELS = 2**26
-"""67 megapixels, more than a phone's camera gives; unpacked they take 270 MB."""
+MOST_PIXELS = {Kind.JPEG: 2**26, Kind.PNG: 2**25, Kind.GIF: 2**25, Kind.WEBP: 2**25}
+"""67 megapixels of a photo and 34 of any other kind, which is the largest screen's; they take up to 500 MB."""
 MOST_SCANS = 100
 """Of a progressive JPEG. Each goes over all of its pixels; ten are usual."""
 MOST_PROFILE = 2**20
@@ -64,28 +64,29 @@ def _opened(content: bytes, kind: Kind, *, first_frame: bool) -> "Image":
     from PIL import Image  # noqa: PLC0415
 
     if kind is Kind.WEBP:
-        _check_size(*_webp_size(content))  # its decoder takes the memory when it is opened
+        _check_size(kind, *_webp_size(content))  # its decoder takes the memory when it is opened
     if kind is Kind.JPEG and content.count(_SCAN) > MOST_SCANS:
-        raise _too_many_pixels()
+        raise _too_many_pixels(kind)
     try:
         picture = Image.open(BytesIO(content), formats=(kind.name,))
     except Image.DecompressionBombError:
-        raise _too_many_pixels() from None
-    _check_size(*picture.size)
+        raise _too_many_pixels(kind) from None
+    _check_size(kind, *picture.size)
     # A JPEG may have more pictures in it, such as one for each eye; they are no frames.
     if kind is not Kind.JPEG and getattr(picture, "is_animated", False) and not first_frame:
         raise PictureError("It moves, and only still pictures are posted.", hint="Save the frame that you want.")
     return picture
 
 
-def _check_size(width: int, height: int) -> None:
-    if width * height > MOST_PIXELS:
-        raise _too_many_pixels()
+def _check_size(kind: Kind, width: int, height: int) -> None:
+    if width * height > MOST_PIXELS[kind]:
+        raise _too_many_pixels(kind)
 
 
-def _too_many_pixels() -> PictureError:
+def _too_many_pixels(kind: Kind) -> PictureError:
     return PictureError(
-        f"It has more than {MOST_PIXELS // 10**6} million pixels, or takes as long to unpack.", hint="Save it smaller."
+        f"It has more than {MOST_PIXELS[kind] // 10**6} million pixels, or takes as long to unpack.",
+        hint="Save it smaller.",
     )
 
 
@@ -123,9 +124,9 @@ def _coloured(picture: "Image") -> "Image":
     if picture.mode.startswith("I"):
         # Sixteen bits: converted as they are, everything above 255 would be white.
         picture = picture.point(lambda value: value * (1 / 256)).convert("L")
-    if picture.has_transparency_data:
-        return picture.convert("RGBA")
-    return picture if picture.mode in ("L", "RGB", "CMYK") else picture.convert("RGB")
+    if picture.mode in ("L", "RGB", "CMYK", "RGBA") and "transparency" not in picture.info:
+        return picture  # without a copy, which may be a large one
+    return picture.convert("RGBA" if picture.has_transparency_data else "RGB")
 
 
 def _bare(picture: "Image", original: "Image") -> "Image":
