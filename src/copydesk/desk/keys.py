@@ -61,13 +61,8 @@ def vault_of(settings: "Settings", ask: "Ask | None") -> "Vault":
     """The vault of a desk. From now on no secret gets into a log or into what a crash leaves behind."""
     watch_logs()
     watch_crashes()
-    others = (
-        settings.reddit.client_secret,
-        settings.twitter.bearer_token,
-        settings.images_a.key,
-        settings.images_b.key,
-    )
-    KNOWN.add(*(str(secret) for secret in others if secret))
+    KNOWN.add(settings.reddit.client_secret, settings.twitter.bearer_token)
+    KNOWN.add(settings.images_a.key, settings.images_b.key)
     return open_vault(settings, ask=ask, single=_single())
 
 
@@ -78,9 +73,9 @@ def redacted(text: str) -> str:
 
 def _single() -> dict[str, str]:
     """By platform, the secret that one value in the environment stands for, where there may be such a value."""
-    found = {}
+    found: dict[str, str] = {}
     for name, (module, kind) in PLATFORMS.items():
         if _CREDENTIALS in os.environ or f"COPYDESK_SECRET_{name.upper()}" in os.environ:
             wants = getattr(import_module(module), kind).wants
-            found |= {name: each.name for each in reversed(wants) if each.secret}
+            found[name] = next(each.name for each in wants if each.secret)
     return found
