@@ -1,0 +1,121 @@
+"""Threads as far as its API is known here: containers with their states, publication by id, lists of own posts.
+
+From developers.facebook.com (Threads) and Meta's own sample, fbsamples/threads_api.
+"""
+
+from datetime import timedelta
+from urllib.parse import parse_qs
+
+import httpx
+
+from faulty_server import Clock, FaultyServer
+
+PER_PAGE = 100
+
+
+class FakeThreads(FaultyServer):
+    """One account, `me.too` with the id 77. `ready` is whether a container is finished as soon as it is made."""
+
+    def __init__(self, clock: Clock) -> None:
+        super().__init__(clock)
+        self.page = PER_PAGE
+        self.containers: dict[str, dict] = {}
+        self.posts: list[dict] = []
+        self.token = "token"
+        self.ready, self.shows, self.insights = True, True, True
+
+    def answer(self, request: httpx.Request) -> httpx.Response:
+        path = request.url.path.removeprefix("/v1.0/").strip("/")
+        query = {name: values[0] for name, values in parse_qs(request.url.query.decode()).items()}
+        form = {name: values[0] for name, values in parse_qs(request.content.decode()).items()}
+        if path == "oauth/access_token":
+            ok = form["code"] == "code" and form["client_secret"] == "hush"
+            return httpx.Response(200, json={"access_token": "short", "user_id": 77}) if ok else error(400, 1, "No.")
+        if path == "access_token":
+            assert (query["access_token"], query["client_secret"]) == ("short", "hush")
+            return httpx.Response(200, json={"access_token": self.token, "expires_in": 5_184_000})
+        assert "access_token" not in query
+        if request.headers.get("authorization") != f"Bearer {self.token}":
+            return error(401, 190, "Error validating access token")
+        if path == "refresh_access_token":
+            self.token += "+"
+            return httpx.Response(200, json={"access_token": self.token, "expires_in": 5_184_000})
+        return self.known(request.method, path, query, form)
+
+    def known(self, method: str, path: str, query: dict, form: dict) -> httpx.Response:
+        if method == "POST":
+            return {"77/threads": self.contain, "77/threads_publish": self.publish}[path](form)
+        if method == "DELETE":
+            self.posts, before = [post for post in self.posts if post["id"] != path], self.posts
+            return httpx.Response(200, json={"success": True}) if before != self.posts else missing()
+        if path == "me":
+            return httpx.Response(200, json={"id": "77", "username": "me.too"})
+        if path in ("me/threads", "me/replies"):
+            return self.listed(query, replies=path == "me/replies")
+        return self.measured(path) if path.endswith("/insights") else self.one(path)
+
+    def contain(self, form: dict) -> httpx.Response:
+        if form["media_type"] != "TEXT" or len(form["text"]) > 500:
+            return error(400, 100, "The parameter text is too long.")
+        container = str(1000 + len(self.containers))
+        status = "FINISHED" if self.ready else "IN_PROGRESS"
+        parent = form.get("reply_to_id", "")
+        self.containers[container] = {"text": form["text"], "parent": parent, "at": self.clock.now, "status": status}
+        return httpx.Response(200, json={"id": container})
+
+    def status(self, container: str) -> str:
+        held = self.containers[container]
+        old = self.clock.now - held["at"] > timedelta(hours=24)
+        return "EXPIRED" if old and held["status"] == "FINISHED" else held["status"]
+
+    def publish(self, form: dict) -> httpx.Response:
+        held = self.containers[form["creation_id"]]
+        if self.status(form["creation_id"]) in ("EXPIRED", "ERROR", "IN_PROGRESS"):
+            return error(400, 9007, "The media is not ready to be published.")
+        held["status"] = "PUBLISHED"  # published twice, it would be there twice: nobody says that it would not
+        post = {"id": str(5000 + len(self.posts)), "text": held["text"], "parent": held["parent"], "at": self.clock.now}
+        self.posts.append(post)
+        return httpx.Response(200, json={"id": post["id"]})
+
+    def listed(self, query: dict, *, replies: bool) -> httpx.Response:
+        every = [post for post in reversed(self.posts) if bool(post["parent"]) == replies and self.shows]
+        first = int(query.get("after", "0"))
+        fields = query["fields"].split(",")
+        data = [self.shown(post, fields) for post in every[first : first + self.page]]
+        more = first + self.page < len(every)
+        after = str(first + self.page)
+        paging = {"cursors": {"before": "0", "after": after}, **({"next": "https://graph/?secret"} if more else {})}
+        return httpx.Response(200, json={"data": data, "paging": paging})
+
+    def shown(self, post: dict, fields: list[str]) -> dict:
+        every = {
+            "id": post["id"],
+            "text": post["text"].strip(),
+            "timestamp": post["at"].strftime("%Y-%m-%dT%H:%M:%S+0000"),
+            "permalink": f"https://www.threads.net/@me.too/post/{post['id']}",
+        }
+        if post["parent"]:
+            every["replied_to"] = {"id": post["parent"]}
+        return {name: value for name, value in every.items() if name in fields}
+
+    def one(self, wanted: str) -> httpx.Response:
+        if wanted in self.containers:
+            return httpx.Response(200, json={"id": wanted, "status": self.status(wanted)})
+        post = next((post for post in self.posts if post["id"] == wanted), None)
+        return httpx.Response(200, json=self.shown(post, ["id", "timestamp", "permalink"])) if post else missing()
+
+    def measured(self, path: str) -> httpx.Response:
+        there = any(post["id"] == path.removesuffix("/insights") for post in self.posts)
+        if not there or not self.insights:
+            return missing()
+        counts = {"views": 90, "likes": 3, "replies": 0, "reposts": 2}
+        data = [{"name": name, "period": "lifetime", "values": [{"value": value}]} for name, value in counts.items()]
+        return httpx.Response(200, json={"data": data})
+
+
+def error(status: int, code: int, message: str, **more: object) -> httpx.Response:
+    return httpx.Response(status, json={"error": {"message": message, "type": "OAuthException", "code": code, **more}})
+
+
+def missing() -> httpx.Response:
+    return error(400, 100, "Object does not exist, or cannot be loaded due to missing permissions", error_subcode=33)
