@@ -279,3 +279,13 @@ async def test_whatever_happens_it_is_made_once_and_told_as_it_is(faults, probe,
         assert [each["urn"] for each in there] == list(ended.made[0].ids)
     elif ended.state in ("failed", "abandoned"):
         assert there == []
+
+
+@pytest.mark.parametrize("server", ["http://elsewhere.example", "https://me@elsewhere.example", "https://a.example/?b"])
+async def test_no_code_goes_where_it_could_be_read_on_its_way(server):
+    world = World()
+    given_ = {"client_id": "app", "client_secret": "hush"}
+    sign_in = await world.linkedin.begin(server, given_, "https://localhost/")
+    with pytest.raises(RefusedPostError):
+        await world.linkedin.finish(server, sign_in, "code")
+    assert world.server.requests == []

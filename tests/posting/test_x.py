@@ -469,3 +469,13 @@ async def test_whatever_happens_each_post_is_made_once_and_the_thread_is_in_orde
         assert len(there) == parts == len(ended.made)
     elif ended.state in ("failed", "abandoned"):
         assert len(there) == len(ended.made)
+
+
+@pytest.mark.parametrize("server", ["http://elsewhere.example", "https://me@elsewhere.example", "https://a.example/?b"])
+async def test_no_code_goes_where_it_could_be_read_on_its_way(server):
+    world = World()
+    given_ = {"client_id": "app", "client_secret": "hush"}
+    sign_in = await world.x.begin(server, given_, "https://localhost/")
+    with pytest.raises(RefusedPostError):
+        await world.x.finish(server, sign_in, "code")
+    assert world.server.requests == []

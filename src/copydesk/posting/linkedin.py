@@ -39,6 +39,7 @@ from copydesk.posting.platform import (
     UnknownOutcomeError,
     Wanted,
 )
+from copydesk.posting.site import own_server
 from copydesk.text.length import LIMITS, length
 from copydesk.text.links import host
 
@@ -148,6 +149,7 @@ class LinkedIn:
 
     async def finish(self, server: str, sign_in: SignIn, code: str) -> Connected:
         """Get in with the code. The token is good for 60 days and cannot be renewed."""
+        server = own_server(server)
         form = {"grant_type": "authorization_code", "code": code, "redirect_uri": sign_in.redirect, **sign_in.kept}
         base = WEB if server == self.home else server
         tokens = await harmless(oauth.granted(self._caller, f"{base}/oauth/v2/accessToken", form, self._clock()))

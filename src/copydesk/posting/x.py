@@ -40,6 +40,7 @@ from copydesk.posting.platform import (
     UnknownOutcomeError,
     Wanted,
 )
+from copydesk.posting.site import own_server
 from copydesk.posting.x_errors import HOST, refusal, says
 from copydesk.posting.x_posts import SLACK, Handle, PostId, Timeline, XPost, is_id, the_one
 from copydesk.posting.x_terms import price, problems
@@ -128,6 +129,7 @@ class X:
 
     async def finish(self, server: str, sign_in: SignIn, code: str) -> Connected:
         """Get in with the code, which X takes for 30 seconds."""
+        server = own_server(server)
         kept = sign_in.kept
         tokens = await harmless(
             self._tokens(
