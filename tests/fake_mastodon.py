@@ -40,6 +40,15 @@ class Fault(Enum):
     BROKEN_BEFORE = "500 before"
     BROKEN_AFTER = "500 after"
     THROTTLED = "429"
+    WALL = "403 of something before it"
+
+
+_INSTEAD = {Fault.WALL: 403, Fault.BROKEN_BEFORE: 500}
+_AFTER = {
+    Fault.GARBAGE_AFTER: (200, b"<html>"),
+    Fault.NO_ID_AFTER: (200, b"{}"),
+    Fault.BROKEN_AFTER: (503, b'{"error": "Something went wrong"}'),
+}
 
 
 @dataclass(frozen=True)
@@ -150,20 +159,17 @@ class FakeMastodon(httpx.AsyncBaseTransport):
             reset = (self.clock() + timedelta(minutes=4)).isoformat().replace("+00:00", "Z")
             headers = {"x-ratelimit-remaining": "0", "x-ratelimit-reset": reset}
             return httpx.Response(429, headers=headers, json={"error": "Too many requests"})
-        if fault is Fault.BROKEN_BEFORE:
-            return httpx.Response(500, json={"error": "Something went wrong"})
+        if fault in _INSTEAD:
+            return httpx.Response(_INSTEAD[fault], content=b"<html>Blocked</html>")
         if fault is Fault.LATE:
             self._late.append(request)
         if fault in (Fault.CUT_BEFORE, Fault.LATE):
             raise httpx.ReadError("cut")
         self._answer(request)
-        if fault is Fault.GARBAGE_AFTER:
-            return httpx.Response(200, content=b"<html>")
-        if fault is Fault.NO_ID_AFTER:
-            return httpx.Response(200, json={})
-        if fault is Fault.BROKEN_AFTER:
-            return httpx.Response(503, json={"error": "Something went wrong"})
-        raise httpx.ReadError("cut")
+        if fault not in _AFTER:
+            raise httpx.ReadError("cut")
+        status, content = _AFTER[fault]
+        return httpx.Response(status, content=content)
 
     def _answer(self, request: httpx.Request) -> httpx.Response:
         path = request.url.path

@@ -58,6 +58,7 @@ def test_the_same_draft_is_the_same_intent_for_ever(here):
         (400, RefusedPostError),
         (401, LoginError),
         (403, LoginError),
+        (Fault.WALL, RefusedPostError),
         (404, RefusedPostError),
         (422, RefusedPostError),
         (301, UnknownOutcomeError),

@@ -160,7 +160,7 @@ async def test_a_boost_that_a_server_lists_all_the_same_is_not_it():
 
 # From the first request to the end, whatever breaks.
 
-SENDING = [fault for fault in Fault if fault is not Fault.NO_ID_AFTER]
+SENDING = [fault for fault in Fault if fault is not Fault.WALL]
 LOOKING = [Fault.CUT_BEFORE, Fault.BROKEN_BEFORE, Fault.THROTTLED, Fault.GARBAGE_AFTER]
 
 

@@ -2,11 +2,9 @@
 
 from collections.abc import Awaitable, Callable, Sequence
 
-import httpx
-
-from copydesk.posting.http import wrong
-from copydesk.posting.mastodon.answers import Media, saying
+from copydesk.posting.mastodon.answers import Media
 from copydesk.posting.mastodon.server import Server
+from copydesk.posting.multipart import file_name, form_with_file
 from copydesk.posting.platform import LoginError, NotSentError, Picture, RefusedPostError, UnknownOutcomeError
 
 Pause = Callable[[float], Awaitable[None]]
@@ -14,7 +12,6 @@ Pause = Callable[[float], Awaitable[None]]
 PAUSES = (0.5, 1.0, 2.0, 4.0, 8.0, 8.0, 8.0)
 """Seconds before each look at pictures that the server still works on."""
 _BUSY = 206
-_NAMES = {"image/jpeg": "picture.jpg", "image/png": "picture.png"}
 
 
 async def attached(server: Server, pictures: Sequence[Picture], pause: Pause) -> list[str]:
@@ -36,18 +33,11 @@ async def attached(server: Server, pictures: Sequence[Picture], pause: Pause) ->
 
 async def _uploaded(server: Server, picture: Picture) -> tuple[str, bool]:
     """The id of a picture, and whether the server is done with it."""
-    # Only for its body: httpx knows how to write a form with a file.
-    form = httpx.Request(
-        "POST",
-        server.address,
-        data={"description": picture.alt},
-        files={"file": (_NAMES.get(picture.media_type, "picture"), picture.content, picture.media_type)},
-    )
-    headers = {"content-type": form.headers["content-type"]}
+    kind, content = form_with_file({"description": picture.alt}, picture, file_name(picture, "picture"))
     try:
-        answer = await server.ask("POST", "/api/v2/media", headers=headers, content=form.read())
+        answer = await server.ask("POST", "/api/v2/media", headers={"content-type": kind}, content=content)
         if not answer.good:
-            raise wrong(answer, server.host, server.clock(), says=saying(answer))
+            raise server.wrong(answer)
         return answer.read(Media).id, answer.status != 202
     except UnknownOutcomeError as error:
         failed = NotSentError(f"A picture could not be uploaded, so nothing was posted. {error.message}")
@@ -73,7 +63,7 @@ async def _busy(server: Server, media: str) -> bool:
         raise RefusedPostError(f"{server.host} cannot make anything of a picture, so nothing was posted.")
     if answer.good:
         return answer.status == _BUSY
-    problem = wrong(answer, server.host, server.clock(), says=saying(answer))
+    problem = server.wrong(answer)
     if isinstance(problem, LoginError | NotSentError):
         raise problem
     raise NotSentError(f"A picture is not ready, so nothing was posted. {problem.message}")

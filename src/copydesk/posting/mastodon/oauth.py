@@ -1,11 +1,10 @@
 """The user's browser says yes: OAuth 2 with a code (docs.joinmastodon.org/spec/oauth, RFC 7636, RFC 8252)."""
 
-from base64 import urlsafe_b64encode
-from hashlib import sha256
-from secrets import token_urlsafe
 from typing import TypeVar
-from urllib.parse import urlencode
 
+from msgspec.structs import replace
+
+from copydesk.posting import oauth
 from copydesk.posting.http import said
 from copydesk.posting.mastodon.answers import App, SignInMeans, Token, saying
 from copydesk.posting.mastodon.server import Server
@@ -24,27 +23,23 @@ async def begin(server: Server, redirect: str) -> SignIn:
     """Make Copydesk known to the server, and say where the user is to go; LoginError, NotSentError."""
     form = {"client_name": _NAME, "redirect_uris": redirect, "scopes": SCOPES}
     app = await _told(server, "/api/v1/apps", form, App)
-    state = "" if redirect == BY_HAND else token_urlsafe(24)
-    query = {"response_type": "code", "client_id": app.client_id, "redirect_uri": redirect, "scope": SCOPES}
     kept = {"client_id": app.client_id, "client_secret": app.client_secret}
-    if state:
-        query["state"] = state
-    if await _takes_challenges(server):
-        kept["verifier"] = token_urlsafe(48)
-        query |= {"code_challenge": _challenge(kept["verifier"]), "code_challenge_method": "S256"}
-    url = f"{server.address}/oauth/authorize?{urlencode(query)}"
-    return SignIn(url=url, redirect=redirect, state=state, kept=kept)
+    begun = oauth.begin(
+        f"{server.address}/oauth/authorize",
+        client_id=app.client_id,
+        redirect=redirect,
+        scope=SCOPES,
+        pkce=await _takes_challenges(server),
+        kept=kept,
+    )
+    return replace(begun, state="") if redirect == BY_HAND else begun
 
 
 async def exchange(server: Server, sign_in: SignIn, code: str) -> dict[str, str]:
     """The secrets of the account that the code is for; LoginError, NotSentError."""
-    kept = {name: sign_in.kept[name] for name in ("client_id", "client_secret")}
-    form = {"grant_type": "authorization_code", "code": code.strip(), "redirect_uri": sign_in.redirect}
-    form |= {"scope": SCOPES, **kept}
-    if "verifier" in sign_in.kept:
-        form["code_verifier"] = sign_in.kept["verifier"]
-    token = await _told(server, "/oauth/token", form, Token)
-    return {"token": token.access_token, **kept}
+    form = {"grant_type": "authorization_code", "code": code.strip(), "redirect_uri": sign_in.redirect, "scope": SCOPES}
+    token = await _told(server, "/oauth/token", {**form, **sign_in.kept}, Token)
+    return {"token": token.access_token, **{name: sign_in.kept[name] for name in ("client_id", "client_secret")}}
 
 
 async def revoke(server: Server, secrets: dict[str, str]) -> None:
@@ -82,7 +77,3 @@ async def _takes_challenges(server: Server) -> bool:
     """Whether the server binds the code to us (PKCE). One that does not may refuse the code of whoever tries."""
     means = await server.read_if_there("/.well-known/oauth-authorization-server", SignInMeans)
     return means is not None and "S256" in means.code_challenge_methods_supported
-
-
-def _challenge(verifier: str) -> str:
-    return urlsafe_b64encode(sha256(verifier.encode()).digest()).rstrip(b"=").decode()

@@ -8,7 +8,7 @@ from typing import ClassVar
 from urllib.parse import quote, urlencode, urlsplit
 
 from copydesk.model.draft import Format
-from copydesk.posting.http import Caller, unread, wrong
+from copydesk.posting.http import Caller, unread
 from copydesk.posting.keys import uuid_key
 from copydesk.posting.mastodon import oauth, search
 from copydesk.posting.mastodon.answers import Counted, Owner, Posted, made_of, saying
@@ -139,7 +139,7 @@ class Mastodon:
             body["media_ids"] = await attached(server, pictures, self._pause)
         answer = await server.ask("POST", "/api/v1/statuses", headers={"idempotency-key": step.keys[0]}, json=body)
         if not answer.good:
-            raise _explained(wrong(answer, server.host, self._clock(), says=saying(answer)), answer.status, made)
+            raise _explained(server.wrong(answer), answer.status, made)
         return made_of(answer.read(Posted), Evidence.ANSWERED)
 
     async def look_up(self, account: Account, intent: Intent, made: Sequence[Made], since: datetime) -> Made | None:

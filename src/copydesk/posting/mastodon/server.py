@@ -7,19 +7,19 @@ from typing import TypeVar
 from urllib.parse import urlsplit
 
 from copydesk.model.wire import Struct
-from copydesk.network.guard import is_public
-from copydesk.posting.http import Answer, Caller, unread
+from copydesk.posting.http import Answer, Caller, unread, wrong
 from copydesk.posting.mastodon.answers import Instance, NodeInfo, NodeInfoLinks, saying
-from copydesk.posting.platform import NotSentError, UnknownOutcomeError
+from copydesk.posting.platform import NotSentError, PostingError, RefusedPostError, UnknownOutcomeError
+from copydesk.posting.site import own_server
 from copydesk.text import clean
 
 T = TypeVar("T")
 
 LONGEST_SOFTWARE = 80
+_LOGIN, _NO_TOKEN = frozenset({401, 403}), frozenset({401})
 _DOMAIN = re.compile(r"[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?(?::\d{1,5})?", re.IGNORECASE)
 _NODEINFO = "http://nodeinfo.diaspora.software/ns/schema/2."
 _PATH = re.compile(r"/[\w./~-]{1,200}", re.ASCII)
-_NOT_PUBLIC_NAMES = ("localhost", ".localhost", ".test")
 
 
 class Server:
@@ -69,6 +69,12 @@ class Server:
             return answer.read(kind)
         except UnknownOutcomeError:
             return None
+
+    def wrong(self, answer: Answer) -> PostingError:
+        """What an answer that is no success means, for a request that makes something."""
+        says = saying(answer)
+        # A 403 without Mastodon's own words comes from a wall before it, which dislikes the text and not the account.
+        return wrong(answer, self.host, self.clock(), says=says, login=_LOGIN if says else _NO_TOKEN)
 
     def understood(self, answer: Answer, kind: type[T]) -> T:
         """An answer to a request that makes no post, as `kind`; LoginError, NotSentError."""
@@ -124,35 +130,8 @@ def _path(href: str) -> str | None:
 
 
 def address_of(given: str) -> str:
-    """The server that the user means, as requests begin with it: `https://social.example`.
-
-    Encrypted, unless it is a server on this machine or the local network. NotSentError where it is no address.
-    """
-    given = given.strip().rstrip("/")
-    whole = given if "://" in given else f"https://{given}"
-    try:
-        parts = urlsplit(whole)
-        proper = _DOMAIN.fullmatch(parts.netloc) or _is_bracketed(parts.netloc)
-        host = (parts.hostname or "").lower()
-        _ = parts.port
-    except ValueError:
-        proper, parts, host = None, urlsplit(""), ""
-    if not proper or parts.path or parts.query or parts.fragment or parts.scheme not in ("http", "https"):
-        raise NotSentError(
-            "That is not the address of a server.", hint="Give it without name or path: https://social.example"
-        )
-    if parts.scheme == "http" and not _is_near(host):
-        raise NotSentError(f"{host} would be asked without encryption.", hint="Give its address with https://")
-    return f"{parts.scheme}://{parts.netloc.lower()}"
-
-
-def _is_bracketed(netloc: str) -> bool:
-    return re.fullmatch(r"\[[0-9a-fA-F:.]{2,45}\](?::\d{1,5})?", netloc) is not None
-
-
-def _is_near(host: str) -> bool:
-    """Whether `host` is this machine or one of the local network."""
-    if host.endswith(_NOT_PUBLIC_NAMES):
-        return True
-    is_address = ":" in host or re.fullmatch(r"[\d.]+", host) is not None
-    return is_address and not is_public(host)
+    """The server that the user means, as requests begin with it; RefusedPostError where it is none."""
+    address = own_server(given).lower()
+    if urlsplit(address).path:
+        raise RefusedPostError("The address may have no path in it.", hint="Give it as https://social.example.")
+    return address
