@@ -52,10 +52,10 @@ format: .venv/test ## let ruff format and mend what it can
 	$(BIN)/ruff format .
 
 test: check ## every check and every test
-	$(PYTEST) -n 2 --cov --cov-report=term:skip-covered
+	$(PYTEST) -n 2 --dist loadgroup --cov --cov-report=term:skip-covered
 
 prove: .venv/test ## the proofs whole, of which make test has a sample: some minutes
-	COPYDESK_PROVE=1 $(PYTEST) -n 2 tests/proof tests/scheduling
+	COPYDESK_PROVE=1 $(PYTEST) -n 2 --dist loadgroup tests/proof tests/scheduling
 
 bench: .venv/bench ## every figure that Copydesk claims, as a ratio measured in one run
 	PYTHONPATH=tests $(BIN)/python tests/benchmarks/run.py

@@ -55,7 +55,7 @@ def connect(
         _refuse(way, ahead)
         if plain:
             desk.accounts.allow_plain_keys()
-        given = _answers(way, ahead, through_browser=way.browser)
+        given = _answers(way, ahead, through_browser=way.browser and (by_hand or sys.stdin.isatty()))
         if way.browser and not any(given.get(each.name) for each in way.wants if each.optional and each.secret):
             return await _through_browser(desk, way, given, url, by_hand=by_hand)
         return await desk.accounts.connect(platform, given, url)

@@ -46,13 +46,15 @@ def post(context: Context, *, draft_id: str, platforms: tuple[str, ...], as_json
 
 
 async def say_stops(desk: "Desk", draft_ids: Sequence[str]) -> None:
-    """Say what would stop these drafts from being posted as they are."""
+    """Say what would stop these drafts from being posted as they are, and what it costs."""
     if not await desk.accounts.list():
         return
     for draft_id in draft_ids[:MOST_LOOKED_AT]:
         for stop in await desk.posting.stops(draft_id):
             where = f", post {stop.part + 1}" if stop.part is not None else ""
             click.echo(f"{draft_id} would not go to {stop.account}{where}: {clean(stop.message)}", err=True)
+        for price in await desk.posting.prices(draft_id):
+            click.echo(f"{draft_id} costs {price.amount} {price.currency} on {price.account}.", err=True)
 
 
 COMMANDS = (post,)

@@ -71,7 +71,7 @@ def schedule(context: Context, *, time: str | None, next_slot: bool, **chosen: U
     """Give approved drafts a time, or a slot each."""
     at, how = _read(context, time, chosen) if time is not None else (None, " to the next free slots")
     asked = ChangeDraft(action=Action.SCHEDULE, scheduled_at=at, smart_schedule=next_slot)
-    act(context, asked, how=how, **chosen)
+    act(context, asked, how=how, note=say_stops, **chosen)
 
 
 @click.command()

@@ -1,14 +1,16 @@
 """The accounts that posts go to: connected, checked, removed. Their keys go to the vault, and nowhere else."""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from contextlib import suppress
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from sqlalchemy import Connection
 
 from copydesk.desk.ground import Ground
 from copydesk.desk.keys import name_of
-from copydesk.errors import ConflictError, FieldError, InvalidError, NotFoundError
+from copydesk.errors import ConflictError, CopydeskError, FieldError, InvalidError, NotFoundError
 from copydesk.model.account import ConnectedAccount, named
+from copydesk.model.delivery import Account
 from copydesk.model.wire import Struct
 from copydesk.posting.platform import BrowserPlatform, Connected, LoginError, Platform, SignIn, Wanted
 from copydesk.store import accounts, deliveries
@@ -16,6 +18,13 @@ from copydesk.store.ids import new_id
 
 if TYPE_CHECKING:
     from copydesk.secrets.vault import Whereabouts
+
+
+@runtime_checkable
+class _Leaving(Protocol):
+    """A platform that can be told that a key is not used any more."""
+
+    async def disconnect(self, account: Account) -> None: ...
 
 
 class WayIn(Struct, frozen=True):
@@ -96,6 +105,10 @@ class Accounts:
         """
         kept = await self._one(name)
         await self._ground.write(_remove, kept)
+        platform = self._ground.platform(kept.details.platform)
+        if isinstance(platform, _Leaving):
+            with suppress(CopydeskError):  # whoever wants to be sure takes the access back there
+                await platform.disconnect(kept.details)
         await self._ground.vault.remove(name_of(kept.details))
         return kept
 

@@ -5,13 +5,14 @@ from datetime import datetime
 
 from sqlalchemy import Connection
 
-from copydesk.model.delivery import State
+from copydesk.desk.figures import READINGS
+from copydesk.model.delivery import ENDED, State
 from copydesk.model.draft import Status
 from copydesk.model.history import SYSTEM, EventKind
 from copydesk.model.transitions import Happening, after_happening
 from copydesk.store import changes, deliveries
 from copydesk.store.changes import Step
-from copydesk.store.deliveries import KeptDelivery
+from copydesk.store.deliveries import Happened, KeptDelivery
 
 
 def settle(conn: Connection, user_id: str, draft_id: str, now: datetime) -> None:
@@ -34,6 +35,17 @@ def settle(conn: Connection, user_id: str, draft_id: str, now: datetime) -> None
         after["post_id"] = seen.value("post_id") or _post_id(first)
     step = Step(kind=EventKind.FIXED, action=happening, after=changes.stored(after), at=now, who=SYSTEM)
     changes.put(conn, user_id, seen, step)
+
+
+def keep(conn: Connection, user_id: str, kept: KeptDelivery, happened: Happened, now: datetime) -> KeptDelivery | None:
+    """Keep what a delivery came to, and what its draft comes to by that; None where it was changed meanwhile."""
+    if not deliveries.keep(conn, user_id, kept, happened, now):
+        return None
+    if happened.progress.state is State.SENT:
+        deliveries.read_at(conn, user_id, kept.id, now + READINGS[0])
+    if happened.progress.state in ENDED:
+        settle(conn, user_id, kept.draft_id, now)
+    return deliveries.one(conn, user_id, kept.id)
 
 
 def is_live(kept: KeptDelivery) -> bool:

@@ -6,7 +6,7 @@ from datetime import datetime
 from copydesk.desk.ground import Ground
 from copydesk.model.draft import Format, ListedDraft
 from copydesk.model.wire import Struct
-from copydesk.posting.platform import Limits, Picture, Post, RefusedPostError
+from copydesk.posting.platform import Limits, NotSentError, Picture, Post, RefusedPostError
 from copydesk.store import lists
 from copydesk.store.deliveries import KeptDelivery
 from copydesk.text.thread import split_parts
@@ -20,11 +20,25 @@ class Material(Struct, frozen=True):
 
 
 async def material_of(ground: Ground, kept: KeptDelivery, limits: Limits) -> Material:
-    """What a delivery posts. RefusedPostError where the draft is gone, or a picture is not one."""
+    """What a delivery posts. RefusedPostError where it cannot be used, NotSentError where a picture comes later."""
     draft = await ground.read(lists.one, kept.draft_id)
     if draft is None:
         raise RefusedPostError("Its draft is gone.")
-    return Material(post=draft_post(draft, kept.due_at))
+    pictures = await _pictures(ground, draft, limits) if draft.images else ()
+    return Material(post=draft_post(draft, kept.due_at), pictures=pictures)
+
+
+async def _pictures(ground: Ground, draft: ListedDraft, limits: Limits) -> tuple[Picture, ...]:
+    """The draft's pictures, all of them or none: a post never goes out without one."""
+    from copydesk.desk.pictures import pictures_of  # noqa: PLC0415 - for drafts that have some
+    from copydesk.pictures.errors import PictureError  # noqa: PLC0415
+
+    try:
+        return await pictures_of(ground, draft.images, limits)
+    except PictureError as error:
+        if error.later:
+            raise NotSentError(error.message, hint=error.hint) from None
+        raise RefusedPostError(error.message, hint=error.hint) from None
 
 
 def draft_post(draft: ListedDraft, at: datetime) -> Post:

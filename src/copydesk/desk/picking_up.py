@@ -7,7 +7,8 @@ from typing import TypeVar
 from sqlalchemy import Connection
 
 from copydesk.desk.clockwork import Clockwork
-from copydesk.desk.grace import grace
+from copydesk.desk.ended import keep
+from copydesk.desk.grace import grace, in_words, late_before, too_late
 from copydesk.desk.ground import Ground
 from copydesk.desk.planning import plan
 from copydesk.errors import StoreError
@@ -15,10 +16,12 @@ from copydesk.model.account import ConnectedAccount, named
 from copydesk.model.draft import Format, Status
 from copydesk.model.history import SYSTEM, EventKind
 from copydesk.model.transitions import Happening, after_happening
+from copydesk.posting.delivery import given_up
 from copydesk.scheduling.late import PACE, Due, due_now, is_missed
 from copydesk.scheduling.meant import Meant, moved
 from copydesk.store import accounts, changes, deliveries, planned
 from copydesk.store.changes import Seen, Step
+from copydesk.store.deliveries import Happened
 from copydesk.store.planned import Timed
 
 T = TypeVar("T")
@@ -52,10 +55,14 @@ class PickingUp:
         return tuple(taken)
 
     async def miss(self) -> tuple[str, ...]:
-        """Mark the drafts that are late by more than their grace period as missed; their ids, oldest first."""
+        """Mark the drafts that are late by more than their grace period as missed; their ids, oldest first.
+
+        Deliveries that have waited so long, as for an account that has to be connected again, are given up.
+        """
         if await self._clock.doubt():
             return ()
         now = self._ground.clock()
+        await self._give_up_late(now)
         late = [each for each in await self._due(now) if is_missed(each.at, each.format, now, self._grace)]
         missed = await self._each(late, lambda conn, user_id, each: self._miss(conn, user_id, each, now))
         return tuple(each.draft_id for each in missed)
@@ -85,8 +92,15 @@ class PickingUp:
             for each in timed
         ]
 
+    async def _give_up_late(self, now: datetime) -> None:
+        settings = self._ground.settings.schedule
+        for kept in await self._ground.read(deliveries.planned_before, late_before(settings, now).latest):
+            if says := too_late(kept, now, settings):
+                happened = Happened(progress=given_up(kept.progress, says), what="too late", says=says)
+                await self._ground.write(keep, kept, happened, now)
+
     def _miss(self, conn: Connection, user_id: str, late: Due, now: datetime) -> None:
-        says = f"It was late by more than {_words(self._grace[late.format])}; nothing was sent."
+        says = f"It was late by more than {in_words(self._grace[late.format])}; nothing was sent."
         _happen(conn, user_id, late, Happening.LATE, now, last_error=says if late.accounts else NOT_CONNECTED)
 
     async def _each(self, every: Sequence[T], work: Callable[[Connection, str, T], None]) -> list[T]:
@@ -141,9 +155,3 @@ def _still(conn: Connection, user_id: str, draft_id: str, at: datetime) -> Seen:
 
 def _step(action: str, after: Mapping[str, object], now: datetime) -> Step:
     return Step(kind=EventKind.FIXED, action=action, after=changes.stored(after), at=now, who=SYSTEM)
-
-
-def _words(span: timedelta) -> str:
-    minutes = span // timedelta(minutes=1)
-    amount, unit = (minutes // 60, "hour") if minutes % 60 == 0 and minutes > 60 else (minutes, "minute")
-    return f"{amount} {unit}" if amount == 1 else f"{amount} {unit}s"

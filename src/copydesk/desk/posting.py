@@ -23,9 +23,10 @@ from copydesk.model.change import LONGEST_ID
 from copydesk.model.delivery import ENDED, Delivery, State
 from copydesk.model.draft import Action, ListedDraft, Status, plain
 from copydesk.model.history import EventKind
-from copydesk.model.posting import DeliveryReport, PostResult, Stop
+from copydesk.model.posting import DeliveryReport, PostResult, Price, Stop
 from copydesk.model.transitions import after, allowed_actions
 from copydesk.posting import delivery as may
+from copydesk.posting.cost import cost
 from copydesk.store import accounts, changes, deliveries, lists
 from copydesk.store.changes import Seen, Step
 from copydesk.store.deliveries import Happened, KeptDelivery, Told
@@ -125,6 +126,17 @@ class Posting:
     async def read_figures(self) -> int:
         """Read what the platforms report of posts, where that is due; of how many."""
         return await read_figures(self._ground)
+
+    async def prices(self, draft_id: str, platforms: Sequence[str] = ()) -> tuple[Price, ...]:
+        """What posting a draft costs, account by account; nothing of those that cost nothing."""
+        draft, to = await self._ground.read(_draft_and_accounts, draft_id, tuple(platforms))
+        post = draft_post(draft, self._ground.clock())
+        every = [(each, cost(self._ground.platform(each.details.platform), post, each.details)) for each in to]
+        return tuple(
+            Price(account=each.label, amount=f"{price.amount.normalize():f}", currency=price.currency)
+            for each, price in every
+            if price
+        )
 
     async def finish(self) -> None:
         """Wait for what is being sent this moment."""

@@ -10,18 +10,19 @@ is left to the look that the other one takes.
 import asyncio
 import logging
 from contextlib import suppress
-from datetime import datetime, timedelta
+from datetime import timedelta
 
+from msgspec.structs import replace
 from sqlalchemy import Connection
 
-from copydesk.desk.ended import settle
-from copydesk.desk.figures import READINGS
+from copydesk.desk.ended import keep
+from copydesk.desk.grace import too_late
 from copydesk.desk.ground import Ground
 from copydesk.desk.material import Material, material_of
 from copydesk.desk.process import is_alive, me
 from copydesk.errors import CopydeskError, StoreError
 from copydesk.model.account import ConnectedAccount
-from copydesk.model.delivery import ENDED, Delivery, Intent, State
+from copydesk.model.delivery import Delivery, Intent, State
 from copydesk.posting import delivery as may
 from copydesk.posting.delivery import Move
 from copydesk.posting.platform import (
@@ -29,6 +30,7 @@ from copydesk.posting.platform import (
     NotSentError,
     Platform,
     RefusedPostError,
+    Trust,
     UnknownOutcomeError,
 )
 from copydesk.store import accounts, deliveries
@@ -126,7 +128,7 @@ class _Errand:
                 # Nobody else is at the account: whoever sent it is gone, and nobody knows whether it arrived.
                 kept = await self._keep(kept, may.broken_off(progress), "broken off")
                 continue
-            match may.next_move(progress, self._platform.trust(self._account.details), self._ground.clock()):
+            match may.next_move(progress, self._trust(kept), self._ground.clock()):
                 case Move.SEND:
                     kept = await self._send(kept)
                 case Move.LOOK:
@@ -140,6 +142,8 @@ class _Errand:
 
     async def _send(self, kept: KeptDelivery) -> KeptDelivery | None:
         """Send the first missing step."""
+        if says := too_late(kept, self._ground.clock(), self._ground.settings.schedule):
+            return await self._keep(kept, may.given_up(kept.progress, says), "too late", says)
         try:
             material = await material_of(self._ground, kept, self._platform.limits)
             intent = kept.intent or await self._settled(kept, material)
@@ -175,14 +179,14 @@ class _Errand:
         if not accounts.renew(conn, user_id, self._account.id, self._claim_id, now + LEASE):
             return None
         progress = may.sent_now(kept.progress, now, steps=len(intent.steps))
-        return _keep(conn, user_id, kept, Happened(progress=progress, what="sending", intent=intent), now)
+        return keep(conn, user_id, kept, Happened(progress=progress, what="sending", intent=intent), now)
 
     async def _look(self, kept: KeptDelivery) -> KeptDelivery | None:
         """Look for what the first missing step may have made."""
         progress, details, intent = kept.progress, self._account.details, kept.intent
         if intent is None or progress.first_sent_at is None:
             raise RuntimeError("A delivery is in doubt that was never sent.")
-        trust = self._platform.trust(details)
+        trust = self._trust(kept)
         try:
             made = await self._platform.look_up(details, intent, progress.made, progress.first_sent_at)
         except LoginError as error:
@@ -198,6 +202,12 @@ class _Errand:
         after = may.absent(progress, trust, self._ground.clock(), jitter=self._jitter())
         return await self._keep(kept, after, "not there")
 
+    def _trust(self, kept: KeptDelivery) -> Trust:
+        """How far the platform can be relied on with the next step. What nobody sees may well be made twice."""
+        trust, done = self._platform.trust(self._account.details), len(kept.progress.made)
+        hidden = kept.intent is not None and done < len(kept.intent.steps) and kept.intent.steps[done].hidden
+        return replace(trust, keyed=True) if hidden else trust
+
     def _after(self, progress: Delivery, error: Exception) -> Delivery:
         """What a delivery comes to when sending it ends so."""
         says = _words(error)
@@ -212,30 +222,16 @@ class _Errand:
                 return may.not_sent(progress, says, now, jitter=self._jitter(), retry_after=later)
             case UnknownOutcomeError():
                 return may.lost(progress, says)
-            case CopydeskError() if progress.state is not State.SENDING:
-                # Before anything was sent: a picture that cannot be had.
-                return may.not_sent(progress, says, self._ground.clock(), jitter=self._jitter())
             case _:
                 log.error("Sending %s ended in an unexpected way", self._delivery_id, exc_info=error)
                 return may.lost(progress, says)
 
     async def _keep(self, kept: KeptDelivery, progress: Delivery, what: str, says: str = "") -> KeptDelivery | None:
         happened = Happened(progress=progress, what=what, says=says)
-        return await self._ground.write(_keep, kept, happened, self._ground.clock())
+        return await self._ground.write(keep, kept, happened, self._ground.clock())
 
     def _jitter(self) -> float:
         return (self._ground.jitter() + 1) / 2
-
-
-def _keep(conn: Connection, user_id: str, kept: KeptDelivery, happened: Happened, now: datetime) -> KeptDelivery | None:
-    """Keep what a delivery came to, and what its draft comes to by that; None where it was changed meanwhile."""
-    if not deliveries.keep(conn, user_id, kept, happened, now):
-        return None
-    if happened.progress.state is State.SENT:
-        deliveries.read_at(conn, user_id, kept.id, now + READINGS[0])
-    if happened.progress.state in ENDED:
-        settle(conn, user_id, kept.draft_id, now)
-    return deliveries.one(conn, user_id, kept.id)
 
 
 def _named(error: Exception) -> str:

@@ -30,7 +30,7 @@ class DeliveryStatus(StrEnum):
 
 
 class EngagementRecord(Struct, frozen=True):
-    """One draft on one platform, and there on one account. A figure that the platform does not report is None, not zero."""
+    """One draft on one account of a platform. A figure that the platform does not report is None, not zero."""
 
     id: str
     draft_id: str

@@ -54,3 +54,12 @@ class Stop(Struct, frozen=True):
     message: str
     part: int | None = None
     """Which post of a thread, from 0."""
+
+
+class Price(Struct, frozen=True):
+    """What posting a draft to an account costs."""
+
+    account: str
+    amount: str
+    """A decimal number: `0.215`."""
+    currency: str

@@ -105,12 +105,18 @@ def not_sent(
 
 def held(delivery: Delivery, says: str) -> Delivery:
     """Certainly nothing was made, and nothing can be until the user has put it right; that is no attempt."""
-    return replace(delivery, state=State.UNKNOWN if delivery.doubt else State.PLANNED, not_before=None, error=says)
+    if delivery.doubt:
+        return replace(delivery, state=State.UNKNOWN, not_before=None, error=says)
+    first = delivery.first_sent_at if delivery.attempts else None
+    return replace(delivery, state=State.PLANNED, first_sent_at=first, not_before=None, error=says)
 
 
 def lost(delivery: Delivery, says: str) -> Delivery:
     """The request may have made something: the answer did not come, or tells nothing."""
-    return replace(broken_off(delivery), error=says)
+    # The next request, or look, comes at once after the first one that was lost, and later after each further one.
+    waits = BACKOFF[min(delivery.attempts, len(BACKOFF)) - 1] if delivery.attempts else None
+    later = delivery.last_sent_at + waits if waits and delivery.last_sent_at else None
+    return replace(broken_off(delivery), not_before=later, error=says)
 
 
 def absent(delivery: Delivery, trust: Trust, now: datetime, *, jitter: float) -> Delivery:
@@ -163,9 +169,9 @@ def sent_again(delivery: Delivery) -> Delivery:
     return Delivery(steps=delivery.steps, made=delivery.made)
 
 
-def given_up(delivery: Delivery) -> Delivery:
-    """The user leaves it as it is."""
-    return replace(delivery, state=State.ABANDONED, not_before=None)
+def given_up(delivery: Delivery, says: str = "") -> Delivery:
+    """It is left as it is: the user says so, or it has become too late."""
+    return replace(delivery, state=State.ABANDONED, not_before=None, error=says or delivery.error)
 
 
 def _may_repeat(delivery: Delivery, trust: Trust, now: datetime) -> bool:

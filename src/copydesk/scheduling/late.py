@@ -25,6 +25,10 @@ class Due(Struct, frozen=True):
     accounts: tuple[str, ...]
 
 
+RETRYING = timedelta(hours=1)
+"""For so long after its grace period something that was begun in time is tried again."""
+
+
 def is_missed(at: datetime, format: Format, now: datetime, grace: Mapping[Format, timedelta] = GRACE) -> bool:
     """Whether a draft for `at` is late by more than the grace period of its format."""
     return now - at > grace[format]

@@ -110,6 +110,9 @@ _ACCOUNTS = (
 )
 _NEXT = select(func.min(delivery.c.not_before, type_=UTC)).where(_MINE, IS_OPEN, delivery.c.not_before > _NOW)
 _WAITS = text("delivery.state IN ('planned', 'sending', 'unknown', 'needs_user')")
+_WAITING = _JOINED.where(
+    text("delivery.state = 'planned'"), IS_OPEN, delivery.c.due_at < bindparam("b_latest", type_=UTC)
+)
 _CAME_TO_NOTHING = text("delivery.state IN ('failed', 'abandoned')")
 _UNSETTLED = _JOINED.where(or_(_WAITS, and_(_CAME_TO_NOTHING, delivery.c.id >= bindparam("b_first")))).order_by(
     delivery.c.id
@@ -191,6 +194,12 @@ def of_draft(conn: Connection, user_id: str, draft_id: str) -> tuple[KeptDeliver
     """The deliveries of a draft, in the order in which they were planned."""
     rows = conn.execute(_OF_DRAFT, {"b_user": user_id, "b_draft": draft_id})
     return tuple(KeptDelivery(**row._mapping) for row in rows)
+
+
+def planned_before(conn: Connection, user_id: str, latest: datetime) -> tuple[KeptDelivery, ...]:
+    """The deliveries that wait since before, of which nothing is on its way."""
+    values = {"b_user": user_id, "b_latest": latest}
+    return tuple(KeptDelivery(**row._mapping) for row in conn.execute(_WAITING, values))
 
 
 def unsettled(conn: Connection, user_id: str, since: datetime) -> tuple[KeptDelivery, ...]:

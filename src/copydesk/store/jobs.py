@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import BindParameter, Connection, Select, and_, bindparam, exists, func, or_, select, update
+from sqlalchemy import BindParameter, Connection, Select, and_, bindparam, exists, func, or_, select, text, update
 from sqlalchemy.dialects.sqlite import insert as upsert
 
 from copydesk.model.draft import Format, Status
@@ -21,6 +21,11 @@ class Limits(Struct, frozen=True):
     thread: datetime
     blog: datetime
 
+    @property
+    def latest(self) -> datetime:
+        """Nothing that was due after it is late."""
+        return max(self.short, self.thread, self.blog)
+
 
 def _outlook_query() -> Select[*tuple[Any, ...]]:
     """A few looks into indexes, and no row of a table where nothing is due."""
@@ -33,7 +38,11 @@ def _outlook_query() -> Select[*tuple[Any, ...]]:
             for kind in Format
         )
     )
-    late = exists().where(*mine, draft.c.scheduled_at < bindparam("b_latest", type_=UTC), of_format)
+    latest, planned = bindparam("b_latest", type_=UTC), text("delivery.state = 'planned'")
+    late = or_(
+        exists().where(*mine, draft.c.scheduled_at < latest, of_format),
+        exists().where(delivery.c.user_id == user_id, deliveries.IS_OPEN, delivery.c.due_at < latest, planned),
+    )
     waiting = draft.c.status.in_([Status.PENDING_GENERATION, Status.PENDING_REGENERATION])
     to_write = exists().where(draft.c.user_id == user_id, waiting)
     passed = [or_(column.is_(None), column <= now) for column in (source.c.next_at, source.c.not_before)]
@@ -68,7 +77,7 @@ _STATES = select(*_STATE).where(job.c.user_id == bindparam("b_user")).order_by(j
 def outlook(conn: Connection, user_id: str, now: datetime, limits: Limits) -> Outlook:
     """What is due, and who is at what."""
     each = {f"b_{kind.lower()}": getattr(limits, kind.lower()) for kind in Format}
-    values = {"b_user": user_id, "b_now": now, "b_latest": max(each.values()), **each}
+    values = {"b_user": user_id, "b_now": now, "b_latest": limits.latest, **each}
     row = conn.execute(_OUTLOOK, values).one()
     return Outlook(
         next_draft=row.next_draft,
