@@ -43,7 +43,7 @@ def test_figures_are_recorded_and_printed_in_the_interfaces_shape(home):
     made = json.loads(said.out)
     assert (made["draftId"], made["platform"], made["status"]) == (DRAFT, "x", "posted")
     assert (made["likes"], made["impressions"], made["clicks"], made["engagementRate"]) == (3, 100, None, 0.03)
-    assert len(made) == 17
+    assert (len(made), made["account"]) == (18, "")
 
 
 def test_figures_are_recorded_and_told_in_a_line(home):

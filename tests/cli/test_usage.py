@@ -34,7 +34,7 @@ def test_an_id_of_nobody_is_one_line(tmp_path, args, json):
 @pytest.mark.parametrize(
     ("args", "says"),
     [
-        (["nonsense"], "There is no command 'nonsense'. There are: source, draft, slot, schedule, run,"),
+        (["nonsense"], "There is no command 'nonsense'. There are: source, draft, account, delivery,"),
         (["source", "nonsense"], "No such command 'nonsense'."),
         (["--nonsense"], "--nonsense"),
         (["source", "add", "rss"], "Missing argument 'URL'."),

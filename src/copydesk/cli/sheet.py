@@ -13,6 +13,8 @@ from copydesk.text import clean, reveal
 if TYPE_CHECKING:
     from copydesk.desk import Desk
 
+SENT = frozenset({Status.POSTING, Status.POSTED})
+"""Where it is told what became of a draft, account by account."""
 TIMES = {Status.MISSED: "missed"}
 """What a draft's time is called in a state where it will not go out then."""
 
@@ -34,7 +36,12 @@ async def facts_of(desk: "Desk", found: Draft) -> list[tuple[str, str]]:
     """Where a draft stands beside its state: its times on the user's clock, what was said of it, what goes with it."""
     times = [(name, at) for name, at in _times(found) if at is not None]
     shown = await desk.schedule.shown(*(at for _, at in times))
-    return [*((name, at) for (name, _), at in zip(times, shown, strict=True)), *_said(found)]
+    went = await desk.posting.deliveries(found.id) if found.status in SENT or found.last_error else ()
+    return [
+        *((name, at) for (name, _), at in zip(times, shown, strict=True)),
+        *((each.account, each.says) for each in went),
+        *_said(found, without_error=bool(went)),
+    ]
 
 
 def _times(found: Draft) -> tuple[tuple[str, datetime | None], ...]:
@@ -42,9 +49,10 @@ def _times(found: Draft) -> tuple[tuple[str, datetime | None], ...]:
     return (scheduled, found.scheduled_at), ("posted", found.posted_at), ("archived", found.archived_at)
 
 
-def _said(found: Draft) -> Iterator[tuple[str, str]]:
+def _said(found: Draft, *, without_error: bool) -> Iterator[tuple[str, str]]:
     rejected = found.rejection_feedback if found.status is Status.REJECTED else None
-    for name, text in (("rejected", rejected), ("feedback", found.feedback), ("error", found.last_error)):
+    error = None if without_error else found.last_error
+    for name, text in (("rejected", rejected), ("feedback", found.feedback), ("error", error)):
         if text:
             yield name, text
     if found.regenerated_from_id:

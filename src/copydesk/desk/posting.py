@@ -116,7 +116,11 @@ class Posting:
         found: list[Stop] = []
         for account in to:
             problems = self._ground.platform(account.details.platform).problems(post, account.details)
-            found += [Stop(account=account.label, message=each.message, part=each.part) for each in problems]
+            of_thread = len(post.parts) > 1
+            found += [
+                Stop(account=account.label, message=each.message, part=each.part if of_thread else None)
+                for each in problems
+            ]
             since = self._ground.clock() - SAME_TEXT
             before = await self._ground.read(deliveries.same_text, draft_id, digest, account.id, since)
             others = [account.trouble, before and f"The same text went out there on {before:%-d %B}."]
@@ -203,6 +207,8 @@ def _decide(conn: Connection, user_id: str, delivery_id: str, decision: _Decisio
     kept = _one(conn, user_id, delivery_id)
     if kept.progress.state not in decision.possible:
         raise ConflictError(f"Nothing was changed. {told(kept)}")
+    if decision.anew and kept.account_id is None:
+        raise ConflictError("The account was removed; nothing was sent.", hint="Connect it, and post the draft again.")
     seen = changes.one_seen(conn, user_id, kept.draft_id, whole=True)
     if seen.status is not Status.POSTING:
         _let_go(conn, user_id, seen, now)

@@ -170,7 +170,7 @@ class _Errand:
             before = await self._ground.read(deliveries.same_text, *same)
             if before is not None:
                 says = f"The same text went out there on {before:%-d %B}; nothing was sent."
-                raise RefusedPostError(says, hint="Change it, or send it all the same: copydesk delivery again.")
+                raise RefusedPostError(says, hint="Change it, or send it all the same: copydesk delivery again ID")
         return self._platform.render(material.post, self._account.details, kept.seed)
 
     def _begin(self, conn: Connection, user_id: str, kept: KeptDelivery, intent: Intent) -> KeptDelivery | None:

@@ -33,7 +33,7 @@ def report_of(kept: KeptDelivery) -> DeliveryReport:
         due_at=kept.due_at,
         posts=posts,
         parts=parts_of(kept.intent),
-        attempts=progress.retries + (1 if progress.first_sent_at else 0),
+        attempts=len(progress.made) + progress.retries + (1 if progress.first_sent_at else 0),
         retry_after=progress.not_before if progress.state in (State.PLANNED, State.UNKNOWN) else None,
         sent_at=kept.sent_at,
         gone_at=kept.gone_at,

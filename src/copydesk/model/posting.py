@@ -41,6 +41,7 @@ class DeliveryReport(Struct, frozen=True):
     parts: int
     """How many posts it has in all; 0 before that is settled."""
     attempts: int
+    """Requests so far; of a thread as many as it has posts, where all went well."""
     retry_after: datetime | None
     sent_at: datetime | None
     gone_at: datetime | None

@@ -132,7 +132,7 @@ def wrong(answer: Answer, host: str, now: datetime, *, says: str = "", login: fr
     `says` is the platform's own explanation; `login` are the statuses that speak of the account and not of the post.
     Everything that is not known to mean that nothing was made means that it is not known.
     """
-    explained = f"{host} says: {said(says)}" if says.strip() else f"{host} answered with {named(answer.status)}."
+    explained = f"{host} says: {sentence(says)}" if says.strip() else f"{host} answered with {named(answer.status)}."
     if answer.status in login:
         return LoginError(explained, hint="Connect the account again.")
     if answer.status == 429:
@@ -176,6 +176,12 @@ def said(text: str) -> str:
     """What a server said, fit for one line of ours: it may be anything."""
     line = clean(text).strip()
     return line if len(line) <= LONGEST_SAYING else line[: LONGEST_SAYING - 1] + "…"
+
+
+def sentence(text: str) -> str:
+    """What a server said, as a sentence that another one can follow."""
+    line = said(text)
+    return line if line.endswith((".", "!", "?", "…")) else f"{line}."
 
 
 def _proper(headers: Mapping[str, str]) -> dict[str, str]:

@@ -5,7 +5,7 @@ from datetime import datetime
 
 import msgspec
 
-from copydesk.posting.http import USUAL_WAIT, Answer, said, when_again, wrong
+from copydesk.posting.http import USUAL_WAIT, Answer, sentence, when_again, wrong
 from copydesk.posting.platform import LoginError, NotSentError, PostingError, UnknownOutcomeError
 
 HOST = "Threads"
@@ -75,7 +75,7 @@ def refusal(answer: Answer, now: datetime) -> PostingError:
     """What an answer means that is no success, for a request that makes something."""
     error = _error(answer)
     says = error.error_user_msg or error.message
-    explained = f"{HOST} says: {said(says)}"
+    explained = f"{HOST} says: {sentence(says)}"
     if error.code in _TOKEN:
         return LoginError(explained, hint="Connect the account again.")
     if error.code in _TOO_OFTEN:

@@ -12,7 +12,7 @@ from urllib.parse import urlencode, urlsplit
 
 from copydesk.errors import CopydeskError
 from copydesk.model.wire import Struct
-from copydesk.posting.http import Answer, Caller, said, unread, wrong
+from copydesk.posting.http import Answer, Caller, sentence, unread, wrong
 from copydesk.posting.platform import (
     Account,
     LoginError,
@@ -111,7 +111,7 @@ class Sessions:
             fault = fault_of(answer)
             if answer.status in (400, 401, 403) and fault.error:
                 host = urlsplit(server).netloc
-                raise LoginError(f"{host} says: {said(fault.message or fault.error)}", hint=_HINT)
+                raise LoginError(f"{host} says: {sentence(fault.message or fault.error)}", hint=_HINT)
             raise self.unread(server, answer)
         return _session(answer)
 
@@ -199,7 +199,7 @@ def login_fault(server: str, answer: Answer) -> LoginError | None:
     fault = fault_of(answer)
     if answer.status not in (400, 401, 403) or fault.error not in _NOT_IN:
         return None
-    return LoginError(f"{urlsplit(server).netloc} says: {said(_words(answer))}", hint="Connect the account again.")
+    return LoginError(f"{urlsplit(server).netloc} says: {sentence(_words(answer))}", hint="Connect the account again.")
 
 
 def _words(answer: Answer) -> str:
