@@ -19,6 +19,7 @@ MODULES = (
     "bench_drafting",
     "bench_lists",
     "bench_review",
+    "bench_posting",
     "bench_engagement",
     "bench_start",
 )

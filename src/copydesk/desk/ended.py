@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from datetime import datetime
 
+from msgspec.structs import replace
 from sqlalchemy import Connection
 
 from copydesk.desk.figures import READINGS
@@ -39,13 +40,12 @@ def settle(conn: Connection, user_id: str, draft_id: str, now: datetime) -> None
 
 def keep(conn: Connection, user_id: str, kept: KeptDelivery, happened: Happened, now: datetime) -> KeptDelivery | None:
     """Keep what a delivery came to, and what its draft comes to by that; None where it was changed meanwhile."""
-    if not deliveries.keep(conn, user_id, kept, happened, now):
-        return None
     if happened.progress.state is State.SENT:
-        deliveries.read_at(conn, user_id, kept.id, now + READINGS[0])
-    if happened.progress.state in ENDED:
+        happened = replace(happened, figures_at=now + READINGS[0])
+    after = deliveries.keep(conn, user_id, kept, happened, now)
+    if after is not None and after.progress.state in ENDED:
         settle(conn, user_id, kept.draft_id, now)
-    return deliveries.one(conn, user_id, kept.id)
+    return after
 
 
 def is_live(kept: KeptDelivery) -> bool:

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from sqlalchemy import Connection
 
 from copydesk.desk.clockwork import Clockwork
-from copydesk.desk.ended import settle
+from copydesk.desk.ended import keep, settle
 from copydesk.desk.figures import read_figures
 from copydesk.desk.ground import Ground
 from copydesk.desk.material import draft_post
@@ -218,7 +218,7 @@ def _decide(conn: Connection, user_id: str, delivery_id: str, decision: _Decisio
         happened = replace(happened, seed=new_id(now), anyway=True)
         deliveries.again(conn, user_id, kept, happened, now, now, digest_of(seen.value("text")))
     else:
-        deliveries.keep(conn, user_id, kept, happened, now)
+        keep(conn, user_id, kept, happened, now)
     settle(conn, user_id, kept.draft_id, now)
     return _one(conn, user_id, delivery_id)
 

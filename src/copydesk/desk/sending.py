@@ -91,37 +91,33 @@ class Sender:
         return mine.claim_id if got else None
 
     async def _work_off(self, account_id: str, claim_id: str) -> list[str]:
-        done: list[str] = []
+        done: dict[str, None] = {}
         while True:
-            now = self._ground.clock()
-            ready = await self._ground.read(deliveries.ready, account_id, now)
-            todo = [delivery_id for delivery_id in ready if delivery_id not in done]
+            ready = await self._ground.read(deliveries.ready, account_id, self._ground.clock())
+            todo = [kept for kept in ready if kept.id not in done]
             account = await self._ground.read(accounts.one, account_id)
             if not todo or account is None or account.trouble:
-                return done
-            platform = self._ground.platform(account.details.platform)
-            for delivery_id in todo:
-                done.append(delivery_id)
-                if not await _Errand(self._ground, platform, account, claim_id, delivery_id).run():
+                return list(done)
+            errand = _Errand(self._ground, self._ground.platform(account.details.platform), account, claim_id)
+            for kept in todo:
+                done[kept.id] = None
+                if not await errand.run(kept):
                     break
 
 
 class _Errand:
-    """What one sender does about one delivery."""
+    """What one sender does about the deliveries to one account."""
 
-    def __init__(
-        self, ground: Ground, platform: Platform, account: ConnectedAccount, claim_id: str, delivery_id: str
-    ) -> None:
+    def __init__(self, ground: Ground, platform: Platform, account: ConnectedAccount, claim_id: str) -> None:
         self._ground = ground
         self._platform = platform
         self._account = account
         self._claim_id = claim_id
-        self._delivery_id = delivery_id
         self._trouble = ""
 
-    async def run(self) -> bool:
+    async def run(self, delivery: KeptDelivery) -> bool:
         """Send and look until there is nothing to be done now; False where nothing can go to the account any more."""
-        kept = await self._ground.read(deliveries.one, self._delivery_id)
+        kept: KeptDelivery | None = delivery
         while kept is not None:
             progress = kept.progress
             if progress.state is State.SENDING:
@@ -223,7 +219,7 @@ class _Errand:
             case UnknownOutcomeError():
                 return may.lost(progress, says)
             case _:
-                log.error("Sending %s ended in an unexpected way", self._delivery_id, exc_info=error)
+                log.error("Sending to %s ended in an unexpected way", self._account.label, exc_info=error)
                 return may.lost(progress, says)
 
     async def _keep(self, kept: KeptDelivery, progress: Delivery, what: str, says: str = "") -> KeptDelivery | None:

@@ -18,6 +18,12 @@ _CLAIMED = select(account.c.owner, account.c.claim_id, account.c.lease_until).wh
     _MINE, account.c.id == bindparam("b_id")
 )
 
+_RENEW = (
+    update(account)
+    .where(_MINE, account.c.id == bindparam("b_id"), account.c.claim_id == bindparam("b_claim"))
+    .values(lease_until=bindparam("lease_until"))
+)
+
 
 class Sending(Struct, frozen=True):
     """Who sends to an account, and until when that may be thought alive; None where nobody does."""
@@ -89,8 +95,8 @@ def claim(
 
 def renew(conn: Connection, user_id: str, account_id: str, claim_id: str, lease_until: datetime) -> bool:
     """Go on as the one who sends; False where somebody else is by now."""
-    mine = (account.c.user_id == user_id, account.c.id == account_id, account.c.claim_id == claim_id)
-    return conn.execute(update(account).where(*mine).values(lease_until=lease_until)).rowcount == 1
+    values = {"b_user": user_id, "b_id": account_id, "b_claim": claim_id, "lease_until": lease_until}
+    return conn.execute(_RENEW, values).rowcount == 1
 
 
 def release(conn: Connection, user_id: str, account_id: str, claim_id: str) -> None:

@@ -2,8 +2,11 @@
 
 from collections.abc import Sequence
 from datetime import datetime
+from functools import cache
+from typing import Any
 
-from sqlalchemy import Connection, and_, bindparam, func, insert, or_, select, text, update
+from msgspec.structs import replace
+from sqlalchemy import Connection, Update, and_, bindparam, func, insert, or_, select, text, update
 
 from copydesk.model.delivery import Delivery, Intent, State
 from copydesk.model.draft import Format
@@ -15,7 +18,8 @@ from copydesk.store.types import UTC
 
 OPEN = (State.PLANNED, State.SENDING, State.UNKNOWN)
 """Something is still done about these."""
-UNENDED = (*OPEN, State.NEEDS_USER)
+AT_ONCE = 100
+"""Deliveries that are read in one go."""
 
 
 class KeptDelivery(Struct, frozen=True):
@@ -62,6 +66,8 @@ class Happened(Struct, frozen=True):
     seed: str | None = None
     """Another one, where it is to be sent under other keys."""
     anyway: bool | None = None
+    figures_at: datetime | None = None
+    """When the figures of what is sent now are read first."""
 
 
 class Told(Struct, frozen=True):
@@ -99,9 +105,9 @@ IS_OPEN = text("delivery.state IN ('planned', 'sending', 'unknown')")
 _NOW = bindparam("b_now", type_=UTC)
 _DUE = (_MINE, IS_OPEN, or_(delivery.c.not_before.is_(None), delivery.c.not_before <= _NOW))
 _READY = (
-    select(delivery.c.id)
-    .where(*_DUE, delivery.c.account_id == bindparam("b_account"))
+    _JOINED.where(*_DUE[1:], delivery.c.account_id == bindparam("b_account"))
     .order_by(delivery.c.due_at, delivery.c.id)
+    .limit(AT_ONCE)
 )
 _ACCOUNTS = (
     select(account.c.id)
@@ -137,6 +143,9 @@ _SAME = (
 )
 
 
+_UNENDED = select(delivery.c.id).where(_MINE, delivery.c.draft_id == bindparam("b_draft"), _WAITS).limit(1)
+_UNDER_WAY = select(delivery.c.id).where(_MINE, delivery.c.account_id == bindparam("b_account"), _WAITS).limit(1)
+_TELL = insert(delivery_event)
 _MEASURED = _JOINED.where(delivery.c.figures_at <= _NOW).order_by(delivery.c.account_id, delivery.c.id)
 
 
@@ -181,7 +190,7 @@ def again(
     values = {"due_at": due, "digest": digest}
     asked = update(delivery).where(delivery.c.user_id == user_id, delivery.c.id == kept.id)
     conn.execute(asked.values(**values))
-    return keep(conn, user_id, kept, happened, now)
+    return keep(conn, user_id, kept, happened, now) is not None
 
 
 def one(conn: Connection, user_id: str, delivery_id: str) -> KeptDelivery | None:
@@ -208,10 +217,10 @@ def unsettled(conn: Connection, user_id: str, since: datetime) -> tuple[KeptDeli
     return tuple(KeptDelivery(**row._mapping) for row in conn.execute(_UNSETTLED, values))
 
 
-def ready(conn: Connection, user_id: str, account_id: str, now: datetime) -> tuple[str, ...]:
-    """The deliveries to an account about which something can be done now: the one that is due first comes first."""
+def ready(conn: Connection, user_id: str, account_id: str, now: datetime) -> tuple[KeptDelivery, ...]:
+    """The deliveries to an account about which something can be done now, those that are due first; AT_ONCE at most."""
     values = {"b_user": user_id, "b_account": account_id, "b_now": now}
-    return tuple(conn.execute(_READY, values).scalars())
+    return tuple(KeptDelivery(**row._mapping) for row in conn.execute(_READY, values))
 
 
 def accounts_ready(conn: Connection, user_id: str, now: datetime) -> tuple[str, ...]:
@@ -250,10 +259,10 @@ def same_text(
     return found
 
 
-def keep(conn: Connection, user_id: str, seen: KeptDelivery, happened: Happened, now: datetime) -> bool:
-    """Keep what a delivery came to; False, and nothing is kept, where somebody else changed it since it was seen."""
+def keep(conn: Connection, user_id: str, seen: KeptDelivery, happened: Happened, now: datetime) -> KeptDelivery | None:
+    """Keep what a delivery came to; None, and nothing is kept, where somebody else changed it since it was seen."""
     progress = happened.progress
-    values: dict[str, object] = {
+    values: dict[str, Any] = {
         "state": progress.state,
         "version": seen.version + 1,
         "not_before": progress.not_before,
@@ -266,30 +275,39 @@ def keep(conn: Connection, user_id: str, seen: KeptDelivery, happened: Happened,
     if happened.anyway is not None:
         values["anyway"] = happened.anyway
     if progress.state is State.SENT:
-        values |= {"sent_at": now}
-    as_seen = (delivery.c.user_id == user_id, delivery.c.id == seen.id, delivery.c.version == seen.version)
-    if conn.execute(update(delivery).where(*as_seen).values(**values)).rowcount == 0:
-        return False
-    record = update(engagement).where(engagement.c.user_id == user_id, engagement.c.id == seen.id)
-    conn.execute(record.values(**_record(seen, happened, now)))
+        values |= {"sent_at": now, "figures_at": happened.figures_at}
+    as_seen = {"b_user": user_id, "b_id": seen.id, "b_version": seen.version}
+    if conn.execute(_changing(tuple(values)), as_seen | values).rowcount == 0:
+        return None
+    record = _record(seen, happened, now)
+    conn.execute(_recording(tuple(record)), {"b_user": user_id, "b_id": seen.id, **record})
     _tell(conn, user_id, seen.id, happened.what, happened.says, now)
-    return True
+    known = {name: value for name, value in values.items() if name in KeptDelivery.__struct_fields__}
+    return replace(seen, **known)
+
+
+@cache
+def _changing(names: tuple[str, ...]) -> Update:
+    """Built once for each set of columns, for it is run for every step of every delivery."""
+    as_seen = (_MINE, delivery.c.id == bindparam("b_id"), delivery.c.version == bindparam("b_version"))
+    return update(delivery).where(*as_seen).values({name: bindparam(name) for name in names})
+
+
+@cache
+def _recording(names: tuple[str, ...]) -> Update:
+    """As above, for the same in the interface's words."""
+    mine = (engagement.c.user_id == bindparam("b_user"), engagement.c.id == bindparam("b_id"))
+    return update(engagement).where(*mine).values({name: bindparam(name) for name in names})
 
 
 def unended(conn: Connection, user_id: str, draft_id: str) -> bool:
     """Whether a delivery of the draft has not ended."""
-    waits = select(delivery.c.id).where(
-        delivery.c.user_id == user_id, delivery.c.draft_id == draft_id, delivery.c.state.in_(UNENDED)
-    )
-    return conn.execute(waits.limit(1)).first() is not None
+    return conn.execute(_UNENDED, {"b_user": user_id, "b_draft": draft_id}).first() is not None
 
 
 def under_way(conn: Connection, user_id: str, account_id: str) -> bool:
     """Whether a delivery to the account has not ended."""
-    waits = select(delivery.c.id).where(
-        delivery.c.user_id == user_id, delivery.c.account_id == account_id, delivery.c.state.in_(UNENDED)
-    )
-    return conn.execute(waits.limit(1)).first() is not None
+    return conn.execute(_UNDER_WAY, {"b_user": user_id, "b_account": account_id}).first() is not None
 
 
 def read_at(conn: Connection, user_id: str, delivery_id: str, at: datetime | None) -> None:
@@ -350,4 +368,4 @@ _STATUS = {
 
 def _tell(conn: Connection, user_id: str, delivery_id: str, what: str, says: str, now: datetime) -> None:
     values = {"user_id": user_id, "delivery_id": delivery_id, "at": now, "what": what, "says": says}
-    conn.execute(insert(delivery_event).values(**values))
+    conn.execute(_TELL, values)
