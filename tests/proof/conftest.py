@@ -1,15 +1,22 @@
 """The real servers that posts are proven against: each is started once for a test process that asks for it."""
 
 import os
-from collections.abc import Iterator
-from contextlib import ExitStack
+from collections.abc import AsyncIterator, Iterator
+from contextlib import AsyncExitStack, ExitStack
 from itertools import count
+from pathlib import Path
 
 import pytest
+import pytest_asyncio
 
+import mastodon_server
 import pds_server
+from cutting_proxy import CuttingProxy
+from doomed_sender import Doom, doom
+from sending_runs import Desks, FakePlace, MastodonPlace, PdsPlace, Place
 
 _numbers = count(1)
+_SENDERS = [f"sender{number}" for number in range(250)]
 
 
 @pytest.fixture(scope="session")
@@ -29,3 +36,69 @@ def pds() -> Iterator[pds_server.Pds]:
 def writer(pds: pds_server.Pds) -> pds_server.Writer:
     """A new account on the PDS."""
     return pds.writer(f"writer{next(_numbers)}")
+
+
+@pytest.fixture(scope="session")
+def mastodon(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[mastodon_server.MockMastodon, Iterator[str]]]:
+    """A mastodon-mock, and the names of accounts on it that nobody used before."""
+    with mastodon_server.running(tmp_path_factory.mktemp("mastodon"), _SENDERS) as server:
+        yield server, iter(_SENDERS)
+
+
+@pytest.fixture(scope="session")
+def doomed() -> Iterator[Doom]:
+    """What sends, and is killed."""
+    with doom() as started:
+        yield started
+
+
+@pytest.fixture
+def desks(tmp_path: Path, doomed: Doom) -> Desks:
+    """Where desks are made whose drafts are due."""
+    return Desks(tmp_path, doomed)
+
+
+class Places:
+    """Servers by their names, until the end of a test."""
+
+    def __init__(self, request: pytest.FixtureRequest, stack: AsyncExitStack) -> None:
+        self._request = request
+        self._stack = stack
+
+    async def at(self, name: str) -> Place:
+        """The server itself; without its keys it is behind a proxy."""
+        if name.startswith("fake"):
+            return FakePlace(keyed="without" not in name)
+        return (await self.behind(name))[0] if "without" in name else self._open(name, self._url(name))
+
+    async def behind(self, name: str, aim: str = "") -> tuple[MastodonPlace | PdsPlace, CuttingProxy]:
+        """A real server behind a proxy, and the proxy; what `aim` matches meets its faults."""
+        proxy = await self._stack.enter_async_context(CuttingProxy(self._url(name), aim=aim))
+        if "without" in name:
+            proxy.rewrite = lambda request: request.without("idempotency-key")
+        place = self._open(name, proxy.url)
+        place.late = proxy.arrive
+        return place, proxy
+
+    def _open(self, name: str, url: str) -> MastodonPlace | PdsPlace:
+        place = self._made(name, url)
+        self._stack.callback(place.close)
+        return place
+
+    def _made(self, name: str, url: str) -> MastodonPlace | PdsPlace:
+        if name == "pds":
+            return PdsPlace(self._request.getfixturevalue("pds"), url)
+        server, names = self._request.getfixturevalue("mastodon")
+        return MastodonPlace(server, names, url, keyed="without" not in name)
+
+    def _url(self, name: str) -> str:
+        if name == "pds":
+            return str(self._request.getfixturevalue("pds").url)
+        return str(self._request.getfixturevalue("mastodon")[0].url)
+
+
+@pytest_asyncio.fixture
+async def places(request: pytest.FixtureRequest) -> AsyncIterator[Places]:
+    """The servers that drafts are sent to."""
+    async with AsyncExitStack() as stack:
+        yield Places(request, stack)
