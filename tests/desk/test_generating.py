@@ -35,7 +35,7 @@ def own_reader(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) 
         monkeypatch.setattr("copydesk.ingest.article.find_spec", lambda _: None)
 
 
-def page(title: str = "A library where you borrow drills", more: str = "") -> str:
+def page(title: str = "A library where you borrow drills", more: str = "", head: str = "") -> str:
     """A page with an article."""
     told = (
         "The city opened a library of things on Tuesday, where people borrow drills instead of books.",
@@ -43,7 +43,7 @@ def page(title: str = "A library where you borrow drills", more: str = "") -> st
         "The library keeps 1,200 objects in a former bakery, and members repair what comes back broken.",
         "The city pays the rent until 2028, after which the members will have to pay for it themselves.",
     )
-    head = f'<title>{title}</title><meta property="og:image" content="{PICTURE}">'
+    head += f'<title>{title}</title><meta property="og:image" content="{PICTURE}">'
     head += '<meta property="og:site_name" content="River News">'
     text = "".join(f"<p>{sentence}</p>" for sentence in told)
     return f'<html lang="en"><head>{head}</head><body><article>{text}{more}</article></body></html>'
@@ -135,6 +135,20 @@ async def test_the_first_draft_gets_the_pages_picture_where_the_user_gave_none(t
     assert [(image.url, image.source) for image in first.images] == [(PICTURE, ImageSource.OG)]
     assert [image.url for image in third.images] == ["https://pictures.example/1.png"]
     assert second.images == fourth.images == ()
+
+
+@pytest.mark.parametrize(
+    ("says", "alt"),
+    [("Drills on a shelf", "Drills on a shelf"), ("drills.jpg", None), ("A library where you borrow drills", None)],
+)
+async def test_the_pages_picture_is_described_in_the_pages_own_words_or_not_at_all(tmp_path, says, alt):
+    described = page(head=f'<meta property="og:image:alt" content="{says}">')
+    async with open_at(tmp_path, web_with(body=described)) as desk:
+        await asked(desk)
+        await desk.generation.work_off()
+        (picture,) = (await the_draft(desk)).images
+
+    assert (picture.url, picture.alt) == (PICTURE, alt)
 
 
 async def test_a_prompt_alone_is_what_the_offline_writer_writes_from(tmp_path):

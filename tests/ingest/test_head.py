@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from copydesk.ingest.elements import MAX_HEAD, head_elements
-from copydesk.ingest.entry import MAX_NAME, MAX_SUMMARY, MAX_TITLE
+from copydesk.ingest.entry import MAX_ALT, MAX_NAME, MAX_SUMMARY, MAX_TITLE
 from copydesk.ingest.head import Head, own_address, read_head
 from copydesk.ingest.linkeddata import linked_data
 from copydesk.text import clean
@@ -93,6 +93,47 @@ def test_json_ld_that_is_none_is_passed_over(data: str) -> None:
 def test_of_two_the_first_counts_and_an_empty_one_does_not() -> None:
     assert head(meta("og:title", ""), meta("og:title", "One"), meta("og:title", "Two")).title == "One"
     assert head('<meta name="author" name="date" content="A" content="B">').author == "A"
+
+
+def test_a_page_describes_its_picture() -> None:
+    found = head(meta("og:image", "/a.png"), meta("og:image:alt", "Two cranes\n over &amp;amp; under"))
+    assert (found.image, found.image_alt) == ("https://www.site.example/a.png", "Two cranes over & under")
+    assert len(head(meta("og:image", "/a.png"), meta("og:image:alt", "crane " * 500)).image_alt or "") <= MAX_ALT
+
+
+def test_a_card_that_shows_the_same_picture_describes_it_too() -> None:
+    picture, says = meta("og:image", "/a.png"), meta("twitter:image:alt", "A crane")
+    assert head(picture, says).image_alt == "A crane"
+    assert head(picture, meta("twitter:image", "https://www.site.example/a.png"), says).image_alt == "A crane"
+    assert head(meta("twitter:image", "/b.png"), says).image_alt == "A crane"
+    assert head(picture, says, meta("og:image:alt", "Two cranes")).image_alt == "Two cranes"
+
+
+@pytest.mark.parametrize(
+    "elements",
+    [
+        [meta("og:image", "/a.png"), meta("og:image", "/b.png"), meta("og:image:alt", "The second")],
+        [meta("og:image", "/a.png"), meta("twitter:image", "/b.png"), meta("twitter:image:alt", "The card's")],
+        [meta("twitter:image", "/b.png"), meta("og:image:alt", "Of none")],
+        [meta("og:image:alt", "Of none"), meta("twitter:image:alt", "Of none")],
+        [script({"@type": "Article", "image": "/c.png"}), meta("og:image:alt", "Of none")],
+        [meta("og:image", "/a.png"), meta("og:image:alt", " ")],
+        [meta("og:image", "/a.png")],
+    ],
+)
+def test_what_is_said_of_another_picture_describes_none(elements: list[str]) -> None:
+    assert head(*elements).image_alt is None
+
+
+def test_the_second_picture_does_not_take_the_place_of_the_first() -> None:
+    found = head(
+        meta("og:image", "/a.png"),
+        meta("og:image", "/a.png"),
+        meta("og:image:alt", "The first"),
+        meta("og:image", "/b.png"),
+        meta("og:image:secure_url", "https://www.site.example/b.png"),
+    )
+    assert (found.image, found.image_alt) == ("https://www.site.example/a.png", "The first")
 
 
 def test_what_was_escaped_twice_is_read_as_it_was_meant() -> None:

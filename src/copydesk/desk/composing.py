@@ -12,20 +12,20 @@ from copydesk.desk.checking import MOST_RECENT, RECENT
 from copydesk.desk.creating import title_of
 from copydesk.desk.generating import Commission
 from copydesk.desk.ground import Ground
+from copydesk.desk.own_picture import own_picture
 from copydesk.desk.settling import Made, keep_failure, keep_text
 from copydesk.desk.trial import Treatment, treatment_of
 from copydesk.drafting.checks import Recent, check, confidence, subject_of, with_notes
 from copydesk.drafting.writer import Brief, Written, brief_of
 from copydesk.errors import CopydeskError, FetchError, StoreError, WriterError
 from copydesk.ingest.article import DEADLINE, Article, read_article
-from copydesk.model.draft import DraftImage, ImageSource, ListedDraft
+from copydesk.model.draft import DraftImage, ListedDraft
 from copydesk.model.item import Entry, Item
 from copydesk.model.voice import Voice
 from copydesk.model.wire import Struct
 from copydesk.ranking.canonical import canonical_url
 from copydesk.store import drafts, generation, lists, versions, voices
 from copydesk.store.generation import Material, Waiting
-from copydesk.store.ids import new_id
 
 log = logging.getLogger(__name__)
 MOST_ATTEMPTS = 3
@@ -189,6 +189,7 @@ def _entry(article: Article, item: Item) -> Entry:
         author=article.author,
         published=min(article.published, item.seen) if article.published else None,
         image=article.image,
+        image_alt=article.image_alt,
         language=article.language,
         publisher=article.publisher or (urlsplit(article.url).hostname or "").removeprefix("www.") or None,
     )
@@ -196,9 +197,7 @@ def _entry(article: Article, item: Item) -> Entry:
 
 def _page_picture(item: Item, now: datetime) -> tuple[DraftImage, ...]:
     """The picture that the page of the user's own item shows of itself."""
-    if item.source_type is not None or not item.entry.image:
-        return ()
-    return (DraftImage(id=new_id(now), url=item.entry.image, alt=None, position=0, source=ImageSource.OG),)
+    return own_picture(item.entry, now) if item.source_type is None else ()
 
 
 def _given_up() -> WriterError:

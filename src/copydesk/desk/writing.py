@@ -10,11 +10,12 @@ import msgspec
 from sqlalchemy import Connection
 
 from copydesk.desk.ground import Ground
+from copydesk.desk.own_picture import own_picture
 from copydesk.desk.report import Report
 from copydesk.desk.trial import Turn, next_turn, take
 from copydesk.errors import WriterError
-from copydesk.model.draft import Checks, Draft, DraftImage, Format, ImageSource, Status
-from copydesk.model.item import Item, ItemState
+from copydesk.model.draft import Checks, Draft, DraftImage, Format, Status
+from copydesk.model.item import ItemState
 from copydesk.model.run import RunRequest
 from copydesk.model.source import Source
 from copydesk.model.voice import Voice, VoiceProfile
@@ -137,7 +138,7 @@ class _Writing:
         brief = msgspec.structs.replace(brief, item_id=lead.entry.ident, parameters=parameters)
         written = await self._writer.write(brief)
         now = self._ground.clock()
-        images = _images(lead, now)
+        images = own_picture(lead.entry, now)
         checks = check(written.text, subject_of(brief, recent=self._recent, images=images))
         return self._draft(story, format, written, images, checks)
 
@@ -227,10 +228,3 @@ def _needed(
 ) -> tuple[VoiceProfile | None, tuple[str, ...], tuple[Source, ...]]:
     texts = drafts.texts_since(conn, user_id, since, MOST_RECENT)
     return voices.read(conn, user_id), texts, sources.every(conn, user_id)
-
-
-def _images(lead: Item, now: datetime) -> tuple[DraftImage, ...]:
-    """The item's own picture; its alternative text is for a person to write."""
-    if not lead.entry.image:
-        return ()
-    return (DraftImage(id=new_id(now), url=lead.entry.image, alt=None, position=0, source=ImageSource.OG),)

@@ -73,6 +73,8 @@ class Article(Struct, frozen=True):
     """UTC; None where the page gives none or an impossible one."""
     image: str | None = None
     """A web address, not fetched and not checked further."""
+    image_alt: str | None = None
+    """What the page says that it shows, on one line."""
     language: str | None = None
     """A code in small letters: `en-us`."""
     publisher: str | None = None
@@ -139,6 +141,7 @@ def _of_page(page: str, url: str, extracted: str) -> Article:
         author=head.author,
         published=head.published,
         image=head.image,
+        image_alt=head.image_alt,
         language=head.language,
         publisher=head.publisher,
     )

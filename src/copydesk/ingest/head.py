@@ -8,7 +8,7 @@ import msgspec
 
 from copydesk.ingest.dates import parse_date
 from copydesk.ingest.elements import MAX_VALUE, Element, head_elements
-from copydesk.ingest.entry import MAX_NAME, MAX_SUMMARY, MAX_TITLE, language_of
+from copydesk.ingest.entry import MAX_ALT, MAX_NAME, MAX_SUMMARY, MAX_TITLE, language_of
 from copydesk.ingest.linkeddata import linked_data
 from copydesk.ingest.links import absolute
 from copydesk.ingest.plaintext import looks_like_markup, plain_line, unescape
@@ -20,10 +20,10 @@ MAX_SCRIPTS = 5
 _TITLE = ("og:title", "ld:headline", "twitter:title", "dc.title", "html:title")
 _SUMMARY = ("og:description", "description", "ld:description", "twitter:description", "dc.description")
 _URL = ("rel:canonical", "og:url")
-_IMAGE = (
-    *("og:image:secure_url", "og:image", "og:image:url", "twitter:image", "twitter:image:src"),
-    *("ld:image", "rel:image_src"),
-)
+_OG_IMAGE = ("og:image:secure_url", "og:image", "og:image:url")
+_TWITTER_IMAGE = ("twitter:image", "twitter:image:src")
+_IMAGE = (*_OG_IMAGE, *_TWITTER_IMAGE, "ld:image", "rel:image_src")
+_OG_ALT, _TWITTER_ALT = "og:image:alt", "twitter:image:alt"
 _AUTHOR = ("ld:author", "author", "article:author", "dc.creator", "parsely-author", "sailthru.author")
 _PUBLISHED = (
     *("article:published_time", "ld:datePublished", "datepublished", "og:published_time", "parsely-pub-date"),
@@ -31,7 +31,9 @@ _PUBLISHED = (
 )
 _LANGUAGE = ("html:lang", "og:locale", "ld:inLanguage", "content-language")
 _PUBLISHER = ("og:site_name", "ld:publisher", "application-name")
-_WANTED = frozenset(_TITLE + _SUMMARY + _URL + _IMAGE + _AUTHOR + _PUBLISHED + _LANGUAGE + _PUBLISHER)
+_WANTED = frozenset(
+    (*_TITLE, *_SUMMARY, *_URL, *_IMAGE, _OG_ALT, _TWITTER_ALT, *_AUTHOR, *_PUBLISHED, *_LANGUAGE, *_PUBLISHER)
+)
 
 _SEPARATORS = (" | ", " - ", " – ", " — ", " · ", " :: ")
 _SAME_SITE = ("www.", "m.", "mobile.", "amp.")
@@ -45,6 +47,8 @@ class Head(Struct, frozen=True):
     url: str | None = None
     """The address that it names as its own, if that may be: see `own_address`."""
     image: str | None = None
+    image_alt: str | None = None
+    """What the page says that its picture shows; None where it says so of another picture or of none."""
     author: str | None = None
     published: datetime | None = None
     """UTC; None where it gives none or an impossible one."""
@@ -60,11 +64,15 @@ class _Said(msgspec.Struct):
     texts: dict[str, str] = {}
     base: str = ""
     scripts: int = 0
+    another_picture: bool = False
+    """Whether the second `og:image` has begun; what is said of it follows it, and is not about the first."""
 
     def add(self, place: str, text: str) -> None:
         """Keep `text` if it is of use and the place is still empty."""
-        if text and place in _WANTED:
-            self.texts.setdefault(place, text)
+        if not text or place not in _WANTED or (self.another_picture and place.startswith("og:image:")):
+            return
+        kept = self.texts.setdefault(place, text)
+        self.another_picture = self.another_picture or (place == "og:image" and kept != text)
 
     def each(self, places: Sequence[str]) -> list[str]:
         """The texts in `places`, in their order."""
@@ -77,7 +85,6 @@ def read_head(page: str, url: str) -> Head:
     for element in head_elements(page):
         _note(said, element)
     base = absolute(said.base, url) or url if said.base else url
-    images = (absolute(address, base) for address in said.each(_IMAGE) if address.strip("/#? "))
     dates = (parse_date(text) for text in said.each(_PUBLISHED))
     languages = (language_of(text) for text in said.each(_LANGUAGE))
     publisher = _first_line(said.each(_PUBLISHER), MAX_NAME)
@@ -85,7 +92,8 @@ def read_head(page: str, url: str) -> Head:
         title=_title(said, publisher),
         summary=_first_line(said.each(_SUMMARY), MAX_SUMMARY),
         url=next((own for text in said.each(_URL) if (own := own_address(text, base, url))), None),
-        image=next(filter(None, images), None),
+        image=_picture(said, _IMAGE, base),
+        image_alt=_alt(said, base),
         author=_author(said.each(_AUTHOR)),
         published=next(filter(None, dates), None),
         language=next(filter(None, languages), None),
@@ -139,6 +147,21 @@ def _note(said: _Said, element: Element) -> None:
         said.scripts += 1
         for field, text in linked_data(element.inside).items():
             said.add(f"ld:{field}", text)
+
+
+def _picture(said: _Said, places: Sequence[str], base: str) -> str | None:
+    """The first address of a picture in `places`, seen from `base`."""
+    addresses = (absolute(address, base) for address in said.each(places) if address.strip("/#? "))
+    return next(filter(None, addresses), None)
+
+
+def _alt(said: _Said, base: str) -> str | None:
+    """What is said of the picture that is taken. A card without a picture of its own shows that of Open Graph."""
+    graph, card = _picture(said, _OG_IMAGE, base), _picture(said, _TWITTER_IMAGE, base)
+    places = (_OG_ALT,) if graph else ()
+    if (graph or card) and card in (None, graph or card):
+        places = (*places, _TWITTER_ALT)
+    return _first_line(said.each(places), MAX_ALT) or None
 
 
 def _title(said: _Said, publisher: str) -> str:

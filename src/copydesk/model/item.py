@@ -26,6 +26,8 @@ class Entry(Struct, frozen=True):
     published: datetime | None = None
     """UTC; None where the source gives none or an impossible one."""
     image: str | None = None
+    image_alt: str | None = None
+    """What the page says that its picture shows, in its own words; None where it says nothing."""
     language: str | None = None
     publisher: str | None = None
     """Who wrote it, where the source is an aggregator that says so."""

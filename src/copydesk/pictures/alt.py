@@ -4,11 +4,9 @@ A description that nobody wrote is not made up here: where there is none, it is 
 """
 
 import re
-from enum import StrEnum
 from posixpath import basename
 from urllib.parse import unquote, urlsplit
 
-from copydesk.model.wire import Struct
 from copydesk.text import clean
 
 LONGEST = 1_000
@@ -27,36 +25,13 @@ _SAYS_NOTHING = frozenset(
 _WORDS = re.compile(r"[^\W\d_]+")
 
 
-class Origin(StrEnum):
-    """Who wrote a description."""
-
-    PAGE = "page"
-    """The page whose picture it is: `og:image:alt`."""
-    CAPTION = "caption"
-
-
-class Suggestion(Struct, frozen=True):
-    """A description to be looked at by the user before it counts."""
-
-    alt: str = ""
-    origin: Origin | None = None
-
-    @property
-    def asked_for(self) -> bool:
-        """Whether there is none, and the user has to write it."""
-        return not self.alt
-
-
-def suggest_alt(url: str, *, page_alt: str | None = None, caption: str | None = None, title: str = "") -> Suggestion:
-    """The description that the page gives of the picture at `url`, or else its caption; empty without one that tells.
+def suggest_alt(url: str, page_alt: str | None, *, title: str = "") -> str | None:
+    """The description that the page gives of the picture at `url`; None without one that tells.
 
     The name of a file tells nothing, nor does "image", nor the article's `title` once more.
     """
-    for text, origin in ((page_alt, Origin.PAGE), (caption, Origin.CAPTION)):
-        line = _line(text or "")
-        if line and not _is_empty(line, url, title):
-            return Suggestion(alt=line, origin=origin)
-    return Suggestion()
+    line = _line(page_alt or "")
+    return line if line and not _is_empty(line, url, title) else None
 
 
 def _line(text: str) -> str:

@@ -165,7 +165,7 @@ def story_at(conn: Connection, user_id: str, canonical: str, now: datetime) -> s
 
 def keep_page(conn: Connection, user_id: str, item_id: str, entry: Entry, canonical: str) -> None:
     """Keep what the page says, unless it is kept already: it is not read again."""
-    names = ("title", "url", "summary", "text", "author", "image", "language", "publisher")
+    names = ("title", "url", "summary", "text", "author", "image", "image_alt", "language", "publisher")
     values: dict[str, object] = {name: getattr(entry, name) for name in names}
     values |= {"content_hash": content_hash(entry), "canonical": canonical}
     if entry.published is not None:

@@ -126,6 +126,7 @@ item = Table(
     required("title", Text),
     Column("url", Text),
     Column("image", Text),
+    Column("image_alt", Text),
     Column("discussion", Text),
     Column("reason", Text),
     required("tags", Json(tuple[str, ...]), server_default="[]"),

@@ -303,6 +303,7 @@ def _item() -> None:
         sa.Column("title", sa.Text(), nullable=False),
         sa.Column("url", sa.Text(), nullable=True),
         sa.Column("image", sa.Text(), nullable=True),
+        sa.Column("image_alt", sa.Text(), nullable=True),
         sa.Column("discussion", sa.Text(), nullable=True),
         sa.Column("reason", sa.Text(), nullable=True),
         sa.Column("tags", sa.Text(), server_default="[]", nullable=False),
