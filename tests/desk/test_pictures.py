@@ -8,7 +8,7 @@ import httpx
 import msgspec
 import pytest
 
-from copydesk.desk.pictures import make_picture, pictures_of
+from copydesk.desk.pictures import pictures_of
 from copydesk.errors import InvalidError
 from copydesk.model.draft import DraftImage, ImageSource
 from copydesk.pictures.errors import PictureError
@@ -247,8 +247,8 @@ class TestMadeOnRequest:
         for base in ("https://ai.example/v1", "https://b.example"):
             web.put(f"{base}/images/generations", answer, etag=False)
         async with open_at(tmp_path, web, **self.KEYS) as desk:
-            one = await make_picture(desk.ground, ImageSource.AI_PROVIDER_A, "A crane")
-            two = await make_picture(desk.ground, ImageSource.AI_PROVIDER_B, "A crane")
+            one = await desk.drafts.make_picture("A crane", ImageSource.AI_PROVIDER_A)
+            two = await desk.drafts.make_picture("A crane", ImageSource.AI_PROVIDER_B)
             found = await images(desk, one, source="AI_PROVIDER_A", alt="A crane")
             (made,) = await pictures_of(desk.ground, found, LIMITS)
 
@@ -262,17 +262,17 @@ class TestMadeOnRequest:
 
     async def test_without_settings_it_is_said_which(self, desk):
         with pytest.raises(PictureError, match=r"images_b\.base_url is not set") as refused:
-            await make_picture(desk.ground, ImageSource.AI_PROVIDER_B, "A crane")
+            await desk.drafts.make_picture("A crane", ImageSource.AI_PROVIDER_B)
         assert "COPYDESK_IMAGES_B__KEY" in refused.value.hint
         with pytest.raises(PictureError, match="UPLOAD makes no pictures"):
-            await make_picture(desk.ground, ImageSource.UPLOAD, "A crane")
+            await desk.drafts.make_picture("A crane", ImageSource.UPLOAD)
 
     async def test_the_key_is_nowhere_on_the_disk(self, tmp_path):
         web = Web()
         web.fail("https://ai.example/v1/images/generations", 401)
         async with open_at(tmp_path, web, **self.KEYS) as desk:
             with pytest.raises(PictureError, match="does not take the key"):
-                await make_picture(desk.ground, ImageSource.AI_PROVIDER_A, "A crane")
+                await desk.drafts.make_picture("A crane", ImageSource.AI_PROVIDER_A)
 
         assert all(b"sk-planted" not in path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
 

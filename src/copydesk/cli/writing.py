@@ -3,7 +3,6 @@
 import os
 import sys
 import tempfile
-from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
@@ -13,10 +12,10 @@ from copydesk.cli.ask import on_terminal
 from copydesk.cli.context import Context, pass_context, print_json
 from copydesk.cli.drafts import AS_JSON, say_changed, say_notes, say_unwritten
 from copydesk.cli.generation import NO_WAIT, wait_for_new
+from copydesk.cli.pictures import create, pictures_of, say_undescribed, with_pictures
 from copydesk.errors import ConflictError, CopydeskError
 from copydesk.model.change import LONGEST_TEXT, ChangeDraft, Created, Mode
-from copydesk.model.draft import Draft, Format, ImageSource
-from copydesk.model.picture import kept_digest
+from copydesk.model.draft import Draft, Format
 from copydesk.model.transitions import after_edit
 
 if TYPE_CHECKING:
@@ -39,20 +38,7 @@ MOST_READ = 2 * LONGEST_TEXT
     type=click.Choice([each.value for each in Format], case_sensitive=False),
     help="By default SHORT; with --url or --prompt it may be repeated.",
 )
-@click.option(
-    "--image",
-    "images",
-    multiple=True,
-    metavar="FILE|URL",
-    help="A picture, from a file or the web; it goes with the first draft. May be repeated.",
-)
-@click.option(
-    "--alt",
-    "alts",
-    multiple=True,
-    metavar="TEXT",
-    help="What the picture shows, for people who cannot see it: the first --alt is of the first --image, and so on.",
-)
+@with_pictures
 @click.option("--tag", "tags", multiple=True, metavar="TAG", help="A tag; may be repeated.")
 @click.option(
     "--platform", "platforms", multiple=True, metavar="NAME", help="Where it is meant to go; may be repeated."
@@ -69,6 +55,8 @@ def new(  # noqa: PLR0913 - one argument an option
     prompt: str | None,
     formats: tuple[str, ...],
     images: tuple[str, ...],
+    ai_image: str | None,
+    provider: str | None,
     alts: tuple[str, ...],
     tags: tuple[str, ...],
     platforms: tuple[str, ...],
@@ -82,8 +70,7 @@ def new(  # noqa: PLR0913 - one argument an option
     On a terminal, and with none of them, your editor opens.
     """
     asked: dict[str, object] = {"url": url, "prompt": prompt, "tags": tags, "targetPlatforms": platforms}
-    if len(alts) > len(images):
-        raise click.UsageError("There are more --alt than --image.")
+    pictures = pictures_of(images, alts, ai_image, provider)
     written = None
     if url is None and prompt is None:
         if len(formats) > 1:
@@ -96,8 +83,7 @@ def new(  # noqa: PLR0913 - one argument an option
 
     async def work(desk: "Desk") -> tuple[Created, tuple[Draft, ...]]:
         try:
-            asked["images"] = [await _image(desk, *each) for each in zip_longest(images, alts)]
-            made = await desk.drafts.create(asked)
+            made = await create(desk, asked, pictures)
         except CopydeskError:
             if written:
                 click.echo(f"Your text is kept in {_kept(written)}.", err=True)
@@ -106,6 +92,7 @@ def new(  # noqa: PLR0913 - one argument an option
 
     made, drafts = context.run(work)
     _say_made(made, as_json=as_json)
+    say_undescribed(made.drafts[0].images)
     say_notes(drafts)
     sys.exit(1 if say_unwritten(drafts) else 0)
 
@@ -135,18 +122,6 @@ def edit(context: Context, *, id: str, text: str | None, file: TextIO | None, as
 
 
 COMMANDS = (new, edit)
-
-
-async def _image(desk: "Desk", image: str, alt: str | None) -> dict[str, object]:
-    """A picture as the desk takes it; one in a file is kept before."""
-    on_web = "://" in image or kept_digest(image) is not None
-    url = image if on_web else await desk.drafts.keep_picture(_file(image))
-    return {"url": url, "source": ImageSource.UPLOAD, "alt": alt}
-
-
-def _file(name: str) -> Path:
-    # A shell leaves the ~ of --image=~/a.png to us.
-    return Path(os.path.expanduser(name))  # noqa: PTH111 - Path's own raises where there is no such user
 
 
 def _given(text: str | None, file: TextIO | None) -> str | None:

@@ -16,7 +16,7 @@ from copydesk.desk.checking import checked_new
 from copydesk.desk.ground import Ground
 from copydesk.desk.trial import assign
 from copydesk.model.change import Created, CreateDraft, Mode, NewImage, checked_create, created
-from copydesk.model.draft import Draft, DraftImage, Format, Status
+from copydesk.model.draft import Draft, DraftImage, Format, ImageSource, Status
 from copydesk.model.history import USER
 from copydesk.model.item import Entry, ItemState
 from copydesk.model.picture import kept_digest
@@ -54,6 +54,15 @@ class Creating:
         from copydesk.desk.pictures import keep_file  # noqa: PLC0415 - seldom needed
 
         return await keep_file(self._ground, path)
+
+    async def make_picture(self, prompt: str, provider: ImageSource) -> str:
+        """Have an image generator make a picture, which may cost money; returns the url that `create` takes for it.
+
+        Raises PictureError, also where the settings name no such generator.
+        """
+        from copydesk.desk.pictures import make_picture  # noqa: PLC0415 - seldom needed
+
+        return await make_picture(self._ground, provider, prompt)
 
     async def _direct(self, asked: CreateDraft) -> Created:
         assert asked.text is not None

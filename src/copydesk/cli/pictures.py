@@ -1,0 +1,117 @@
+"""The pictures of a new draft as a call names them: files, addresses, and one that an image generator makes."""
+
+import os
+from collections.abc import Callable, Iterable
+from functools import reduce
+from itertools import zip_longest
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import click
+
+from copydesk.errors import CopydeskError
+from copydesk.model.change import Created, checked_create
+from copydesk.model.draft import DraftImage, ImageSource
+from copydesk.model.picture import kept_digest, kept_url
+
+if TYPE_CHECKING:
+    from copydesk.desk import Desk
+
+PROVIDERS = {"a": ImageSource.AI_PROVIDER_A, "b": ImageSource.AI_PROVIDER_B}
+OPTIONS = (
+    click.option(
+        "--image",
+        "images",
+        multiple=True,
+        metavar="FILE|URL",
+        help="A picture, from a file or the web; it goes with the first draft. May be repeated.",
+    ),
+    click.option(
+        "--ai-image",
+        metavar="PROMPT",
+        help="Have a picture made that shows this, by an image generator of the settings; it comes after the others.",
+    ),
+    click.option(
+        "--provider",
+        type=click.Choice(tuple(PROVIDERS), case_sensitive=False),
+        help="The generator for --ai-image: a, of [images_a] in the settings and the default, or b, of [images_b].",
+    ),
+    click.option(
+        "--alt",
+        "alts",
+        multiple=True,
+        metavar="TEXT",
+        help="What a picture shows, for people who cannot see it: the first --alt is of the first picture, and so on.",
+    ),
+)
+_TO_BE_MADE = kept_url("0" * 64)
+"""Stands for a picture while the rest is checked."""
+
+
+def with_pictures(command: Callable[..., None]) -> Callable[..., None]:
+    """The options, all of them, on a command that hands what they name to `pictures_of`."""
+    return reduce(lambda made, option: option(made), reversed(OPTIONS), command)
+
+
+class Pictures(NamedTuple):
+    """What the options say."""
+
+    given: tuple[tuple[str, str | None], ...]
+    """Files and addresses, each with what it shows."""
+    prompt: str | None
+    provider: ImageSource
+    alt: str | None
+    """What the picture shows that is to be made."""
+
+
+def pictures_of(images: tuple[str, ...], alts: tuple[str, ...], ai_image: str | None, provider: str | None) -> Pictures:
+    """The options' values together; UsageError where they do not go together."""
+    if provider and ai_image is None:
+        raise click.UsageError("--provider is for --ai-image.")
+    if len(alts) > len(images) + (ai_image is not None):
+        raise click.UsageError("There are more --alt than pictures.")
+    return Pictures(
+        given=tuple(zip_longest(images, alts[: len(images)])),
+        prompt=ai_image,
+        provider=PROVIDERS[(provider or "a").lower()],
+        alt=alts[len(images)] if len(alts) > len(images) else None,
+    )
+
+
+async def create(desk: "Desk", asked: dict[str, Any], pictures: Pictures) -> Created:
+    """Make drafts with their pictures; raises as `drafts.create`, and PictureError."""
+    given = [await _image(desk, *each) for each in pictures.given]
+    if pictures.prompt is None:
+        return await desk.drafts.create({**asked, "images": given})
+
+    def with_made(url: str) -> dict[str, Any]:
+        return {**asked, "images": [*given, {"url": url, "source": pictures.provider, "alt": pictures.alt}]}
+
+    # What is made is paid for: not before all the rest is known to be right.
+    checked_create(with_made(_TO_BE_MADE))
+    url = await desk.drafts.make_picture(pictures.prompt, pictures.provider)
+    try:
+        return await desk.drafts.create(with_made(url))
+    except CopydeskError:
+        click.echo(f"The picture is kept. To use it: --image {url}", err=True)
+        raise
+
+
+def say_undescribed(images: Iterable[DraftImage]) -> None:
+    """Ask for the descriptions that pictures lack."""
+    missing = [f"{place}" for place, image in enumerate(images, 1) if not image.alt]
+    if missing:
+        which = f"Picture {missing[0]} has" if len(missing) == 1 else f"Pictures {', '.join(missing)} have"
+        click.echo(f"{which} no description for people who cannot see it; --alt gives one.", err=True)
+
+
+async def _image(desk: "Desk", image: str, alt: str | None) -> dict[str, object]:
+    """A picture as the desk takes it; one in a file is kept before."""
+    on_web = "://" in image or kept_digest(image) is not None
+    url = image if on_web else await desk.drafts.keep_picture(_file(image))
+    return {"url": url, "source": ImageSource.UPLOAD, "alt": alt}
+
+
+def _file(name: str) -> Path:
+    # A shell leaves the ~ of --image=~/a.png to us.
+    return Path(os.path.expanduser(name))  # noqa: PTH111 - Path's own raises where there is no such user
