@@ -74,7 +74,8 @@ def list_(context: Context, *, as_json: bool) -> None:
     """List the accounts."""
 
     async def work(desk: "Desk") -> tuple[tuple[ConnectedAccount, ...], str]:
-        return await desk.accounts.list(), (await desk.accounts.keys()).says
+        keys = await desk.accounts.keys()
+        return await desk.accounts.list(), keys.says if keys.begun else ""
 
     every, keys = context.run(work)
     if as_json:
@@ -82,7 +83,7 @@ def list_(context: Context, *, as_json: bool) -> None:
         return
     rows = [(each.label, each.details.server, f"checked {ago(each.checked_at)}", each.trouble or "") for each in every]
     table(rows, empty=context.advice("No account is connected. Connect one: copydesk account connect bluesky"))
-    if every:
+    if keys:
         click.echo(f"Their keys are in {keys}.", err=True)
 
 

@@ -6,13 +6,14 @@ from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from sqlalchemy import Connection
 
+from copydesk.desk.claiming import claimed
 from copydesk.desk.ground import Ground
 from copydesk.desk.keys import name_of
 from copydesk.errors import ConflictError, CopydeskError, FieldError, InvalidError, NotFoundError
 from copydesk.model.account import ConnectedAccount, named
 from copydesk.model.delivery import Account
 from copydesk.model.wire import Struct
-from copydesk.posting.platform import BrowserPlatform, Connected, LoginError, Platform, SignIn, Wanted
+from copydesk.posting.platform import BrowserPlatform, Connected, LoginError, NotSentError, Platform, SignIn, Wanted
 from copydesk.store import accounts, deliveries
 from copydesk.store.ids import new_id
 
@@ -90,12 +91,15 @@ class Accounts:
         Where the key is not good any more that is kept, and nothing is sent there until it is connected again.
         """
         kept = await self._one(name)
-        try:
-            details = await self._ground.platform(kept.details.platform).check(kept.details)
-        except LoginError as error:
-            await self._ground.write(accounts.set_trouble, kept.id, str(error))
-            raise
-        await self._ground.write(accounts.checked, kept.id, details, self._ground.clock())
+        async with claimed(self._ground, kept.id) as claim_id:
+            if claim_id is None:
+                raise NotSentError("Something is being sent there at this moment.", hint="Try again in a minute.")
+            try:
+                details = await self._ground.platform(kept.details.platform).check(kept.details)
+            except LoginError as error:
+                await self._ground.write(accounts.set_trouble, kept.id, str(error))
+                raise
+            await self._ground.write(accounts.checked, kept.id, details, self._ground.clock())
         return await self._one(kept.id)
 
     async def remove(self, name: str) -> ConnectedAccount:
@@ -132,7 +136,8 @@ class Accounts:
 
     async def _keep(self, connected: Connected) -> ConnectedAccount:
         """Keep the keys first: an account whose keys are lost could only fail."""
-        await self._ground.vault.keep(name_of(connected.account), connected.secrets)
+        if connected.secrets:
+            await self._ground.vault.keep(name_of(connected.account), connected.secrets)
         now = self._ground.clock()
         kept = await self._ground.write(accounts.connect, new_id(now), connected.account, now)
         return await self._one(kept)

@@ -6,7 +6,9 @@ from itertools import groupby
 
 from sqlalchemy import Connection
 
+from copydesk.desk.claiming import claimed
 from copydesk.desk.ground import Ground
+from copydesk.model.account import ConnectedAccount
 from copydesk.model.delivery import Figures
 from copydesk.posting.platform import LoginError, NotSentError, PostingError
 from copydesk.store import accounts, deliveries, engagement
@@ -40,13 +42,20 @@ async def _of_account(ground: Ground, account_id: str | None, due: Sequence[Kept
     await ground.write(_asked_later, others, None)
     if account is None or not named:
         return 0
+    async with claimed(ground, account.id) as claim_id:
+        if claim_id is None:
+            return 0  # something is being sent there; the next look comes soon
+        return await _read(ground, account, named)
+
+
+async def _read(ground: Ground, account: ConnectedAccount, named: Mapping[str, KeptDelivery]) -> int:
     try:
         found = await ground.platform(account.details.platform).figures(account.details, tuple(named))
     except PostingError as error:
         if isinstance(error, LoginError):
             await ground.write(accounts.set_trouble, account.id, str(error))
         later = error.retry_after if isinstance(error, NotSentError) else None
-        await ground.write(_asked_later, due, later or ground.clock() + LATER)
+        await ground.write(_asked_later, tuple(named.values()), later or ground.clock() + LATER)
         return 0
     await ground.write(_kept, named, found, ground.clock())
     return len(named)

@@ -9,18 +9,17 @@ is left to the look that the other one takes.
 
 import asyncio
 import logging
-from contextlib import suppress
 from datetime import timedelta
 
 from msgspec.structs import replace
 from sqlalchemy import Connection
 
+from copydesk.desk.claiming import LEASE, claimed
 from copydesk.desk.ended import keep
 from copydesk.desk.grace import too_late
 from copydesk.desk.ground import Ground
 from copydesk.desk.material import Material, material_of
-from copydesk.desk.process import is_alive, me
-from copydesk.errors import CopydeskError, StoreError
+from copydesk.errors import CopydeskError
 from copydesk.model.account import ConnectedAccount
 from copydesk.model.delivery import Delivery, Intent, State
 from copydesk.posting import delivery as may
@@ -34,13 +33,9 @@ from copydesk.posting.platform import (
     UnknownOutcomeError,
 )
 from copydesk.store import accounts, deliveries
-from copydesk.store.accounts import Sending
 from copydesk.store.deliveries import Happened, KeptDelivery
-from copydesk.store.ids import new_id
 
 log = logging.getLogger(__name__)
-LEASE = timedelta(minutes=5)
-"""For so long a sender is thought to be at an account after its last sign of life, where it cannot be asked."""
 SIDE_BY_SIDE = 32
 """Accounts at once."""
 SAME_TEXT = timedelta(days=30)
@@ -69,26 +64,8 @@ class Sender:
 
     async def _send_to(self, account_id: str) -> list[str]:
         """Do what can be done now about the deliveries to one account, unless somebody else is at it."""
-        async with self._slots:
-            claim_id = await self._claim(account_id)
-            if claim_id is None:
-                return []
-            try:
-                return await self._work_off(account_id, claim_id)
-            finally:
-                # What is not let go of is let go of by the lease, or by this process's end.
-                with suppress(StoreError):
-                    await asyncio.shield(self._ground.write(accounts.release, account_id, claim_id))
-
-    async def _claim(self, account_id: str) -> str | None:
-        now = self._ground.clock()
-        other = await self._ground.read(accounts.sending, account_id)
-        if other is None:
-            return None
-        gone = other.claim_id if other.owner and is_alive(other.owner) is False else None
-        mine = Sending(owner=me(), claim_id=new_id(now), lease_until=now + LEASE)
-        got = await self._ground.write(accounts.claim, account_id, mine, now, instead_of=gone)
-        return mine.claim_id if got else None
+        async with self._slots, claimed(self._ground, account_id) as claim_id:
+            return [] if claim_id is None else await self._work_off(account_id, claim_id)
 
     async def _work_off(self, account_id: str, claim_id: str) -> list[str]:
         done: dict[str, None] = {}

@@ -53,7 +53,7 @@ def pillow() -> None:
         import PIL.Image  # noqa: F401, PLC0415 - an extra, and 20 ms
     except ImportError:
         raise PictureError(
-            "Pictures need Pillow, which is not installed.", hint="Install it: pip install 'copydesk[images]'"
+            "Pictures need Pillow, which is not installed.", hint="Install it: pip install pillow"
         ) from None
     # What is wrong with a file is found out below; on the terminal, Pillow's words would land in the console.
     warnings.filterwarnings("ignore", module=r"PIL\b")

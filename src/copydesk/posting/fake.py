@@ -154,10 +154,10 @@ class FakePlatform:
         return Intent(steps=steps, at=post.at)
 
     async def connect(self, server: str, given: Mapping[str, str]) -> Connected:
-        """An account by any name; its key is the name."""
+        """An account by any name; it takes no key."""
         await self._meet_fault(None)
         account = Account(platform=self.name, server=server, id=given["name"], name=given["name"])
-        return Connected(account=account, secrets={"key": given["name"]})
+        return Connected(account=account, secrets={})
 
     async def check(self, account: Account) -> Account:
         """The account, unless the next fault is a login."""

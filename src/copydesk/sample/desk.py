@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from copydesk.desk import Desk
     from copydesk.desk.ground import Clock
 
+PLATFORM, LATENCY = "fake", 0.3
+"""The platform that the sample desk posts to, and the seconds that it takes."""
+
 
 def sample_settings(settings: Settings) -> Settings:
     """The settings with what the sample desk needs where they leave it open."""
@@ -29,8 +32,11 @@ async def open_sample(settings: Settings, *, clock: "Clock | None" = None) -> "A
     """The sample desk, with its sources and its voice where it is new."""
     from copydesk.desk import open_desk  # noqa: PLC0415 - see above
     from copydesk.desk.ground import utc_now  # noqa: PLC0415
+    from copydesk.posting.fake import FakePlatform, FakeServer  # noqa: PLC0415
 
-    async with open_desk(settings, clock=clock or utc_now) as desk:
+    # A platform that is all here, in a file beside the database: what is posted can be seen, and is seen by nobody.
+    platform = FakePlatform(FakeServer(settings.data_home / "posted.jsonl"), latency=LATENCY)
+    async with open_desk(settings, clock=clock or utc_now, platforms={PLATFORM: platform}) as desk:
         # Dated relative to the making of the desk: what is read again is the same, and not modified.
         desk.ground.transport = sample.transport(desk.ground.user.created_at)
         # The voice comes last: where it is, everything is.
@@ -40,6 +46,7 @@ async def open_sample(settings: Settings, *, clock: "Clock | None" = None) -> "A
 
 
 async def _furnish(desk: "Desk") -> None:
+    await desk.accounts.connect(PLATFORM, {"name": "you"})
     there = {source.name for source in await desk.sources.list()}
     for each in sample.SOURCES:
         if each.name not in there:

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import httpx
 
 from copydesk.sample import BEARER, hacker_news, x
+from copydesk.sample.picture import picture
 from copydesk.sample.templates import render
 
 _RSS = "application/rss+xml; charset=utf-8"
@@ -28,6 +29,7 @@ _FILES = {
 }
 """Host and path -> the file that is there, and its content type."""
 _MOVED = {"smallhours.example/feed": "https://smallhours.example/atom.xml"}
+_PICTURES, _PICTURES_OF_SUBSTACK = (".png", ".jpg"), "substackcdn.com"
 _DOWN = "signal-mast.example"
 _ZIPPED = "lighthouse.example"
 _SUBREDDIT = re.compile(r"/r/harbourdev(?:/(?:hot|new|top|rising))?/?\.rss", re.IGNORECASE)
@@ -63,6 +65,7 @@ class SampleTransport(httpx.AsyncBaseTransport):
         }
         for address in _FILES:
             self._hosts[address.partition("/")[0]] = self._site
+        self._hosts[_PICTURES_OF_SUBSTACK] = self._site
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         """The answer to `request`; raises httpx.ConnectError for a host that is not part of the sample."""
@@ -77,6 +80,8 @@ class SampleTransport(httpx.AsyncBaseTransport):
         address = request.url.host + request.url.path
         if address in _MOVED:
             return _Answer(301, headers={"Location": _MOVED[address]})
+        if address.endswith(_PICTURES):
+            return _Answer(200, picture(address), "image/png")
         if address not in _FILES:
             return _NOT_FOUND
         name, content_type = _FILES[address]
