@@ -105,6 +105,13 @@ class Schedule(_Section, frozen=True, kw_only=True):
     """Hours for a BLOG."""
 
 
+class Posting(_Section, frozen=True, kw_only=True):
+    """What you ask of your own posts, wherever they go."""
+
+    require_alt: bool = False
+    """Post no picture that is without a description for people who cannot see it."""
+
+
 class Generation(_Section, frozen=True, kw_only=True):
     """Texts that are written on request, in the background."""
 
@@ -194,6 +201,7 @@ class Settings(_Section, frozen=True, kw_only=True):
     pipeline: Pipeline = Pipeline()
     ranking: Ranking = Ranking()
     schedule: Schedule = Schedule()
+    posting: Posting = Posting()
     generation: Generation = Generation()
     jobs: Jobs = Jobs()
     reddit: Reddit = Reddit()
@@ -226,6 +234,7 @@ SECTIONS: dict[str, type[_Section]] = {
     "pipeline": Pipeline,
     "ranking": Ranking,
     "schedule": Schedule,
+    "posting": Posting,
     "generation": Generation,
     "jobs": Jobs,
     "reddit": Reddit,

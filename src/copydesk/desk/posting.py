@@ -16,6 +16,7 @@ from copydesk.desk.ground import Ground
 from copydesk.desk.material import draft_post
 from copydesk.desk.planning import digest_of, plan
 from copydesk.desk.sending import SAME_TEXT, Sender
+from copydesk.desk.stopping import broken_rules
 from copydesk.desk.telling import report_of, told
 from copydesk.errors import ConflictError, FieldError, InvalidError, NotFoundError
 from copydesk.model.account import ConnectedAccount, named, unknown
@@ -123,7 +124,8 @@ class Posting:
             ]
             since = self._ground.clock() - SAME_TEXT
             before = await self._ground.read(deliveries.same_text, draft_id, digest, account.id, since)
-            others = [account.trouble, before and f"The same text went out there on {before:%-d %B}."]
+            own = broken_rules(post, self._ground.settings.posting)
+            others = [*own, account.trouble, before and f"The same text went out there on {before:%-d %B}."]
             found += [Stop(account=account.label, message=says) for says in others if says]
         return tuple(found)
 

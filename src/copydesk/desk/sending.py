@@ -19,6 +19,7 @@ from copydesk.desk.ended import keep
 from copydesk.desk.grace import too_late
 from copydesk.desk.ground import Ground
 from copydesk.desk.material import Material, material_of
+from copydesk.desk.stopping import broken_rules
 from copydesk.errors import CopydeskError
 from copydesk.model.account import ConnectedAccount
 from copydesk.model.delivery import Delivery, Intent, State
@@ -134,9 +135,10 @@ class _Errand:
 
     async def _settled(self, kept: KeptDelivery, material: Material) -> Intent:
         """What is sent. RefusedPostError for what would not be taken, or went out lately."""
-        problems = self._platform.problems(material.post, self._account.details)
+        problems = [each.message for each in self._platform.problems(material.post, self._account.details)]
+        problems += broken_rules(material.post, self._ground.settings.posting)
         if problems:
-            raise RefusedPostError(" ".join(problem.message for problem in problems))
+            raise RefusedPostError(" ".join(problems))
         if not kept.anyway:
             since = self._ground.clock() - SAME_TEXT
             same = (kept.draft_id, kept.digest, kept.account_id, since)
