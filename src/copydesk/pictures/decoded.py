@@ -1,6 +1,6 @@
 """The pixels of a picture from outside, and nothing else of it: upright, in sRGB, on 8 bits, without metadata. Pure.
 
-Needs Pillow, the extra `images`. What a file asks for is looked at before it is done: a few hundred bytes can unpack to
+Needs Pillow. What a file asks for is looked at before it is done: a few hundred bytes can unpack to
 gigabytes, or keep a decoder busy for an hour.
 """
 

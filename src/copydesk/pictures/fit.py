@@ -1,4 +1,4 @@
-"""Makes a picture that a platform takes of one from outside. Pure; needs Pillow, the extra `images`.
+"""Makes a picture that a platform takes of one from outside. Pure; needs Pillow.
 
 Every picture is unpacked and packed anew, also one that would fit: so nothing comes along that was hidden in the file,
 be it where a photo was taken or a web page behind the pixels. The same bytes and bounds give the same result, for as
