@@ -90,6 +90,15 @@ def test_a_description_that_is_missing_is_asked_for_and_nothing_is_blocked(tmp_p
         assert bool(asked) == ("--alt" in said.err)
 
 
+def test_a_draft_is_shown_with_what_its_pictures_lack(tmp_path):
+    args = ("--image", WEB, "--image", f"{WEB}?2", "--alt", "A quay")
+    said = call_here(tmp_path, "draft", "new", "The harbour opens.", *args)
+    shown = call_here(tmp_path, "draft", "show", said.out.split()[0]).out
+
+    assert f"picture  {WEB} A quay\n" in shown
+    assert f"picture  {WEB}?2 (no description)\n" in shown
+
+
 class TestMadeOnRequest:
     @pytest.fixture
     def generator(self, monkeypatch):

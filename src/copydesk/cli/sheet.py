@@ -61,7 +61,7 @@ def _said(found: Draft, *, without_error: bool) -> Iterator[tuple[str, str]]:
         if words:
             yield name, ", ".join(words)
     for image in found.images:
-        yield "picture", f"{image.url} {image.alt or ''}".rstrip()
+        yield "picture", f"{image.url} {image.alt or '(no description)'}"
 
 
 def _print_checks(checks: Checks) -> None:
