@@ -205,6 +205,16 @@ ROWS: tuple[Row, ...] = (
         ),
     ),
     Row(
+        "PATCH /drafts/{id}: action post, to some platforms or to all",
+        "posting.post",
+        "draft post",
+        (
+            "tests/desk/test_posting.py::test_a_draft_is_posted_to_every_account_at_once",
+            "tests/desk/test_posting.py::test_it_goes_only_where_it_is_wanted",
+            "tests/desk/test_posting.py::test_what_is_refused_leaves_the_draft_approved_and_says_why",
+        ),
+    ),
+    Row(
         "POST /engagement",
         "engagement.record",
         "engagement record",

@@ -33,7 +33,7 @@ def account() -> None:
 
 
 @account.command()
-@click.argument("platform", type=click.Choice(PLATFORMS))
+@click.argument("platform", type=click.Choice(PLATFORMS), metavar="PLATFORM")
 @click.option("--url", default="", metavar="URL", help="Its server: your own PDS, your instance, your blog.")
 @click.option("--set", "answers", multiple=True, metavar="NAME=VALUE", help="Answer a question ahead; never a secret.")
 @click.option("--by-hand", is_flag=True, help="Do not wait for the browser: paste what it shows.")
@@ -44,6 +44,8 @@ def connect(
     context: Context, *, platform: str, url: str, answers: tuple[str, ...], by_hand: bool, plain: bool, as_json: bool
 ) -> None:
     """Connect an account, or one that is connected once more.
+
+    PLATFORM is bluesky, mastodon, x, linkedin, threads, wordpress, ghost, devto, micropub or webhook.
 
     What is secret is asked for, read from standard input, a line for each, or taken from the environment:
     COPYDESK_CONNECT_PASSWORD and the like. It never stands in the command itself.
