@@ -257,7 +257,8 @@ def test_runs_are_listed_most_recent_first(tmp_path, server):
 def test_the_doctor_says_what_is_well_and_what_is_not(tmp_path, server):
     found = answer(tmp_path, "doctor")
     assert [(each["what"], each["verdict"]) for each in found] == [
-        *(("settings", "ok"), ("disk", "ok"), ("database", "ok"), ("sources", "warning"), ("pipeline", "ok"))
+        *(("settings", "ok"), ("disk", "ok"), ("database", "ok"), ("sources", "warning"), ("pipeline", "ok")),
+        *(("accounts", "ok"), ("pictures", "ok")),
     ]
     add(tmp_path, server)
     server.fail("/feed", 410)

@@ -53,6 +53,18 @@ def is_stored(folder: Path, url: str) -> bool:
     return digest is not None and (folder / digest).is_file()
 
 
+def kept_in(folder: Path) -> dict[str, int]:
+    """The SHA-256 of every picture that is kept in `folder`, with its bytes; nothing where there is no folder."""
+    try:
+        with os.scandir(folder) as entries:
+            found = [
+                (each, kept_digest(kept_url(each.name))) for each in entries if each.is_file(follow_symlinks=False)
+            ]
+            return {digest: each.stat(follow_symlinks=False).st_size for each, digest in found if digest}
+    except OSError:
+        return {}
+
+
 def read_file(path: Path) -> bytes:
     """The picture in a file that the user names; PictureError for what is none, or no file with an end."""
     with _told(f"{path} cannot be read"):

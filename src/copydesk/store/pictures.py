@@ -1,11 +1,15 @@
-"""Under which url the bytes of a draft's picture are kept: written once, and the same for every attempt to post it."""
+"""Where the bytes of drafts' pictures are kept: noted once, and the same for every attempt to post them."""
 
 from collections.abc import Sequence
 
-from sqlalchemy import Connection, select, update
+from sqlalchemy import Connection, exists, select, update
 
+from copydesk.model.draft import Status
+from copydesk.model.picture import kept_digest, kept_url
 from copydesk.store.parts import in_parts
-from copydesk.store.tables import draft_image
+from copydesk.store.tables import draft, draft_image
+
+TO_BE_POSTED = (Status.APPROVED, Status.SCHEDULED, Status.MISSED, Status.POSTING)
 
 
 def stored_urls(conn: Connection, user_id: str, image_ids: Sequence[str]) -> dict[str, str]:
@@ -28,3 +32,19 @@ def note_stored(conn: Connection, user_id: str, image_id: str, url: str) -> str:
     conn.execute(update(draft_image).where(*mine, draft_image.c.stored.is_(None)).values(stored=url))
     noted = conn.execute(select(draft_image.c.stored).where(*mine)).scalar()
     return str(noted) if noted is not None else url
+
+
+def kept_digests(conn: Connection, user_id: str) -> frozenset[str]:  # noqa: ARG001 - the folder is everybody's
+    """The SHA-256 of every kept picture that a draft has, whoever's it is."""
+    found: set[str] = set()
+    for column in (draft_image.c.url, draft_image.c.stored):
+        urls = conn.execute(select(column).where(column.startswith(kept_url(""))).distinct()).scalars()
+        found.update(filter(None, map(kept_digest, urls)))
+    return frozenset(found)
+
+
+def any_to_be_posted(conn: Connection, user_id: str) -> bool:
+    """Whether a draft with a picture is on its way to being posted."""
+    pictured = exists().where(draft_image.c.draft_id == draft.c.id)
+    on_its_way = (draft.c.user_id == user_id, draft.c.status.in_(TO_BE_POSTED), draft.c.archived_at.is_(None))
+    return bool(conn.execute(select(exists().where(*on_its_way, pictured))).scalar())
