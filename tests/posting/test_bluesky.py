@@ -317,6 +317,17 @@ async def test_figures_are_asked_for_25_at_a_time_and_what_is_gone_has_none(desk
     assert await desk.bluesky.figures(ME, []) == {}
 
 
+async def test_a_post_that_the_index_lacks_and_its_server_has_is_not_gone(desk):
+    made = await desk.bluesky.send(ME, desk.intent(), ())
+    assert await desk.bluesky.figures(ME, made.ids) == {made.ids[0]: Figures()}
+
+
+async def test_whether_a_post_is_gone_is_not_guessed(desk):
+    desk.server.answers["getRecord"] = httpx.Response(502)
+    with pytest.raises(NotSentError):
+        await desk.bluesky.figures(ME, [f"at://{DID}/app.bsky.feed.post/3k"])
+
+
 def test_what_would_not_be_taken_is_said_before(desk):
     def says(**post: object) -> list[tuple[str, int | None]]:
         asked = {"format": Format.SHORT, "parts": ("One.",), "at": NOW, **post}

@@ -167,12 +167,19 @@ class Bluesky:
                 raise self._sessions.wrong(account.server, answer)
 
     async def figures(self, account: Account, ids: Sequence[str]) -> Mapping[str, Figures | None]:
-        """What Bluesky's index counts, which the account's own server asks; it counts no views and no clicks."""
+        """What Bluesky's index counts, which the account's own server asks; it counts no views and no clicks.
+
+        The index lags behind, and some servers it does not read at all: a post is gone only where its own server
+        says so. Of one that the index alone lacks nothing is reported.
+        """
         found: dict[str, Figures | None] = dict.fromkeys(ids)
         for start in range(0, len(ids), MOST_ASKED):
             query = [("uris", uri) for uri in ids[start : start + MOST_ASKED]]
             counted = await self._sessions.read(account, "app.bsky.feed.getPosts", Counted, query)
             found.update((each.uri, figures_of(each)) for each in counted.posts if each.uri in found)
+        for uri in [uri for uri, figures in found.items() if figures is None]:
+            if await self._record(account, uri.rpartition("/")[2]):
+                found[uri] = Figures()
         return found
 
     async def _upload(self, account: Account, picture: Picture) -> None:
