@@ -26,7 +26,6 @@ from typing import Any
 import httpx
 import msgspec
 from msgspec.structs import replace
-from sqlalchemy import Connection
 
 import copydesk.desk.posting
 import copydesk.desk.schedule
@@ -64,6 +63,8 @@ class Order(msgspec.Struct, frozen=True):
     """Seconds since DUE."""
     kill_at: int = 0
     """Die at this boundary; 0 for none."""
+    kill_on: str = ""
+    """Die at the first boundary of this name; "" for none."""
     kill_after: float = 0.0
     """Die so many seconds after the beginning; 0 for never."""
     full_from: int = 0
@@ -102,7 +103,7 @@ class Boundaries:
             return
         self._passed += 1
         os.write(self._says, f"{name}\n".encode())
-        if self._passed == self._order.kill_at:
+        if self._passed == self._order.kill_at or name == self._order.kill_on:
             os.kill(os.getpid(), signal.SIGKILL)
 
     @asynccontextmanager
@@ -229,7 +230,9 @@ class FileSecrets:
             new.replace(self._path)
 
 
-def _platform(order: Order, boundaries: Boundaries, transport: httpx.AsyncBaseTransport) -> Platform:
+def platform_of(order: Order, boundaries: Boundaries, transport: httpx.AsyncBaseTransport) -> Platform:
+    """The platform that is sent to."""
+
     def clock() -> Any:
         return _now(order)
 
@@ -255,7 +258,7 @@ def send(order: Order, says: int) -> None:
 
     async def work() -> None:
         transport = WatchedTransport(boundaries)
-        platform = _platform(order, boundaries, transport)
+        platform = platform_of(order, boundaries, transport)
         if order.wrong:
             MUTANTS[order.wrong](platform)
         settings, given = settings_at(Path(order.home)), {order.platform: platform}
@@ -315,29 +318,19 @@ def _no_quiet_period(platform: Any) -> None:
 
 def _done_before_sent(platform: Any) -> None:
     """That it is sent is kept before it is, and what comes of it is nobody's business."""
-    errand: Any = desk_sending._Errand
-    really = errand._send
 
-    def as_sent(conn: Connection, user_id: str, kept: Any, happened: Happened, now: Any) -> Any:
-        return desk_sending._keep(conn, user_id, kept, happened, now)
-
-    async def send_later(self: Any, kept: Any) -> Any:
-        material = await desk_sending.material_of(self._ground, kept, platform.limits)
-        intent = await self._settled(kept, material)
-        made = Made(ids=intent.steps[len(kept.progress.made)].expects or ("?",), urls=("https://fake.example/?",))
-        done = may.made_step(may.sent_now(kept.progress, _moment(self), steps=len(intent.steps)), made)
-        happened = Happened(progress=done, what="made", intent=intent)
-        after = await self._ground.write(as_sent, kept, happened, _moment(self))
+    async def send_later(errand: Any, kept: Any) -> Any:
+        material = await desk_sending.material_of(errand._ground, kept, platform.limits)
+        intent = kept.intent or await errand._settled(kept, material)
+        begun = may.sent_now(kept.progress, errand._ground.clock(), steps=len(intent.steps))
+        made = Made(ids=intent.steps[len(begun.made)].expects or ("?",), urls=("https://fake.example/?",))
+        after = await errand._keep(kept, may.made_step(begun, made), "made")
         with suppress(Exception):
-            await platform.send(self._account.details, intent, kept.progress.made, material.pictures)
+            await platform.send(errand._account.details, intent, begun.made, material.pictures)
         return after
 
-    assert really
-    errand._send = send_later
-
-
-def _moment(errand: Any) -> Any:
-    return errand._ground.clock()
+    wrong: Any = desk_sending._Errand
+    wrong._send = send_later
 
 
 MUTANTS: Mapping[str, Callable[[Any], None]] = {

@@ -11,6 +11,7 @@ import re
 import shutil
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import closing
+from datetime import datetime
 from pathlib import Path
 from sqlite3 import connect as open_sqlite
 from typing import NamedTuple, Protocol
@@ -242,20 +243,24 @@ class Desks:
         self._doomed = doomed
         self._empty: Path | None = None
 
-    async def case(self, place: Place, parts: int) -> Case:
-        """A desk whose draft, of so many posts, is due at DUE."""
+    async def case(self, place: Place, parts: int, now: datetime = NOW) -> Case:
+        """A desk made at `now` whose draft, of so many posts, is due a minute later: at DUE, if that is not said."""
         number = next(_numbers)
         home = await self._home(number)
         texts = tuple(f"Story {number}, post {part} of {parts}." for part in range(1, parts + 1))
         account = place.account()
         (home / "secrets.json").write_text(json.dumps(place.secrets()), encoding="utf-8")
         asked = {"text": join_parts(list(texts)), "format": "THREAD" if parts > 1 else "SHORT"}
-        async with open_desk(settings_at(home), clock=lambda: NOW) as desk:
-            await desk.ground.write(accounts.connect, new_id(NOW), account, NOW)
+        async with open_desk(settings_at(home), clock=lambda: now) as desk:
+            await desk.ground.write(accounts.connect, new_id(now), account, now)
             made = await desk.drafts.create(asked)
             await desk.drafts.approve(made.drafts[0].id)
-            await desk.drafts.schedule(made.drafts[0].id, DUE)
+            await desk.drafts.schedule(made.drafts[0].id, now + (DUE - NOW))
         return Case(home, account, texts, place)
+
+    async def send_once(self, case: Case, **how: object) -> list[Ended]:
+        """Send once, at DUE."""
+        return await self._doomed.send(replace(case.place.order(case.home), **how))
 
     async def _home(self, number: int) -> Path:
         if self._empty is None:
@@ -298,7 +303,7 @@ class Desks:
             if ended[0].code == 0 and waits is None and not ended[0].passed:
                 break
             if ended[0].code == 0 and waits is not None:
-                await self._let_pass(case, runs, waits)
+                await self._let_pass(case, waits, in_between=bool(kill_after))
                 ahead = waits
         await case.place.arrive(case)
         # A day later nothing is sent again.
@@ -307,9 +312,9 @@ class Desks:
         shutil.rmtree(case.home)
         return Story(tuple(runs), found)
 
-    async def _let_pass(self, case: Case, runs: Sequence[Ended], until: float) -> None:
-        """What is on its way gets there while time passes."""
-        if case.place.real and any(run.code == KILLED for run in runs):
+    async def _let_pass(self, case: Case, until: float, *, in_between: bool) -> None:
+        """What is on its way gets there while time passes; at a boundary nothing is."""
+        if case.place.real and in_between:
             await asyncio.sleep(ON_ITS_WAY)
         if until >= LATE:
             await case.place.arrive(case)
