@@ -57,6 +57,9 @@ test: check ## every check and every test
 prove: .venv/test ## the proofs whole, of which make test has a sample: some minutes
 	COPYDESK_PROVE=1 $(PYTEST) -n 2 --dist loadgroup tests/proof tests/scheduling
 
+prove-network: .venv/test ## the figures from a whole Bluesky network, where PostgreSQL is installed
+	COPYDESK_NETWORK_PROOF=1 $(PYTEST) tests/proof/test_bluesky_network.py
+
 bench: .venv/bench ## every figure that Copydesk claims, as a ratio measured in one run
 	PYTHONPATH=tests $(BIN)/python tests/benchmarks/run.py
 
