@@ -18,7 +18,8 @@ from copydesk.posting.linkedin import LinkedIn
 from copydesk.posting.mastodon import Mastodon
 from copydesk.posting.platform import Limits
 from copydesk.posting.x import X
-from desk_fixtures import Web, open_at, rows
+from desk_fixtures import ONE as FEED
+from desk_fixtures import Web, add, drafts_of, entry, feed, open_at, rows
 from some_pictures import PLACE, drawing, frames_of, moving, noise, packed, photo, where
 
 ONE, TWO = "https://pictures.example/1.jpg", "https://pictures.example/2.png"
@@ -193,6 +194,16 @@ class TestAllOrNone:
             found = await images(desk, "http://127.0.0.1:9/a.png")
             with pytest.raises(PictureError, match=r"Picture 1: 127\.0\.0\.1 is not a public address"):
                 await pictures_of(desk.ground, found, LIMITS)
+
+
+@pytest.mark.parametrize(("says", "alt"), [("Two cranes", "Two cranes"), ("1.jpg", None)])
+async def test_a_run_takes_the_words_of_the_source_for_its_picture_or_none(desk, web, says, alt):
+    web.put(FEED, feed(entry(1, text=f'<img src="{ONE}" alt="{says}"><p>The ferry opens on Monday.</p>')))
+    await add(desk, FEED)
+    await desk.pipeline.run()
+    (draft,) = await drafts_of(desk)
+
+    assert [(image.url, image.alt, image.source) for image in draft.images] == [(ONE, alt, ImageSource.OG)]
 
 
 class TestFilesOfTheUser:

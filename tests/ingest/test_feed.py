@@ -154,6 +154,32 @@ def test_the_widest_picture_wins_and_a_pixel_is_none() -> None:
     assert second.image == "https://site.example/in.png?a=1&b=2"
 
 
+@pytest.mark.parametrize(
+    ("inside", "alt"),
+    [
+        ("""<img src="/a.png" alt="Two cranes &amp; a
+        quay">""", "Two cranes & a quay"),
+        ("<img alt='A crane' src='/a.png'>", "A crane"),
+        ('<img src="/a.png?alt=media">', None),
+        ('<img src="/a.png" data-alt="of a script">', None),
+        ('<img src="/a.png" alt="">', None),
+        ('<img src="/a.png"><img src="/b.png" alt="The second">', None),
+        ('<img src="javascript:a" alt="Of none">', None),
+    ],
+)  # fmt: skip
+def test_a_picture_in_the_text_is_described_as_it_is_there(inside: str, alt: str | None) -> None:
+    (entry,) = parse(rss(f"<title>A</title><description><![CDATA[{inside}]]></description>")).entries
+    assert entry.image_alt == alt
+
+
+def test_a_picture_beside_the_text_is_not_described_by_one_in_it() -> None:
+    inside = (
+        '<enclosure url="/b.png" type="image/png"/><description><![CDATA[<img src="/a.png" alt="A">]]></description>'
+    )
+    (entry,) = parse(rss(f"<title>A</title>{inside}")).entries
+    assert (entry.image, entry.image_alt) == ("https://site.example/b.png", None)
+
+
 def test_a_caption_inside_a_picture_is_not_the_summary_but_one_of_a_group_is() -> None:
     caption = "<media:content url='/a.jpg'><media:description>A caption</media:description></media:content>"
     said = "<media:title>V</media:title><media:description>one\n\ntwo\nthree</media:description>"

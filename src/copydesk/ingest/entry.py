@@ -90,6 +90,7 @@ def _entry(raw: RawEntry, setting: Setting) -> Entry:
     guid = texts.get("ident") or texts.get("about") or ""
     ident = _ident(guid) or url or _hash(title, published, texts.get("summary") or texts.get("content", ""))
     summary, text = _bodies(raw, setting)
+    image, image_alt = _image(raw, base)
     return Entry(
         ident=ident,
         alias=alias_of(ident),
@@ -99,7 +100,8 @@ def _entry(raw: RawEntry, setting: Setting) -> Entry:
         text=text,
         author=_names(raw) if raw.authors or "author 2" in texts else None,
         published=published,
-        image=_image(raw, base),
+        image=image,
+        image_alt=image_alt,
         language=language_of(texts["language"]) if "language" in texts else setting.language,
         publisher=plain_line(texts["publisher"], MAX_NAME) or None if "publisher" in texts else None,
         discussion=absolute(texts["discussion"], base) if "discussion" in texts else None,
@@ -148,9 +150,14 @@ def _published(texts: dict[str, str]) -> datetime | None:
     return None
 
 
-def _image(raw: RawEntry, base: str) -> str | None:
-    address = raw.picture or first_in(raw.texts.get("content", "")) or first_in(raw.texts.get("summary", ""))
-    return absolute(address, base) if address else None
+def _image(raw: RawEntry, base: str) -> tuple[str | None, str | None]:
+    """The entry's picture, and what is said of it where it stands in the text."""
+    address, alt = raw.picture, ""
+    for field in ("content", "summary"):
+        if not address:
+            address, alt = first_in(raw.texts.get(field, ""))
+    image = absolute(address, base) if address else None
+    return image, (plain_line(alt, MAX_ALT) or None) if image else None
 
 
 def _names(raw: RawEntry) -> str | None:

@@ -8,6 +8,8 @@ from copydesk.ingest.raw import RawEntry
 
 _IMG = re.compile(r"<[iI][mM][gG]\b([^<>]*)")
 _SRC = re.compile(r"\bsrc\s*+=\s*+(?:\"([^\"]*)\"|'([^']*)'|([^\s\"'>]+))", re.IGNORECASE)
+# After a space, for addresses end in ?alt=media.
+_ALT = re.compile(r"(?<!\S)alt\s*+=\s*+(?:\"([^\"]*)\"|'([^']*)')", re.IGNORECASE)
 _PIXEL = re.compile(r"=(?:(?<=width=)|(?<=height=))[\"']?[01](?![\d.%])")
 _EXTENSION = re.compile(r"\.(?:jpe?g|png|webp|gif|avif)(?:[?#]|\Z)", re.IGNORECASE)
 _MOST_LOOKED_AT = 5
@@ -28,12 +30,17 @@ def offer(entry: RawEntry, attributes: dict[str, str]) -> bool:
     return True
 
 
-def first_in(markup: str) -> str:
-    """The address of the first picture near the top of an HTML fragment that is meant to be seen, or nothing."""
+def first_in(markup: str) -> tuple[str, str]:
+    """The first picture near the top of an HTML fragment that is meant to be seen: its address, and what it shows.
+
+    Empty where there is none, and where nothing is said of it.
+    """
     if "<" not in markup:
-        return ""
+        return "", ""
     for image in islice(_IMG.finditer(markup, 0, _NEAR), _MOST_LOOKED_AT):
         source = _SRC.search(image[1])
         if source and not _PIXEL.search(image[1]):
-            return unescape(source[1] or source[2] or source[3] or "").strip()
-    return ""
+            alt = _ALT.search(image[1])
+            address = unescape(source[1] or source[2] or source[3] or "").strip()
+            return address, unescape(alt[1] or alt[2] or "") if alt else ""
+    return "", ""
