@@ -264,6 +264,10 @@ class FakeDesk:
         finally:
             self.closed += 1
 
+    async def changes(self) -> int:
+        """Nothing is written but by the console."""
+        return 0
+
 
 def console(desk: FakeDesk) -> Console:
     """The console of this desk, on a fixed clock."""

@@ -6,6 +6,7 @@ from rich.cells import cell_len
 from copydesk.tui.app import Console
 from copydesk.tui.keys import KEYS, Key, Where, bindings, clashes, footer, shown
 from copydesk.tui.layout import lay_out
+from copydesk.tui.modals.ask import LineScreen, YesScreen
 from copydesk.tui.pages.help import help_page
 from copydesk.tui.screens.help import HelpScreen
 from copydesk.tui.screens.review import ReviewScreen
@@ -18,6 +19,8 @@ OWNERS = {
     Where.REVIEW: ReviewScreen,
     Where.CONSOLE: Console,
     Where.HELP: HelpScreen,
+    Where.LINE: LineScreen,
+    Where.YES: YesScreen,
 }
 
 

@@ -110,6 +110,10 @@ class Desk:
 
         return Experiments(self.ground)
 
+    async def changes(self) -> int:
+        """A number that is another one after each change of the desk, whichever process made it."""
+        return await self.ground.engines.changes()
+
     @property
     def settings(self) -> Settings:
         """What the desk was opened with."""

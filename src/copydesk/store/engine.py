@@ -50,7 +50,13 @@ class Engines:
         self._busy_timeout = busy_timeout
         self._writer = _Lanes(_write_engine(path, busy_timeout, foreign_keys=True), 1)
         self._readers = _Lanes(_read_engine(path, busy_timeout), READERS)
+        self._watcher = _Lanes(_read_engine(path, busy_timeout), 1)
         self._written = False
+
+    async def changes(self) -> int:
+        """A number that is another one after each commit, whichever connection or process made it."""
+        with translated(self.path):
+            return await self._watcher.run(_without_transaction, _data_version)
 
     async def write(self, work: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
         """What `work` returns; it is one transaction, which holds the write lock from its start.
@@ -125,6 +131,7 @@ class Engines:
                 with suppress(StoreError), translated(self.path):
                     await self._writer.run(_optimize, None)
         finally:
+            await self._watcher.close()
             await self._readers.close()
             await self._writer.close()
 
@@ -174,6 +181,12 @@ def _without_transaction(connection: Connection, work: Callable[[Connection], T]
     finally:
         # There is nothing to roll back; SQLAlchemy is told that this unit is over.
         connection.rollback()
+
+
+def _data_version(connection: Connection) -> int:
+    # SQLite counts by connection the commits of all others: this one never writes.
+    version: int = _driver(connection).execute("PRAGMA data_version").fetchone()[0]
+    return version
 
 
 def _optimize(connection: Connection, _: None) -> None:

@@ -89,6 +89,11 @@ class Console(DeskApp, inherit_bindings=False):
 
         return act
 
+    def action_show_screen(self, name: str) -> None:
+        """Another screen, as it was left."""
+        if name in SCREENS and self.current_mode != name:
+            self.switch_mode(name)
+
     def action_help(self) -> None:
         """Show the keys."""
         from copydesk.tui.screens.help import HelpScreen  # noqa: PLC0415

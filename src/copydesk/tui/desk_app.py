@@ -12,7 +12,7 @@ from textual.notifications import SeverityLevel
 from textual.worker import Worker
 
 from copydesk.errors import CopydeskError
-from copydesk.tui.messages import DeskClosed, DeskOpened, Glanced, JobDone, RunChanged
+from copydesk.tui.messages import DeskChanged, DeskClosed, DeskOpened, Glanced, JobDone, RunChanged
 
 if TYPE_CHECKING:
     # At run time whoever opens the desk imports it: SQLAlchemy costs as much as Textual itself.
@@ -34,6 +34,8 @@ JOBS_AFTER = 2.0
 """Seconds after which the jobs begin: what is due may wait that long, the first rows may not."""
 TOLD = ("clock", "missed")
 """What is told in a toast when it happens without having been asked."""
+LOOK = 0.5
+"""Seconds between two looks whether something was written."""
 LAST_PATIENCE = 0.5
 """Seconds that a job has left when the user quits."""
 
@@ -59,6 +61,8 @@ class DeskApp(App[int], inherit_bindings=False):
         self.desk: Desk | None = None
         self.trouble: CopydeskError | None = None
         """Why the desk is not open, where it could not be opened."""
+        self.changes = 0
+        """Grows when something was written to the desk."""
         self._last_run: Running | None = None
         self._holder: Worker[None] | None = None
 
@@ -78,14 +82,28 @@ class DeskApp(App[int], inherit_bindings=False):
             async with opening as desk:
                 self.desk = desk
                 self._tell(DeskOpened())
+                watching = asyncio.create_task(self._watch(desk))
                 try:
                     await self._do_what_is_due(desk)
                 finally:
+                    watching.cancel()
                     self.desk = None
                     await self._stop_asking()
         except Exception as error:
             self.trouble = _known(error)
             self._tell(DeskClosed(self.trouble))
+
+    async def _watch(self, desk: "Desk") -> None:
+        """Notice what is written, by whichever process, and tell the screen."""
+        before = None
+        while True:
+            with suppress(CopydeskError):  # whoever asks for something hears of it
+                now = await desk.changes()
+                if before is not None and now != before:
+                    self.changes += 1
+                    self._tell(DeskChanged())
+                before = now
+            await asyncio.sleep(LOOK)
 
     async def _do_what_is_due(self, desk: "Desk") -> None:
         """Let the jobs run, where there are any, until the console ends."""

@@ -15,6 +15,8 @@ class Where(StrEnum):
     REVIEW = "Review"
     CONSOLE = "Everywhere"
     HELP = "In this help"
+    LINE = "While a line is asked for"
+    YES = "While a yes is asked for"
 
 
 class Key(NamedTuple):
@@ -31,6 +33,9 @@ class Key(NamedTuple):
     footer: str = ""
     """One word for the footer, empty for none; neighbours with the same word share it."""
 
+
+SCREEN_NAMES = ("review", "schedule", "sources", "experiments", "engagement", "setup")
+"""The screens, in the order of their numbers."""
 
 KEYS = (
     Key("list.down", Where.LIST, "j,down", "move(1)", "the next draft", "move"),
@@ -56,6 +61,17 @@ KEYS = (
     Key("review.refresh", Where.REVIEW, ".", "refresh", "show what is new", "refresh"),
     Key("review.back", Where.REVIEW, "escape", "back", "close the run, go back to the queue"),
     Key("help.close", Where.HELP, "q,escape,?,enter", "close", "close it"),
+    *(
+        Key(f"console.{name}", Where.CONSOLE, str(number), f"show_screen('{name}')", f"the screen {name.capitalize()}")
+        for number, name in enumerate(SCREEN_NAMES, 1)
+    ),
+    Key("line.leave", Where.LINE, "escape", "leave", "answer nothing"),
+    *(
+        Key(f"line.offer_{number}", Where.LINE, f"alt+{number}", f"offer({number})", "what was answered before")
+        for number in range(1, 10)
+    ),
+    Key("yes.yes", Where.YES, "y", "answer(True)", "yes"),
+    Key("yes.no", Where.YES, "n,enter,escape,q", "answer(False)", "no"),
     Key("console.help", Where.CONSOLE, "?", "help", "these keys", "help"),
     Key("console.palette", Where.CONSOLE, ":,ctrl+p", "command_palette", "commands, colour themes"),
     Key("console.quit", Where.CONSOLE, "q,ctrl+c", "leave", "quit", "quit"),

@@ -34,6 +34,14 @@ class DeskClosed(Message, bubble=False):
         self.error = error
 
 
+class DeskChanged(Message, bubble=False):
+    """Something was written to the desk's database: by another process, by a job, or from here."""
+
+    def can_replace(self, message: Message) -> bool:
+        """One of them is as good as many."""
+        return isinstance(message, DeskChanged)
+
+
 class JobDone(Message, bubble=False):
     """Something was done without having been asked; there may be more drafts now, or other ones."""
 

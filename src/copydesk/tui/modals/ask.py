@@ -1,0 +1,77 @@
+"""Two questions that lie over a screen: one for a line of text, one for a yes."""
+
+from collections.abc import Sequence
+
+from textual import on
+from textual.app import ComposeResult
+from textual.containers import Vertical
+from textual.content import Content
+from textual.screen import ModalScreen
+from textual.widgets import Input, Static
+
+from copydesk.text import clean
+from copydesk.tui.keys import Where, bindings
+from copydesk.tui.styles import sheet
+from copydesk.tui.widgets.ink import INK
+
+MOST_OFFERED = 9
+
+
+class LineScreen(ModalScreen[str | None], inherit_bindings=False):
+    """Asks for a line of text. What was answered before is offered by its number; None where it was left."""
+
+    CSS_PATH = sheet("ask.tcss")
+    COMPONENT_CLASSES = set(INK)
+    BINDINGS = bindings(Where.LINE)
+
+    def __init__(self, question: str, *, value: str = "", hint: str = "", offered: Sequence[str] = ()) -> None:
+        super().__init__()
+        self._question = clean(question)
+        self._value = value
+        self._hint = clean(hint)
+        self._offered = tuple(offered[:MOST_OFFERED])
+
+    def compose(self) -> ComposeResult:
+        """The question, the line, what is offered."""
+        with Vertical(id="ask"):
+            yield Static(Content(self._question), classes="-question")
+            yield Input(self._value, select_on_focus=False)
+            for number, offer in enumerate(self._offered, 1):
+                yield Static(Content.assemble((f"Alt+{number} ", "$accent"), clean(offer)), classes="-offer")
+            if self._hint:
+                yield Static(Content(self._hint), classes="-hint")
+
+    @on(Input.Submitted)
+    def _answer(self, event: Input.Submitted) -> None:
+        self.dismiss(event.value)
+
+    def action_offer(self, number: int) -> None:
+        """Answer with one of those that are offered."""
+        if number <= len(self._offered):
+            self.dismiss(self._offered[number - 1])
+
+    def action_leave(self) -> None:
+        """Answer nothing."""
+        self.dismiss(None)
+
+
+class YesScreen(ModalScreen[bool], inherit_bindings=False):
+    """Asks for a yes, for what cannot be undone. Enter is no."""
+
+    CSS_PATH = sheet("ask.tcss")
+    COMPONENT_CLASSES = set(INK)
+    BINDINGS = bindings(Where.YES)
+
+    def __init__(self, question: str) -> None:
+        super().__init__()
+        self._question = clean(question)
+
+    def compose(self) -> ComposeResult:
+        """The question, and how it is answered."""
+        with Vertical(id="ask"):
+            yield Static(Content(self._question), classes="-question")
+            yield Static(Content("y yes · n no"), classes="-hint")
+
+    def action_answer(self, yes: bool) -> None:  # noqa: FBT001 - Textual hands it over so
+        """Yes or no."""
+        self.dismiss(yes)

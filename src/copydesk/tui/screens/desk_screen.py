@@ -1,0 +1,96 @@
+"""What every screen of the console shares: the line above and below, what it does when the desk opens or changes."""
+
+from collections.abc import Iterable
+from typing import ClassVar
+
+from textual import getters
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.containers import Container
+from textual.screen import Screen
+from textual.widget import Widget
+
+from copydesk.errors import CopydeskError
+from copydesk.tui.desk_app import DeskApp
+from copydesk.tui.keys import Where
+from copydesk.tui.messages import DeskChanged, DeskClosed, DeskOpened, RunChanged
+from copydesk.tui.widgets.ink import INK
+from copydesk.tui.widgets.key_line import KeyLine
+from copydesk.tui.widgets.too_small import TooSmall
+from copydesk.tui.widgets.top_line import TopLine
+
+
+class DeskScreen(Screen[None], inherit_bindings=False):
+    """One of the screens that the numbers lead to. It keeps its state while another one is shown.
+
+    A subclass says its NAME and WHERE, composes its `body`, and reads from the desk in `read`, which is called when the
+    desk is open, and again when something has changed: by another process, a job, or this console. It moves no cursor.
+    """
+
+    NAME = ""
+    WHERE: tuple[Where, ...] = ()
+    """The places whose keys the footer shows."""
+    COMPONENT_CLASSES = set(INK)
+    BINDINGS: ClassVar[list[BindingType]] = []
+    HORIZONTAL_BREAKPOINTS = [(0, "-tiny"), (40, "-narrow"), (100, "-medium"), (150, "-wide")]
+    VERTICAL_BREAKPOINTS = [(0, "-low"), (10, "-tall")]
+
+    app = getters.app(DeskApp)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._seen = -1
+        """The desk's changes that this screen has read."""
+
+    def compose(self) -> ComposeResult:
+        """The line above, the body, the line below."""
+        yield TopLine(self.app.desk_name, self.NAME)
+        with Container(id="body"):
+            yield from self.body()
+        yield KeyLine((*self.WHERE, Where.CONSOLE))
+        yield TooSmall()
+
+    def body(self) -> Iterable[Widget]:
+        """What is between the lines; each widget is made once."""
+        return ()
+
+    def read(self) -> None:
+        """Read from the desk what is shown, in a worker: `self.app.ask(...)`."""
+
+    def say_trouble(self, error: CopydeskError) -> None:
+        """Say that the desk could not be opened, in the place of what is shown."""
+
+    def on_mount(self) -> None:
+        """Read, or say why there is nothing to read."""
+        if self.app.trouble is not None:
+            self.say_trouble(self.app.trouble)
+        self._read_changes()
+
+    def on_screen_resume(self) -> None:
+        """What changed while another screen was shown."""
+        self._read_changes()
+
+    def on_desk_opened(self, _: DeskOpened) -> None:
+        """Now it can be asked."""
+        self._read_changes()
+
+    def on_desk_closed(self, message: DeskClosed) -> None:
+        """It could not be opened."""
+        self.say_trouble(message.error)
+
+    def on_desk_changed(self, _: DeskChanged) -> None:
+        """Something was written."""
+        self._read_changes()
+
+    def on_run_changed(self, message: RunChanged) -> None:
+        """Say in the line above how the run gets on."""
+        self.query_one(TopLine).show_run(message.view)
+
+    def show_keys(self, *where: Where) -> None:
+        """Show the keys of these places in the line below."""
+        self.query_one(KeyLine).show((*where, Where.CONSOLE))
+
+    def _read_changes(self) -> None:
+        if self.app.desk is not None and self._seen != self.app.changes:
+            self._seen = self.app.changes
+            self.read()
