@@ -13,7 +13,8 @@ import mastodon_server
 import pds_server
 from cutting_proxy import CuttingProxy
 from doomed_sender import Doom, doom
-from sending_runs import Desks, FakePlace, MastodonPlace, PdsPlace, Place
+from sending_places import FakePlace, MastodonPlace, PdsPlace, Place
+from sending_runs import Desks
 
 _numbers = count(1)
 _SENDERS = [f"sender{number}" for number in range(250)]

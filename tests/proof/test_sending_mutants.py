@@ -6,8 +6,8 @@ The right one goes through the same and does not.
 import pytest
 
 from cutting_proxy import Cut
-from doomed_sender import MUTANTS
 from proof_desk import PROVE
+from wrong_senders import MUTANTS
 
 PARTS = (1, 3) if PROVE else (1,)
 FAKE, KEYLESS_FAKE = "fake with keys", "fake without keys"
