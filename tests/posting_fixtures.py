@@ -31,9 +31,11 @@ def fake(server: FakeServer | None = None, **options: object) -> dict[str, FakeP
     return {"fake": FakePlatform(server or FakeServer(), **options)}
 
 
-async def connect(desk: Desk, name: str = "me", platform: str = "fake", now: datetime = NOW) -> str:
+async def connect(
+    desk: Desk, name: str = "me", platform: str = "fake", now: datetime = NOW, *, called: str = ""
+) -> str:
     """Connect an account; its id."""
-    details = Account(platform=platform, server=f"https://{platform}.example", id=name, name=name)
+    details = Account(platform=platform, server=f"https://{platform}.example", id=name, name=called or name)
     return await desk.ground.write(accounts.connect, new_id(now), details, now)
 
 

@@ -5,6 +5,7 @@ import unicodedata
 from collections.abc import Sequence
 from datetime import datetime
 
+from msgspec.structs import replace
 from sqlalchemy import Connection
 
 from copydesk.model.account import ConnectedAccount
@@ -29,23 +30,29 @@ def plan(
     """
     seen = changes.one_seen(conn, user_id, draft_id, whole=True)
     digest = digest_of(seen.value("text"))
-    before = {kept.account_id: kept for kept in deliveries.of_draft(conn, user_id, draft_id)}
-    new = [
-        Planned(
-            id=new_id(now),
-            account_id=each.id,
-            platform=each.details.platform,
-            account=each.details.name,
-            digest=digest,
-        )
-        for each in to
-        if each.id not in before
-    ]
+    every = deliveries.of_draft(conn, user_id, draft_id)
+    before = [(each, standing(every, each)) for each in to]
+    taken = {(kept.platform, kept.account) for kept in every}
+    new: list[Planned] = []
+    for each in (account for account, kept in before if kept is None):
+        platform, name = each.details.platform, each.details.name
+        if (platform, name) in taken:  # people's names need not be theirs alone
+            name = f"{name} ({each.id})"
+        taken.add((platform, name))
+        new.append(Planned(id=new_id(now), account_id=each.id, platform=platform, account=name, digest=digest))
     deliveries.plan(conn, user_id, draft_id, seen.format, new, due, now)
-    once_more = [kept for each in to if (kept := before.get(each.id)) and kept.progress.state is not State.SENT]
-    for kept in once_more:
-        _begin_again(conn, user_id, kept, digest, due, now)
-    return (*(each.id for each in new), *(kept.id for kept in once_more))
+    once_more = [(each, kept) for each, kept in before if kept and kept.progress.state is not State.SENT]
+    for each, kept in once_more:
+        _begin_again(conn, user_id, replace(kept, account_id=each.id), digest, due, now)
+    return (*(each.id for each in new), *(kept.id for _, kept in once_more))
+
+
+def standing(every: Sequence[KeptDelivery], account: ConnectedAccount) -> KeptDelivery | None:
+    """The delivery of these that is to the account; one that was removed and has its name is the same one."""
+    label = (account.details.platform, account.details.name)
+    own = [kept for kept in every if kept.account_id == account.id]
+    orphans = [kept for kept in every if kept.account_id is None and (kept.platform, kept.account) == label]
+    return next(iter(own + orphans), None)
 
 
 def digest_of(text: str) -> str:

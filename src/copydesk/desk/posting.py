@@ -14,7 +14,7 @@ from copydesk.desk.ended import keep, settle
 from copydesk.desk.figures import read_figures
 from copydesk.desk.ground import Ground
 from copydesk.desk.material import draft_post
-from copydesk.desk.planning import digest_of, plan
+from copydesk.desk.planning import digest_of, plan, standing
 from copydesk.desk.sending import SAME_TEXT, Sender
 from copydesk.desk.stopping import broken_rules
 from copydesk.desk.telling import report_of, told
@@ -232,8 +232,8 @@ def _post_now(
     seen = changes.one_seen(conn, user_id, draft_id)
     after(Action.POST, seen.status, archived=seen.archived)
     to = _accounts(conn, user_id, seen, platforms)
-    live = {kept.account_id for kept in deliveries.of_draft(conn, user_id, draft_id) if kept.sent_at}
-    missing = [account for account in to if account.id not in live]
+    live = [kept for kept in deliveries.of_draft(conn, user_id, draft_id) if kept.sent_at]
+    missing = [account for account in to if standing(live, account) is None]
     if not missing:
         raise _refused(seen, "It is live there already; nothing was posted.")
     _let_go(conn, user_id, seen, now)

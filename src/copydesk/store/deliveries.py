@@ -186,8 +186,8 @@ def plan(
 def again(
     conn: Connection, user_id: str, kept: KeptDelivery, happened: Happened, due: datetime, now: datetime, digest: str
 ) -> bool:
-    """Begin a delivery once more that had ended without all of it being live."""
-    values = {"due_at": due, "digest": digest}
+    """Begin a delivery once more that had ended without all of it being live, to the account that `kept` names."""
+    values = {"due_at": due, "digest": digest, "account_id": kept.account_id}
     asked = update(delivery).where(delivery.c.user_id == user_id, delivery.c.id == kept.id)
     conn.execute(asked.values(**values))
     return keep(conn, user_id, kept, happened, now) is not None
