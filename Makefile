@@ -10,10 +10,10 @@ define install
 endef
 PYTEST = $(BIN)/python -m pytest
 
-.PHONY: help run test prove check format bench screenshots readme lock clean
+.PHONY: help run test prove prove-network check format bench screenshots readme lock clean
 
 help: ## what can be made
-	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /	/'
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /	/'
 
 .venv/python:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Copydesk needs Python 3.11 or newer: make PYTHON=python3.12")'

@@ -225,3 +225,25 @@ async def test_a_post_that_vanished_is_gone_and_its_figures_stay(tmp_path: Path)
         assert (await desk.engagement.summary()).total_likes == 5
         watch.now = NOW + timedelta(days=2)
         assert await desk.posting.read_figures() == 0
+
+
+async def test_a_post_of_which_nothing_is_told_is_not_taken_for_gone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    platforms, watch = fake(), Watch()
+    async with open_posting(tmp_path, platforms, clock=watch) as desk:
+        await connect(desk)
+        draft = await approved(desk)
+        await desk.posting.post(draft)
+
+        async def nothing(*_: object) -> dict[str, Figures | None]:
+            return {}
+
+        monkeypatch.setattr(platforms["fake"], "figures", nothing)
+        watch.now = NOW + timedelta(hours=1)
+        await desk.posting.read_figures()
+        (report,) = await desk.posting.deliveries(draft)
+        assert report.gone_at is None
+        monkeypatch.undo()
+        watch.now = NOW + timedelta(hours=6)
+        assert await desk.posting.read_figures() == 1

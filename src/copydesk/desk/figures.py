@@ -75,7 +75,7 @@ def _kept(
     now: datetime,
 ) -> None:
     for post_id, kept in named.items():
-        figures = found.get(post_id)
+        figures = found.get(post_id, Figures())
         if figures is None:
             deliveries.gone(conn, user_id, kept.id, now)
             continue
