@@ -88,7 +88,7 @@ class Posting:
     async def look(self, delivery_id: str) -> DeliveryReport:
         """Look now for a delivery of which it is not known whether it arrived."""
         await self._decide(delivery_id, _Decision("you had it looked for", _DOUBTFUL, _looked_for))
-        await self._shielded(self._sender.send_due)
+        await self.send_due()
         return (await self.delivery(delivery_id))[0]
 
     async def mark_posted(self, delivery_id: str, url: str = "") -> DeliveryReport:
@@ -213,6 +213,7 @@ def _decide(conn: Connection, user_id: str, delivery_id: str, decision: _Decisio
         raise ConflictError("The account was removed; nothing was sent.", hint="Connect it, and post the draft again.")
     seen = changes.one_seen(conn, user_id, kept.draft_id, whole=True)
     if seen.status is not Status.POSTING:
+        after(Action.POST, seen.status, archived=seen.archived)
         _let_go(conn, user_id, seen, now)
     progress = decision.after(kept.progress)
     happened = Happened(progress=progress, what=decision.what)
