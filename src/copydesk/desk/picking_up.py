@@ -7,7 +7,7 @@ from typing import TypeVar
 from sqlalchemy import Connection
 
 from copydesk.desk.clockwork import Clockwork
-from copydesk.desk.ended import keep
+from copydesk.desk.ended import keep, settle
 from copydesk.desk.grace import grace, in_words, late_before, too_late
 from copydesk.desk.ground import Ground
 from copydesk.desk.planning import plan
@@ -120,9 +120,12 @@ def _standing(conn: Connection, user_id: str, now: datetime) -> tuple[tuple[Conn
 
 
 def _pick_up(conn: Connection, user_id: str, due: Due, now: datetime) -> None:
-    _happen(conn, user_id, due, Happening.PICKED_UP, now, last_error=None)
     to = [each for each in accounts.every(conn, user_id) if each.id in due.accounts]
-    plan(conn, user_id, due.draft_id, to, due.at, now)
+    if not to:  # they were removed this moment; the next look finds that out
+        raise changes.overtaken(changes.one_seen(conn, user_id, due.draft_id))
+    _happen(conn, user_id, due, Happening.PICKED_UP, now, last_error=None)
+    if not plan(conn, user_id, due.draft_id, to, due.at, now):
+        settle(conn, user_id, due.draft_id, now)
 
 
 def _happen(

@@ -25,8 +25,8 @@ def plan(
 ) -> tuple[str, ...]:
     """Begin deliveries to these accounts; the ids of the deliveries that are under way then.
 
-    Where the draft is live already nothing is begun. A delivery that ended without that is begun once more, from its
-    first missing post and under other keys: by now the text may be another one.
+    Where the draft is live already, or may be, nothing is begun. A delivery that ended without that is begun once
+    more, from its first missing post and under other keys: by now the text may be another one.
     """
     seen = changes.one_seen(conn, user_id, draft_id, whole=True)
     digest = digest_of(seen.value("text"))
@@ -41,7 +41,7 @@ def plan(
         taken.add((platform, name))
         new.append(Planned(id=new_id(now), account_id=each.id, platform=platform, account=name, digest=digest))
     deliveries.plan(conn, user_id, draft_id, seen.format, new, due, now)
-    once_more = [(each, kept) for each, kept in before if kept and kept.progress.state is not State.SENT]
+    once_more = [(each, kept) for each, kept in before if kept and not may_be_live(kept)]
     for each, kept in once_more:
         _begin_again(conn, user_id, replace(kept, account_id=each.id), digest, due, now)
     return (*(each.id for each in new), *(kept.id for _, kept in once_more))
@@ -53,6 +53,11 @@ def standing(every: Sequence[KeptDelivery], account: ConnectedAccount) -> KeptDe
     own = [kept for kept in every if kept.account_id == account.id]
     orphans = [kept for kept in every if kept.account_id is None and (kept.platform, kept.account) == label]
     return next(iter(own + orphans), None)
+
+
+def may_be_live(kept: KeptDelivery) -> bool:
+    """Whether the draft is there, or was given up while nobody knew: sent by itself it could be there twice."""
+    return kept.progress.state is State.SENT or kept.progress.doubt
 
 
 def digest_of(text: str) -> str:

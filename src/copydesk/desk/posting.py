@@ -14,10 +14,10 @@ from copydesk.desk.ended import keep, settle
 from copydesk.desk.figures import read_figures
 from copydesk.desk.ground import Ground
 from copydesk.desk.material import draft_post
-from copydesk.desk.planning import digest_of, plan, standing
+from copydesk.desk.planning import digest_of, may_be_live, plan, standing
 from copydesk.desk.sending import SAME_TEXT, Sender
 from copydesk.desk.stopping import broken_rules
-from copydesk.desk.telling import report_of, told
+from copydesk.desk.telling import report_of, told, ways
 from copydesk.errors import ConflictError, FieldError, InvalidError, NotFoundError
 from copydesk.model.account import ConnectedAccount, named, unknown
 from copydesk.model.change import LONGEST_ID
@@ -28,6 +28,7 @@ from copydesk.model.posting import DeliveryReport, PostResult, Price, Stop
 from copydesk.model.transitions import after, allowed_actions
 from copydesk.posting import delivery as may
 from copydesk.posting.cost import cost
+from copydesk.posting.platform import Trust
 from copydesk.store import accounts, changes, deliveries, lists
 from copydesk.store.changes import Seen, Step
 from copydesk.store.deliveries import Happened, KeptDelivery, Told
@@ -100,7 +101,9 @@ class Posting:
     async def send_again(self, delivery_id: str, *, wait: float = WAIT) -> DeliveryReport:
         """Send what is missing of a delivery, because the user looked or wants the same text twice."""
         possible = _OVER | {State.NEEDS_USER}
-        kept = await self._decide(delivery_id, _Decision("you had it sent again", possible, may.sent_again, anew=True))
+        trust = await self._trust(delivery_id)
+        again = _Decision("you had it sent again", possible, may.sent_again, anew=True, trust=trust)
+        kept = await self._decide(delivery_id, again)
         await self._wait_for(kept.draft_id, (delivery_id,), wait)
         return (await self.delivery(delivery_id))[0]
 
@@ -114,6 +117,7 @@ class Posting:
         """What would stop a draft from being posted as it is; nothing is asked of the network."""
         draft, to = await self._ground.read(_draft_and_accounts, draft_id, tuple(platforms))
         post, digest = draft_post(draft, self._ground.clock()), digest_of(draft.text)
+        every = await self._ground.read(_of_draft, draft_id)
         found: list[Stop] = []
         for account in to:
             problems = self._ground.platform(account.details.platform).problems(post, account.details)
@@ -126,6 +130,8 @@ class Posting:
             before = await self._ground.read(deliveries.same_text, draft_id, digest, account.id, since)
             own = broken_rules(post, self._ground.settings.posting)
             others = [*own, account.trouble, before and f"The same text went out there on {before:%-d %B}."]
+            kept = standing(every, account)
+            others += [told(kept)] if kept and kept.progress.doubt and kept.progress.state in ENDED else []
             found += [Stop(account=account.label, message=says) for says in others if says]
         return tuple(found)
 
@@ -182,6 +188,12 @@ class Posting:
         kept = await self._ground.read(deliveries.one, delivery_id)
         return report_of(kept) if kept else None
 
+    async def _trust(self, delivery_id: str) -> Trust:
+        """How far the platform of a delivery can be relied on; NotFoundError."""
+        kept = await self._ground.read(_one, delivery_id)
+        account = await self._ground.read(accounts.one, kept.account_id) if kept.account_id else None
+        return self._ground.platform(kept.platform).trust(account.details) if account else Trust()
+
     async def _decide(self, delivery_id: str, decision: "_Decision") -> KeptDelivery:
         return await self._ground.write(_decide, delivery_id, decision, self._ground.clock())
 
@@ -194,6 +206,7 @@ class _Decision(NamedTuple):
     after: Callable[[Delivery], Delivery]
     anew: bool = False
     """Whether it goes out under new keys."""
+    trust: Trust = Trust()
 
 
 _DOUBTFUL = frozenset({State.UNKNOWN, State.NEEDS_USER})
@@ -211,6 +224,8 @@ def _decide(conn: Connection, user_id: str, delivery_id: str, decision: _Decisio
         raise ConflictError(f"Nothing was changed. {told(kept)}")
     if decision.anew and kept.account_id is None:
         raise ConflictError("The account was removed; nothing was sent.", hint="Connect it, and post the draft again.")
+    if decision.anew and may.still_coming(kept.progress, decision.trust, now):
+        raise ConflictError("The last request may arrive yet; nothing was sent.", hint="Look once more in two minutes.")
     seen = changes.one_seen(conn, user_id, kept.draft_id, whole=True)
     if seen.status is not Status.POSTING:
         after(Action.POST, seen.status, archived=seen.archived)
@@ -233,10 +248,11 @@ def _post_now(
     seen = changes.one_seen(conn, user_id, draft_id)
     after(Action.POST, seen.status, archived=seen.archived)
     to = _accounts(conn, user_id, seen, platforms)
-    live = [kept for kept in deliveries.of_draft(conn, user_id, draft_id) if kept.sent_at]
-    missing = [account for account in to if standing(live, account) is None]
-    if not missing:
-        raise _refused(seen, "It is live there already; nothing was posted.")
+    every = deliveries.of_draft(conn, user_id, draft_id)
+    there = [kept for account in to if (kept := standing(every, account)) and may_be_live(kept)]
+    if len(there) == len(to):
+        raise _refused(seen, *_why_not(there))
+    missing = [account for account in to if standing(there, account) is None]
     _let_go(conn, user_id, seen, now)
     return plan(conn, user_id, draft_id, missing, now, now)
 
@@ -255,6 +271,15 @@ def _accounts(conn: Connection, user_id: str, seen: Seen, platforms: tuple[str, 
     if not meant:
         raise _refused(seen, "None of its platforms is connected; nothing was posted.")
     return meant
+
+
+def _why_not(there: Sequence[KeptDelivery]) -> tuple[str, str]:
+    """Why nothing is posted where the draft is, or may be; and what can be done."""
+    doubtful = [kept for kept in there if kept.progress.state is not State.SENT]
+    if not doubtful:
+        return "It is live there already; nothing was posted.", ""
+    says = "Nobody knows whether it is there already; nothing was posted."
+    return says, f"Look at your profile, then: {ways(doubtful[0])}"
 
 
 def _let_go(conn: Connection, user_id: str, seen: Seen, now: datetime) -> None:

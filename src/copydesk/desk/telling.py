@@ -62,8 +62,17 @@ def _unknown(kept: KeptDelivery) -> str:
 
 
 def _needs_user(kept: KeptDelivery) -> str:
-    ways = f"copydesk delivery posted {kept.id}, or copydesk delivery again {kept.id}"
-    return f"Not known whether it was posted.{_looked(kept.progress)} Look at your profile, then: {ways}"
+    return f"Not known whether it was posted.{_looked(kept.progress)} Look at your profile, then: {ways(kept)}"
+
+
+def ways(kept: KeptDelivery) -> str:
+    """What the user can say of a delivery, having looked."""
+    return f"copydesk delivery posted {kept.id}, or copydesk delivery again {kept.id}"
+
+
+def _abandoned(kept: KeptDelivery) -> str:
+    look = f" Look at your profile, then: {ways(kept)}" if kept.progress.doubt else ""
+    return f"Given up: {kept.progress.error or 'as you said.'}{look}"
 
 
 def _sent(kept: KeptDelivery) -> str:
@@ -106,5 +115,5 @@ _SAYS: Mapping[State, Callable[[KeptDelivery], str]] = {
     State.NEEDS_USER: _needs_user,
     State.SENT: _sent,
     State.FAILED: lambda kept: f"Not posted: {kept.progress.error}",
-    State.ABANDONED: lambda kept: f"Given up: {kept.progress.error or 'as you said.'}",
+    State.ABANDONED: _abandoned,
 }

@@ -134,10 +134,12 @@ def absent(delivery: Delivery, trust: Trust, now: datetime, *, jitter: float) ->
 
 def _nothing_made(delivery: Delivery, trust: Trust, now: datetime, jitter: float) -> Delivery:
     """After a lost request of which it is as sure as can be that it came to nothing."""
+    # Where absent is believed at once, by its keys, the last request may be on its way still.
+    doubt = still_coming(delivery, trust, now)
     if delivery.refusal:
-        return replace(delivery, state=State.FAILED, error=delivery.refusal, not_before=None)
+        return replace(delivery, state=State.FAILED, error=delivery.refusal, doubt=doubt, not_before=None)
     if delivery.attempts >= MOST_ATTEMPTS:
-        return replace(delivery, state=State.ABANDONED, not_before=None)
+        return replace(delivery, state=State.ABANDONED, doubt=doubt, not_before=None)
     if not trust.keyed and delivery.resends >= MOST_RESENDS:
         return replace(delivery, state=State.NEEDS_USER, not_before=None)
     return replace(delivery, state=State.PLANNED, not_before=_later(delivery.attempts - 1, now, jitter, None))
@@ -170,8 +172,15 @@ def sent_again(delivery: Delivery) -> Delivery:
 
 
 def given_up(delivery: Delivery, says: str = "") -> Delivery:
-    """It is left as it is: the user says so, or it has become too late."""
+    """It is left as it is: the user says so, or it has become too late. What was in doubt stays in doubt."""
+    if delivery.doubt:
+        says = says or f"It is not known whether it was posted. {delivery.error}".strip()
     return replace(delivery, state=State.ABANDONED, not_before=None, error=says or delivery.error)
+
+
+def still_coming(delivery: Delivery, trust: Trust, now: datetime) -> bool:
+    """Whether a request that was lost may reach the platform yet."""
+    return delivery.doubt and delivery.last_sent_at is not None and now < delivery.last_sent_at + trust.quiet
 
 
 def _may_repeat(delivery: Delivery, trust: Trust, now: datetime) -> bool:
