@@ -258,7 +258,10 @@ def test_a_draft_is_shown_with_what_was_decided_on_it(tmp_path):
     change(tmp_path, "UPDATE user SET time_zone = 'Asia/Kathmandu'")
     done(tmp_path, "draft", "unapprove", approved(tmp_path, draft_id), "--feedback", "Say\x1b[31m more.")
     said = done(tmp_path, "draft", "show", draft_id)
-    assert "\nfeedback   Say more.\ntags       sea\nplatforms  x\npicture    https://p.example/a.png\n" in said
+    assert (
+        "\nfeedback   Say more.\ntags       sea\nplatforms  x\npicture    https://p.example/a.png (no description)\n"
+        in said
+    )
 
     done(tmp_path, "draft", "schedule", approved(tmp_path, draft_id), "--at", "tomorrow 9:30")
     said = done(tmp_path, "draft", "show", draft_id)
