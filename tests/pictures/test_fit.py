@@ -340,7 +340,7 @@ def test_without_pillow_it_is_said_how_to_get_it(monkeypatch):
     content = drawing()
     monkeypatch.setitem(sys.modules, "PIL", None)
     monkeypatch.setitem(sys.modules, "PIL.Image", None)
-    with pytest.raises(PictureError, match=r"pip install 'copydesk\[images\]'"):
+    with pytest.raises(PictureError, match="pip install pillow"):
         fit(content, X)
 
 
