@@ -3,10 +3,13 @@
 from datetime import timedelta
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from copydesk.errors import ConflictError
-from copydesk.posting.fake import FakeServer, Fault
+from copydesk.model.delivery import Account, Intent, Step
+from copydesk.posting.fake import FakePlatform, FakeServer, Fault
+from copydesk.posting.platform import Post
 from desk_fixtures import NOW, Watch
 from posting_fixtures import ME, YOU, approved, connect, fake, open_posting, status_of
 
@@ -140,3 +143,36 @@ async def test_a_draft_whose_accounts_were_removed_as_it_was_picked_up_stays_sch
         picking_up._due = before
         assert await picking_up.pick_up() == ()
         assert await status_of(desk, draft) == "scheduled"
+
+
+class Drafting(FakePlatform):
+    """As a blog: what nobody sees is made first, and then published by its id."""
+
+    def render(self, post: Post, account: Account, seed: str) -> Intent:
+        (step,) = super().render(post, account, seed).steps
+        shown = Step(keys=(f"{step.keys[0]}-shown",), body={"text": "published"})
+        return Intent(steps=(msgspec.structs.replace(step, hidden=True), shown), at=post.at)
+
+
+async def test_a_text_that_was_mended_does_not_go_out_as_it_was_hidden_on_the_platform(tmp_path: Path) -> None:
+    server = FakeServer()
+    server.faults.extend([None, Fault.REFUSED])
+    async with open_posting(tmp_path, {"fake": Drafting(server)}) as desk:
+        await connect(desk)
+        draft = await approved(desk, "It is wrnog.")
+        assert (await desk.posting.post(draft)).failed == (ME,)
+        await desk.drafts.edit(draft, "It is right.")
+        assert (await desk.posting.post(draft)).posted == (ME,)
+    assert [(post.text, post.parent) for post in server.posts][1:] == [("It is right.", None), ("published", "2")]
+
+
+async def test_what_nobody_sees_is_not_live(tmp_path: Path) -> None:
+    server = FakeServer()
+    server.faults.extend([None, Fault.REFUSED])
+    async with open_posting(tmp_path, {"fake": Drafting(server)}) as desk:
+        await connect(desk)
+        draft = await approved(desk)
+        await desk.posting.post(draft)
+        await desk.drafts.edit(draft, "x" * 600)
+        result = await desk.posting.post(draft)
+        assert (result.failed, result.draft.status, result.draft.post_id) == ((ME,), "approved", None)

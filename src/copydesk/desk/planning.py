@@ -9,7 +9,8 @@ from msgspec.structs import replace
 from sqlalchemy import Connection
 
 from copydesk.model.account import ConnectedAccount
-from copydesk.model.delivery import Delivery, State
+from copydesk.model.delivery import State
+from copydesk.posting.delivery import sent_again
 from copydesk.store import changes, deliveries
 from copydesk.store.deliveries import Happened, KeptDelivery, Planned
 from copydesk.store.ids import new_id
@@ -67,6 +68,6 @@ def digest_of(text: str) -> str:
 
 
 def _begin_again(conn: Connection, user_id: str, kept: KeptDelivery, digest: str, due: datetime, now: datetime) -> None:
-    progress = Delivery(steps=kept.progress.steps, made=kept.progress.made)
+    progress = sent_again(kept.progress, kept.intent)
     begun = Happened(progress=progress, what="planned", seed=new_id(now), anyway=False)
     deliveries.again(conn, user_id, kept, begun, due, now, digest)

@@ -233,7 +233,8 @@ def _decide(conn: Connection, user_id: str, delivery_id: str, decision: _Decisio
     progress = decision.after(kept.progress)
     happened = Happened(progress=progress, what=decision.what)
     if decision.anew:
-        happened = replace(happened, seed=new_id(now), anyway=True)
+        progress = may.sent_again(kept.progress, kept.intent)
+        happened = Happened(progress=progress, what=decision.what, seed=new_id(now), anyway=True)
         deliveries.again(conn, user_id, kept, happened, now, now, digest_of(seen.value("text")))
     else:
         keep(conn, user_id, kept, happened, now)

@@ -146,7 +146,10 @@ class _Errand:
             if before is not None:
                 says = f"The same text went out there on {before:%-d %B}; nothing was sent."
                 raise RefusedPostError(says, hint="Change it, or send it all the same: copydesk delivery again ID")
-        return self._platform.render(material.post, self._account.details, kept.seed)
+        intent = self._platform.render(material.post, self._account.details, kept.seed)
+        if len(intent.steps) <= len(kept.progress.made):
+            raise RefusedPostError("As many posts as it has now are there already; nothing was sent.")
+        return intent
 
     def _begin(self, conn: Connection, user_id: str, kept: KeptDelivery, intent: Intent) -> KeptDelivery | None:
         """Keep that it is sent now, and what; None where somebody else took the account, or the delivery, over."""

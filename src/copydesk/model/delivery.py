@@ -116,9 +116,10 @@ class Delivery(Struct, frozen=True):
         return bool(self.made) and self.state is not State.SENT
 
     def seen(self, intent: Intent | None) -> tuple[Made, ...]:
-        """What people can see of it so far."""
-        steps = intent.steps if intent else ()
-        hidden = [step.hidden for step in steps] + [False] * (len(self.made) - len(steps))
+        """What people can see of it so far. Where it is not settled what is sent, what has an address, and the last."""
+        if intent is None:
+            return tuple(made for made in self.made if made.urls or made is self.made[-1])
+        hidden = [step.hidden for step in intent.steps] + [False] * (len(self.made) - len(intent.steps))
         return tuple(made for made, out_of_sight in zip(self.made, hidden, strict=False) if not out_of_sight)
 
 

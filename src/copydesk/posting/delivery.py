@@ -17,7 +17,7 @@ from enum import StrEnum
 
 from msgspec.structs import replace
 
-from copydesk.model.delivery import ENDED, Delivery, Evidence, Made, State
+from copydesk.model.delivery import ENDED, Delivery, Evidence, Intent, Made, State
 from copydesk.posting.platform import Trust
 
 MOST_ATTEMPTS = 5
@@ -163,12 +163,16 @@ def marked_as_posted(delivery: Delivery, url: str = "") -> Delivery:
     return Delivery(state=State.SENT, steps=delivery.steps, made=(*delivery.made, *[seen] * rest))
 
 
-def sent_again(delivery: Delivery) -> Delivery:
-    """The user looked, and the rest is not there: from the first missing step on, with nothing in doubt.
+def sent_again(delivery: Delivery, intent: Intent | None = None) -> Delivery:
+    """It is to go out once more, and the rest is not there: from the first missing post on, with nothing in doubt.
 
-    The caller takes new keys: under the old ones a platform may hold the request that was lost.
+    The caller takes new keys: under the old ones a platform may hold the request that was lost. What was made last
+    and nobody sees is made anew: it holds the text as it was.
     """
-    return Delivery(steps=delivery.steps, made=delivery.made)
+    made = delivery.made
+    while intent and made and intent.steps[len(made) - 1].hidden:
+        made = made[:-1]
+    return Delivery(steps=delivery.steps, made=made)
 
 
 def given_up(delivery: Delivery, says: str = "") -> Delivery:
