@@ -226,7 +226,7 @@ class Platform(Protocol):
         ...
 
     async def figures(self, account: Account, ids: Sequence[str]) -> Mapping[str, Figures | None]:
-        """What is reported of posts by their ids: None for one that is gone, nothing of one that it tells nothing of."""
+        """What is reported of posts by their ids: None for one that is gone, no entry for one that nothing is told of."""
         ...
 
 
