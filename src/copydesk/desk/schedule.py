@@ -1,9 +1,12 @@
 """When drafts go out: the user's slots and time zone, what is close together, and the automatic schedule."""
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime, timedelta
+from datetime import date, datetime, time, timedelta
+from itertools import takewhile
+from zoneinfo import ZoneInfo
 
 import msgspec
+from sqlalchemy import Connection
 
 from copydesk.desk.auto import Auto
 from copydesk.desk.clockwork import Clockwork
@@ -13,18 +16,29 @@ from copydesk.desk.review import Review
 from copydesk.errors import FieldError, InvalidError
 from copydesk.model.draft import Draft
 from copydesk.model.job import ClockDoubt
-from copydesk.model.schedule import AutoSchedule, Conflict, Conflicts, ReadTime, Slot, read_slots
+from copydesk.model.schedule import (
+    CLOSE,
+    MOST_IN_WEEK,
+    AutoSchedule,
+    Conflict,
+    Conflicts,
+    ReadTime,
+    Slot,
+    Week,
+    WeekDraft,
+    WeekSlot,
+    read_slots,
+)
 from copydesk.scheduling.daytime import slot_read, slot_written
 from copydesk.scheduling.meant import about_the_change
 from copydesk.scheduling.shown import shown
-from copydesk.scheduling.slots import checked_slots
+from copydesk.scheduling.slots import checked_slots, occurrences
 from copydesk.scheduling.times import time_read
-from copydesk.scheduling.zones import zone_named
+from copydesk.scheduling.zones import instant_of_wall, zone_named
 from copydesk.store import planned, schedule, users
-from copydesk.store.planned import Timed, first_line
+from copydesk.store.planned import InWeek, Timed, first_line
 
-CLOSE = timedelta(minutes=30)
-"""Drafts that are no farther apart are conflicts."""
+_DAY, _WEEK = timedelta(days=1), timedelta(days=7)
 
 
 class Schedule:
@@ -105,6 +119,13 @@ class Schedule:
         close = tuple(_conflict(each, scheduled_at) for each in near if each.id != exclude)
         return Conflicts(has_conflict=bool(close), count=len(close), conflicts=close)
 
+    async def week(self, day: date | None = None) -> Week:
+        """The week of a day, on the clock of the user's zone; without a day the one that is now.
+
+        InvalidError at an end of the calendar.
+        """
+        return await self._ground.read(_week, day, self._ground.clock())
+
     async def auto(self, draft_ids: Sequence[str] | None = None, *, dry_run: bool = False) -> AutoSchedule:
         """Give each approved draft, or those of the ids, the next free slot; the best draft first, then the oldest.
 
@@ -120,6 +141,35 @@ class Schedule:
     async def accept_clock(self) -> ClockDoubt | None:
         """Trust the wall clock as it is now; the doubt that there was."""
         return await self.clock.accept()
+
+
+def _week(conn: Connection, user_id: str, day: date | None, now: datetime) -> Week:
+    zone = schedule.zone(conn, user_id)
+    day = day or now.astimezone(zone).date()
+    try:
+        return _week_from(conn, user_id, day - day.weekday() * _DAY, zone)
+    except OverflowError:
+        raise InvalidError(FieldError("day", "is at an end of the calendar")) from None
+
+
+def _week_from(conn: Connection, user_id: str, monday: date, zone: ZoneInfo) -> Week:
+    start, end = (instant_of_wall(datetime.combine(each, time()), zone) for each in (monday, monday + _WEEK))
+    slots = schedule.slots(conn, user_id)
+    coming = occurrences(slots, zone, start - timedelta(microseconds=1))
+    near = planned.in_week(conn, user_id, start - CLOSE, end + CLOSE, MOST_IN_WEEK + 1)
+    return Week(
+        zone=zone.key,
+        monday=monday,
+        every_slot=slots,
+        slots=tuple(WeekSlot(slot=each.slot, at=each.at) for each in takewhile(lambda each: each.at < end, coming)),
+        drafts=tuple(_in_week(each) for each in near[:MOST_IN_WEEK]),
+        more=len(near) > MOST_IN_WEEK,
+    )
+
+
+def _in_week(each: InWeek) -> WeekDraft:
+    named = {name: getattr(each, name) for name in InWeek.__struct_fields__}
+    return WeekDraft(**named | {"text": first_line(each.text)})
 
 
 def _conflict(each: Timed, at: datetime) -> Conflict:

@@ -1,7 +1,7 @@
 """When drafts go out: weekly slots on the wall clock of the user's time zone."""
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime
+from datetime import date, datetime, timedelta
 from typing import Annotated
 
 import msgspec
@@ -9,11 +9,15 @@ import msgspec
 from copydesk.errors import FieldError, InvalidError
 from copydesk.model.asked import MOST_PROBLEMS, Asked
 from copydesk.model.change import LONGEST_ID
-from copydesk.model.draft import Format
+from copydesk.model.draft import Format, Status
 from copydesk.model.wire import Struct
 
 MOST_DRAFTS = 10_000
 """So many drafts may be named for the automatic schedule."""
+CLOSE = timedelta(minutes=30)
+"""Drafts that are no farther apart are conflicts."""
+MOST_IN_WEEK = 2_000
+"""So many drafts of one week are shown."""
 
 
 class Slot(Struct, frozen=True, forbid_unknown_fields=True):
@@ -81,6 +85,44 @@ class AutoSchedule(Struct, frozen=True):
     """Why, in words; empty where none was skipped."""
     bulk_id: str | None = None
     """Under which it is undone as one; None where nothing was done."""
+
+
+class WeekSlot(Struct, frozen=True):
+    """A slot as it comes round in one week."""
+
+    slot: Slot
+    at: datetime
+    """Later than the slot's own time where a clock change skips that."""
+
+
+class WeekDraft(Struct, frozen=True):
+    """A draft that has, or had, a time in one week."""
+
+    id: str
+    status: Status
+    format: Format
+    at: datetime
+    """When it goes out; of one that is posted, when that was."""
+    wall: str | None
+    """What the time was meant as, on the clock of `zone`."""
+    zone: str | None
+    text: str
+    """Its first line, at most 200 characters."""
+
+
+class Week(Struct, frozen=True):
+    """Seven days on the clock of the user's zone, Monday first."""
+
+    zone: str
+    monday: date
+    every_slot: tuple[Slot, ...]
+    """All of the user's, Sunday first."""
+    slots: tuple[WeekSlot, ...]
+    """In order; those that a clock change brings together are one."""
+    drafts: tuple[WeekDraft, ...]
+    """In order; with those of 30 minutes before and after, which may be close to one of the week's."""
+    more: bool
+    """Whether there are more than MOST_IN_WEEK."""
 
 
 def read_slots(given: Sequence[Slot | Mapping[str, object]]) -> tuple[Slot, ...]:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from datetime import datetime
 
-from sqlalchemy import ColumnElement, Connection, bindparam, exists, func, select
+from sqlalchemy import ColumnElement, Connection, bindparam, case, exists, func, select
 
 from copydesk.model.draft import Format, Status
 from copydesk.model.wire import Struct
@@ -35,6 +35,19 @@ class Candidate(Struct, frozen=True):
     """Its beginning."""
 
 
+class InWeek(Struct, frozen=True):
+    """A draft that has, or had, a time."""
+
+    id: str
+    status: Status
+    format: Format
+    at: datetime
+    wall: str | None
+    zone: str | None
+    text: str
+    """Its beginning."""
+
+
 class Timed(Struct, frozen=True):
     """A draft that has a time."""
 
@@ -56,6 +69,16 @@ _CANDIDATE = (
     draft.c.confidence,
     draft.c.created_at,
     draft.c.format,
+    _BEGINNING,
+)
+_GONE_OUT = case((draft.c.status == Status.POSTED, draft.c.posted_at), else_=draft.c.scheduled_at).label("at")
+_IN_WEEK = (
+    draft.c.id,
+    draft.c.status,
+    draft.c.format,
+    _GONE_OUT,
+    draft.c.scheduled_wall.label("wall"),
+    draft.c.scheduled_zone.label("zone"),
     _BEGINNING,
 )
 _TIMED = (
@@ -86,6 +109,22 @@ _STANDING = select(*_TIMED).where(*_between(draft.c.scheduled_at <= _TO)).order_
 _STANDS = select(exists().where(*_between(draft.c.scheduled_at < _TO)))
 
 
+_WITH_TIME = (Status.SCHEDULED, Status.POSTING, Status.MISSED, Status.POSTED)
+_WEEK = (
+    select(*_IN_WEEK)
+    .where(
+        _OWN,
+        _HAS_TIME,
+        draft.c.scheduled_at.between(_FROM, _TO),
+        draft.c.status.in_(_WITH_TIME),
+        draft.c.archived_at.is_(None),
+        _GONE_OUT.element.between(_FROM, _TO),
+    )
+    .order_by(*_IN_ORDER)
+    .limit(bindparam("most"))
+)
+
+
 def approved(conn: Connection, user_id: str) -> tuple[Candidate, ...]:
     """Every approved draft that is not archived."""
     return tuple(Candidate(**row._mapping) for row in conn.execute(_APPROVED, {"owner": user_id}))
@@ -104,6 +143,16 @@ def standing(conn: Connection, user_id: str, first: datetime, last: datetime) ->
     """The drafts that are scheduled or being posted from `first` to `last`, both included, in order."""
     rows = conn.execute(_STANDING, {"owner": user_id, "first": first, "last": last})
     return tuple(Timed(**row._mapping) for row in rows)
+
+
+def in_week(conn: Connection, user_id: str, first: datetime, last: datetime, most: int) -> tuple[InWeek, ...]:
+    """At most so many drafts that have a time from `first` to `last`, or went out then at their time, in order.
+
+    One that was scheduled for this time, but posted by hand at another one, is not among them.
+    """
+    rows = conn.execute(_WEEK, {"owner": user_id, "first": first, "last": last, "most": most})
+    found = (InWeek(**row._mapping) for row in rows)
+    return tuple(sorted(found, key=lambda each: (each.at, each.id)))
 
 
 def stands(conn: Connection, user_id: str, first: datetime, before: datetime) -> bool:
