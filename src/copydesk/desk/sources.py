@@ -1,6 +1,6 @@
 """Sources: created with a test fetch, listed, changed, tested, deleted."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 from urllib.parse import urlsplit
@@ -8,10 +8,12 @@ from urllib.parse import urlsplit
 import msgspec
 from sqlalchemy import Connection
 
-from copydesk.desk import candidates, opml
+from copydesk.desk import candidates, opml, overviews
+from copydesk.desk.feed_import import Identity, KnownSourceError, TriedFeed, add_each, identity
 from copydesk.desk.fields import convert, text_of
 from copydesk.desk.ground import Ground
 from copydesk.errors import ConflictError, CopydeskError, FieldError, InvalidError, NotFoundError
+from copydesk.ingest.visit import Reading
 from copydesk.model.source import FetchState, Health, Source, SourceConfig, SourceSpec
 from copydesk.model.wire import Struct
 from copydesk.store import sources
@@ -35,6 +37,15 @@ class FetchTest(Struct, frozen=True, omit_defaults=True):
     ok: bool
     error: str | None = None
     items: tuple[FoundEntry, ...] = ()
+
+
+class Tried(FetchTest, frozen=True, kw_only=True, omit_defaults=True):
+    """What a source that is none yet would bring, and where it was found."""
+
+    url: str
+    """Its own address: that of the feed, where a site was given."""
+    title: str = ""
+    """What it calls itself."""
 
 
 class Imported(Struct, frozen=True):
@@ -137,8 +148,35 @@ class Sources:
             reading = await candidates.attempt(self._ground, _spec(source))
         except CopydeskError as error:
             return FetchTest(ok=False, error=str(error))
-        found = tuple(FoundEntry(title=entry.title, url=entry.url or "") for entry in reading.entries[:SHOWN])
-        return FetchTest(ok=True, items=found)
+        return FetchTest(ok=True, items=_entries(reading))
+
+    async def try_out(self, type: str, url: str, *, config: Mapping[str, object] | None = None) -> Tried:
+        """Fetch what may become a source; a failure is an answer. InvalidError with the field for what can be none."""
+        spec = candidates.check(type, url, config)
+        try:
+            reading = await candidates.attempt(self._ground, spec)
+        except CopydeskError as error:
+            return Tried(ok=False, error=str(error), url=spec.url)
+        found = reading.found_at or spec.url
+        return Tried(ok=True, url=found, title=reading.feed_title or "", items=_entries(reading))
+
+    async def overview(self) -> tuple[overviews.SourceOverview, ...]:
+        """All the user's sources with what stands beside them in a list, oldest first."""
+        return await self._ground.read(overviews.overview, self._ground.clock())
+
+    async def recent(self, source_id: str, limit: int = 10) -> tuple[overviews.RecentItem, ...]:
+        """What a source brought last, the newest first; nothing where there is no such source."""
+        return await self._ground.read(overviews.recent, source_id, limit)
+
+    async def import_each(
+        self, feeds: Sequence[opml.Outline], hear: Callable[[TriedFeed], None], *, test: bool = True
+    ) -> None:
+        """Add feeds of a list that `read_opml` gave, each after a test fetch; `hear` is told what became of each."""
+        await add_each(self, feeds, hear, test=test)
+
+    def read_opml(self, body: bytes) -> tuple[opml.Outline, ...]:
+        """The feeds of a list; InvalidError for what is none."""
+        return opml.read(body)
 
     async def import_opml(self, body: bytes) -> Imported:
         """Add the feeds of a list, without fetching them; those that are sources already stay as they are."""
@@ -161,6 +199,10 @@ class Sources:
     async def export_opml(self) -> str:
         """The user's sources as OPML."""
         return opml.write(await self.list())
+
+
+def _entries(reading: Reading) -> tuple[FoundEntry, ...]:
+    return tuple(FoundEntry(title=entry.title, url=entry.url or "") for entry in reading.entries[:SHOWN])
 
 
 def _spec(source: Source) -> SourceSpec:
@@ -190,9 +232,8 @@ def _new(spec: SourceSpec, url: str, now: datetime, *, given: bool, title: str |
     )
 
 
-def _identity(source: Source) -> tuple[object, ...]:
-    """What makes it another source: a second one would count as a second teller of every story."""
-    return source.type, source.url, (source.config or SourceConfig()).query
+def _identity(source: Source) -> Identity:
+    return identity(source.type, source.url, source.config)
 
 
 def _add(conn: Connection, user_id: str, new: Source) -> None:
@@ -226,7 +267,7 @@ def _refuse_known(conn: Connection, user_id: str, new: Source) -> None:
     """InvalidError where another source is the same; in the transaction that makes it one."""
     for known in sources.every(conn, user_id):
         if known.id != new.id and _identity(known) == _identity(new):
-            raise InvalidError(FieldError("url", f"is the source {known.id} ({known.name}) already"))
+            raise KnownSourceError(FieldError("url", f"is the source {known.id} ({known.name}) already"))
 
 
 def _remove(conn: Connection, user_id: str, source_id: str) -> None:

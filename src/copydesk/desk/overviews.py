@@ -1,0 +1,61 @@
+"""The sources with what a person wants to see beside them: when they are read next, and what they brought lately."""
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta, tzinfo
+
+from sqlalchemy import Connection
+
+from copydesk.model.source import Source
+from copydesk.model.wire import Struct
+from copydesk.store import overviews, schedule, sources
+
+DAYS = 14
+"""Days of which the items are counted, today among them."""
+
+
+class SourceOverview(Struct, frozen=True):
+    """One source in the list."""
+
+    source: Source
+    next_fetch: datetime | None
+    """Not fetched by itself before this; None where nothing holds it back."""
+    drafts: int
+    days: tuple[int, ...]
+    """Items dated on each of the last DAYS days, in the user's zone; today is the last."""
+
+
+class RecentItem(Struct, frozen=True):
+    """One of the items that a source brought last."""
+
+    title: str
+    published: datetime
+
+
+def overview(conn: Connection, user_id: str, now: datetime) -> tuple[SourceOverview, ...]:
+    """All the user's sources, oldest first."""
+    edges = days_before(now, schedule.zone(conn, user_id))
+    counts = overviews.items_by_day(conn, user_id, edges)
+    drafts = overviews.drafts(conn, user_id)
+    following = overviews.next_fetches(conn, user_id)
+    return tuple(
+        SourceOverview(
+            source=source,
+            next_fetch=following.get(source.id),
+            drafts=drafts.get(source.id, 0),
+            days=counts.get(source.id, (0,) * DAYS),
+        )
+        for source in sources.every(conn, user_id)
+    )
+
+
+def recent(conn: Connection, user_id: str, source_id: str, limit: int) -> tuple[RecentItem, ...]:
+    """What a source brought last, the newest first."""
+    found = overviews.newest_titles(conn, user_id, source_id, limit)
+    return tuple(RecentItem(title=title, published=published) for title, published in found)
+
+
+def days_before(now: datetime, zone: tzinfo) -> Sequence[datetime]:
+    """When each of the last DAYS days began in `zone`, today's among them; where clocks change, too."""
+    today = now.astimezone(zone).date()
+    dates = [today - timedelta(days=back) for back in reversed(range(DAYS))]
+    return [datetime(date.year, date.month, date.day, tzinfo=zone) for date in dates]
