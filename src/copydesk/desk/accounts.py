@@ -14,6 +14,7 @@ from copydesk.model.account import ConnectedAccount, named
 from copydesk.model.delivery import Account
 from copydesk.model.wire import Struct
 from copydesk.posting.platform import BrowserPlatform, Connected, LoginError, NotSentError, Platform, SignIn, Wanted
+from copydesk.secrets.redaction import KNOWN
 from copydesk.store import accounts, deliveries
 from copydesk.store.ids import new_id
 
@@ -97,7 +98,7 @@ class Accounts:
             try:
                 details = await self._ground.platform(kept.details.platform).check(kept.details)
             except LoginError as error:
-                await self._ground.write(accounts.set_trouble, kept.id, str(error))
+                await self._ground.write(accounts.set_trouble, kept.id, KNOWN.redact(str(error)))
                 raise
             await self._ground.write(accounts.checked, kept.id, details, self._ground.clock())
         return await self._one(kept.id)

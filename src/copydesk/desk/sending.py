@@ -20,7 +20,7 @@ from copydesk.desk.grace import too_late
 from copydesk.desk.ground import Ground
 from copydesk.desk.material import Material, material_of
 from copydesk.desk.stopping import broken_rules
-from copydesk.errors import CopydeskError
+from copydesk.errors import CopydeskError, StoreError
 from copydesk.model.account import ConnectedAccount
 from copydesk.model.delivery import Delivery, Intent, State
 from copydesk.posting import delivery as may
@@ -33,10 +33,13 @@ from copydesk.posting.platform import (
     Trust,
     UnknownOutcomeError,
 )
+from copydesk.secrets.redaction import KNOWN
 from copydesk.store import accounts, deliveries
 from copydesk.store.deliveries import Happened, KeptDelivery
 
 log = logging.getLogger(__name__)
+LONGEST = (LEASE - timedelta(minutes=1)).total_seconds()
+"""Seconds that sending may take: nobody else may take the account over while a request is still to leave."""
 SIDE_BY_SIDE = 32
 """Accounts at once."""
 SAME_TEXT = timedelta(days=30)
@@ -100,7 +103,7 @@ class _Errand:
             progress = kept.progress
             if progress.state is State.SENDING:
                 # Nobody else is at the account: whoever sent it is gone, and nobody knows whether it arrived.
-                kept = await self._keep(kept, may.broken_off(progress), "broken off")
+                kept = await self._keep(kept, may.broken_off(progress, self._ground.clock()), "broken off")
                 continue
             match may.next_move(progress, self._trust(kept), self._ground.clock()):
                 case Move.SEND:
@@ -121,14 +124,21 @@ class _Errand:
         try:
             material = await material_of(self._ground, kept, self._platform.limits)
             intent = kept.intent or await self._settled(kept, material)
-        except CopydeskError as error:
-            return await self._keep(kept, self._after(kept.progress, error), _named(error), str(error))
+        except StoreError:
+            raise
+        except Exception as error:
+            return await self._keep(kept, self._unsent(kept.progress, error), _named(error), _words(error))
         under_way = await self._ground.write_through(self._begin, kept, intent)
         if under_way is None:
             return None
         progress, details = under_way.progress, self._account.details
         try:
-            made = await self._platform.send(details, intent, progress.made, material.pictures)
+            async with asyncio.timeout(LONGEST):
+                made = await self._platform.send(details, intent, progress.made, material.pictures)
+        except TimeoutError:
+            says = f"{details.platform} took too long to answer."
+            lost = may.lost(progress, says, self._ground.clock())
+            return await self._keep(under_way, lost, "unknown outcome", says)
         except Exception as error:
             return await self._keep(under_way, self._after(progress, error), _named(error), _words(error))
         return await self._keep(under_way, may.made_step(progress, made), "made")
@@ -168,8 +178,8 @@ class _Errand:
         try:
             made = await self._platform.look_up(details, intent, progress.made, progress.first_sent_at)
         except LoginError as error:
-            self._trouble = str(error)
-            return await self._keep(kept, may.held(progress, str(error)), "needs login", str(error))
+            self._trouble = says = _words(error)
+            return await self._keep(kept, may.held(progress, says), "needs login", says)
         except Exception as error:
             says, later = _words(error), getattr(error, "retry_after", None)
             now, jitter = self._ground.clock(), self._jitter()
@@ -199,10 +209,17 @@ class _Errand:
                 now = self._ground.clock()
                 return may.not_sent(progress, says, now, jitter=self._jitter(), retry_after=later)
             case UnknownOutcomeError():
-                return may.lost(progress, says)
+                return may.lost(progress, says, self._ground.clock())
             case _:
                 log.error("Sending to %s ended in an unexpected way", self._account.label, exc_info=error)
-                return may.lost(progress, says)
+                return may.lost(progress, says, self._ground.clock())
+
+    def _unsent(self, progress: Delivery, error: Exception) -> Delivery:
+        """What a delivery comes to when it cannot be sent: nothing left this machine."""
+        if isinstance(error, LoginError | RefusedPostError | NotSentError):
+            return self._after(progress, error)
+        log.error("What goes to %s could not be settled", self._account.label, exc_info=error)
+        return may.not_sent(progress, _words(error), self._ground.clock(), jitter=self._jitter())
 
     async def _keep(self, kept: KeptDelivery, progress: Delivery, what: str, says: str = "") -> KeptDelivery | None:
         happened = Happened(progress=progress, what=what, says=says)
@@ -218,5 +235,9 @@ def _named(error: Exception) -> str:
 
 
 def _words(error: Exception) -> str:
-    """What is told of an error: of one of ours what it says, of another one its kind alone, for it may hold a key."""
-    return str(error) if isinstance(error, CopydeskError) else f"Copydesk did not expect this: {type(error).__name__}."
+    """What is told of an error: of one of ours what it says, of another one its kind alone, for it may hold a key.
+
+    A platform may say the key that it does not like.
+    """
+    ours = isinstance(error, CopydeskError)
+    return KNOWN.redact(str(error)) if ours else f"Copydesk did not expect this: {type(error).__name__}."

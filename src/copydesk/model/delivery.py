@@ -96,6 +96,7 @@ class Delivery(Struct, frozen=True):
     """Requests of the whole delivery, after the first for each step."""
     first_sent_at: datetime | None = None
     last_sent_at: datetime | None = None
+    """When one last left, at the latest: pictures go ahead of it, and it is lost minutes after it was begun."""
     doubt: bool = False
     """Whether one of them may have made something after all."""
     resends: int = 0

@@ -66,9 +66,13 @@ def sent_now(delivery: Delivery, now: datetime, *, steps: int | None = None) -> 
     )
 
 
-def broken_off(delivery: Delivery) -> Delivery:
-    """A delivery that is found as sending, and whoever sent it is gone."""
-    return replace(delivery, state=State.UNKNOWN, doubt=True, attempts=delivery.attempts + 1)
+def broken_off(delivery: Delivery, now: datetime | None = None) -> Delivery:
+    """A delivery that is found as sending at `now`, and whoever sent it is gone."""
+    says = "Copydesk was ended before an answer came."
+    last = now or delivery.last_sent_at
+    return replace(
+        delivery, state=State.UNKNOWN, doubt=True, attempts=delivery.attempts + 1, last_sent_at=last, error=says
+    )
 
 
 def made_step(delivery: Delivery, made: Made) -> Delivery:
@@ -111,12 +115,13 @@ def held(delivery: Delivery, says: str) -> Delivery:
     return replace(delivery, state=State.PLANNED, first_sent_at=first, not_before=None, error=says)
 
 
-def lost(delivery: Delivery, says: str) -> Delivery:
-    """The request may have made something: the answer did not come, or tells nothing."""
+def lost(delivery: Delivery, says: str, now: datetime | None = None) -> Delivery:
+    """The request may have made something: the answer did not come, as was found at `now`, or tells nothing."""
     # The next request, or look, comes at once after the first one that was lost, and later after each further one.
     waits = BACKOFF[min(delivery.attempts, len(BACKOFF)) - 1] if delivery.attempts else None
-    later = delivery.last_sent_at + waits if waits and delivery.last_sent_at else None
-    return replace(broken_off(delivery), not_before=later, error=says)
+    unknown = broken_off(delivery, now)
+    later = unknown.last_sent_at + waits if waits and unknown.last_sent_at else None
+    return replace(unknown, not_before=later, error=says)
 
 
 def absent(delivery: Delivery, trust: Trust, now: datetime, *, jitter: float) -> Delivery:

@@ -1,0 +1,119 @@
+"""The one path to the platforms, where something goes wrong on it that no platform answers with."""
+
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from copydesk.desk import sending
+from copydesk.errors import StoreBusyError
+from copydesk.posting.fake import FakePlatform, FakeServer, Fault
+from copydesk.posting.platform import LoginError, RefusedPostError
+from copydesk.secrets.redaction import KNOWN
+from desk_fixtures import NOW, Watch, rows
+from posting_fixtures import ME, approved, connect, fake, open_posting, status_of
+
+MINUTE = timedelta(minutes=1)
+SECRET = "s3cret-that-nobody-may-see"
+
+
+class Broken(FakePlatform):
+    """It cannot say what it would send."""
+
+    def render(self, *_: object) -> None:
+        raise ValueError(SECRET)
+
+
+async def test_what_cannot_be_settled_holds_nothing_up_and_ends(tmp_path: Path) -> None:
+    server, watch = FakeServer(), Watch()
+    async with open_posting(tmp_path, {"fake": Broken(server)}, clock=watch) as desk:
+        await connect(desk)
+        draft = await approved(desk)
+        assert (await desk.posting.post(draft, wait=0.5)).under_way == (ME,)
+        (report,) = await desk.posting.deliveries(draft)
+        assert report.says.startswith("Copydesk did not expect this: ValueError. Tried again at")
+        for _ in range(4):
+            watch.now += 39 * MINUTE
+            await desk.posting.send_due()
+        assert await status_of(desk, draft) == "approved"
+
+
+async def test_a_database_that_is_busy_before_anything_is_sent_leaves_it_as_it_was(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server = FakeServer()
+    async with open_posting(tmp_path, fake(server)) as desk:
+        await connect(desk)
+        draft = await approved(desk)
+
+        async def busy(*_: object) -> None:
+            raise StoreBusyError("Another program holds the database.")
+
+        with monkeypatch.context() as patch:
+            patch.setattr(sending, "material_of", busy)
+            with pytest.raises(StoreBusyError):
+                await desk.posting.post(draft)
+        (report,) = await desk.posting.deliveries(draft)
+        assert report.says == "Waits to be sent."
+        await desk.posting.send_due()
+        assert await status_of(desk, draft) == "posted"
+
+
+@pytest.mark.parametrize("error", [RefusedPostError, LoginError])
+async def test_a_key_that_a_platform_says_is_not_kept(tmp_path: Path, error: type[Exception]) -> None:
+    class Talkative(FakePlatform):
+        async def send(self, *_: object) -> None:
+            raise error(f"Malformed access token {SECRET}")
+
+        figures = check = send
+
+    KNOWN.add(SECRET)
+    async with open_posting(tmp_path, {"fake": Talkative(FakeServer())}) as desk:
+        await connect(desk)
+        draft = await approved(desk)
+        await desk.posting.post(draft)
+        (report,) = await desk.posting.deliveries(draft)
+        assert "Malformed access token" in report.says
+        with pytest.raises(error):
+            await desk.accounts.check(ME)
+    assert SECRET not in str(rows(tmp_path, "SELECT progress FROM delivery"))
+    assert SECRET not in str(rows(tmp_path, "SELECT says FROM delivery_event"))
+    assert SECRET not in str(rows(tmp_path, "SELECT error_message FROM engagement"))
+    assert SECRET not in str(rows(tmp_path, "SELECT trouble FROM account"))
+
+
+async def test_sending_ends_before_anybody_else_may_take_the_account_over(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server = FakeServer()
+    monkeypatch.setattr(sending, "LONGEST", 0.01)
+    async with open_posting(tmp_path, fake(server, latency=0.05)) as desk:
+        await connect(desk)
+        draft = await approved(desk)
+        await desk.posting.post(draft, wait=0.3)
+        (report,) = await desk.posting.deliveries(draft)
+        assert report.state == "unknown"
+    assert server.posts == ()
+
+
+async def test_the_quiet_begins_when_the_request_was_lost_and_not_when_its_pictures_went(tmp_path: Path) -> None:
+    server, watch = FakeServer(), Watch()
+    server.faults.append(Fault.LATE)
+
+    class Slow(FakePlatform):
+        async def send(self, *asked: object) -> object:
+            watch.now += 3 * MINUTE
+            return await super().send(*asked)
+
+    async with open_posting(tmp_path, {"fake": Slow(server)}, clock=watch) as desk:
+        await connect(desk)
+        draft = await approved(desk)
+        await desk.posting.post(draft, wait=0.5)
+        for _ in range(8):
+            watch.now += timedelta(seconds=10)
+            await desk.posting.send_due()
+        server.arrive()
+        watch.now += MINUTE
+        await desk.posting.send_due()
+        assert await status_of(desk, draft) == "posted"
+    assert (len(server.posts), watch.now > NOW) == (1, True)
