@@ -12,6 +12,7 @@ from copydesk.cli import filters
 from copydesk.cli.ask import ask
 from copydesk.cli.context import Context, print_json
 from copydesk.cli.show import counted
+from copydesk.desk.story import DONE
 from copydesk.model.change import BulkFailure, BulkOutcome, ChangeDraft
 from copydesk.model.draft import Action, Draft, Status
 from copydesk.model.filters import Archived
@@ -24,17 +25,6 @@ AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON in th
 SHOWN_FAILURES = 20
 WRITER = "writer"
 """The rule under which a draft's checks hold what its writer says of it."""
-DONE = {
-    Action.APPROVE: "approved",
-    Action.REJECT: "rejected",
-    Action.REGENERATE: "to be written anew",
-    Action.SCHEDULE: "scheduled",
-    Action.ARCHIVE: "archived",
-    Action.UNAPPROVE: "no longer approved",
-    Action.RESCHEDULE: "rescheduled",
-    Action.CANCEL_SCHEDULE: "no longer scheduled",
-}
-
 
 Then = Callable[["Desk", Sequence[str]], Awaitable[tuple[Draft, ...]]]
 """What goes on after an action: with the ids of the drafts that it was done to; what they are after it."""
