@@ -6,6 +6,7 @@ from typing import Any
 from sqlalchemy import Connection
 
 from copydesk.desk.ground import Ground
+from copydesk.model.draft import Action
 from copydesk.model.history import DraftEvent
 from copydesk.store import changes, events
 
@@ -18,6 +19,10 @@ class History:
     async def history(self, draft_id: str) -> tuple[DraftEvent, ...]:
         """Every event of a draft, in order; NotFoundError where there is none of the user's with this id."""
         return await self._ground.read(_history, draft_id)
+
+    async def reasons(self, limit: int = 9) -> tuple[str, ...]:
+        """Why drafts were rejected lately, in the user's words, each once and the last first; at most `limit`."""
+        return await self._ground.read(events.feedback, Action.REJECT.value, limit)
 
 
 def _history(conn: Connection, user_id: str, draft_id: str) -> tuple[DraftEvent, ...]:

@@ -1,6 +1,6 @@
 """What a person does with drafts: edits and actions, one draft at a time and many at once."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Unpack
 
@@ -109,10 +109,18 @@ class Review:
         done = await self._each(asked.each, asked.ids, now, new_id(now))
         return outcome(asked.action, asked.ids, done)
 
-    async def act(self, action: Action, ids: Sequence[str], asked: ChangeDraft | None = None) -> BulkOutcome:
+    async def act(
+        self,
+        action: Action,
+        ids: Sequence[str],
+        asked: ChangeDraft | None = None,
+        *,
+        on_progress: Callable[[int], None] | None = None,
+    ) -> BulkOutcome:
         """Any action on any number of drafts, in bulks of 100, undone as one; `asked` holds what goes with it.
 
-        What is done is done where another bulk fails. Raises InvalidError only.
+        What is done is done where another bulk fails; `on_progress` hears after each how many are behind it. Raises
+        InvalidError only.
         """
         now = self._ground.clock()
         asked = checked_change(msgspec.structs.replace(asked or ChangeDraft(), action=action, text=None), now)
@@ -120,6 +128,8 @@ class Review:
         done: list[CopydeskError | None] = []
         for start in range(0, len(once), MOST_IDS):
             done += await self._each(asked, once[start : start + MOST_IDS], now, bulk_id)
+            if on_progress is not None:
+                on_progress(len(done))
         return outcome(action, once, done)
 
     async def _each(

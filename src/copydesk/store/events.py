@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any, Final
 
 import msgspec
-from sqlalchemy import Connection, bindparam, func, insert, select, text
+from sqlalchemy import Connection, Integer, bindparam, func, insert, literal_column, select, text
 
 from copydesk.errors import StoreDamagedError
 from copydesk.model.history import EventKind
@@ -54,6 +54,22 @@ _NEWEST: Final = text_of(_OF_ONE_DRAFT.order_by(draft_event.c.version.desc()))
 _OF_BULK: Final = text_of(_MINE.where(draft_event.c.bulk_id == bindparam("bulk")).order_by(draft_event.c.rid.desc()))
 # In words, for SQLite knows the index over changes by the very condition of its making.
 _LAST_CHANGE: Final = text_of(_MINE.where(text("kind = 'change'")).order_by(draft_event.c.rid.desc()))
+LOOKED_AT = 5_000
+"""The user's last changes among which reasons are looked for: no more, however many there are."""
+_LATELY = (
+    select(draft_event.c.rid, draft_event.c.action, draft_event.c.feedback)
+    .where(draft_event.c.user_id == bindparam("owner"), text("kind = 'change'"))
+    .order_by(draft_event.c.rid.desc())
+    .limit(literal_column(str(LOOKED_AT), Integer))
+    .subquery()
+)
+_FEEDBACK: Final = text_of(
+    select(_LATELY.c.feedback)
+    .where(_LATELY.c.action == bindparam("named"), _LATELY.c.feedback.is_not(None))
+    .group_by(_LATELY.c.feedback)
+    .order_by(func.max(_LATELY.c.rid).desc())
+    .limit(bindparam("most"))
+)
 
 
 def _newest_of(name: str) -> str:
@@ -110,6 +126,12 @@ def last_change(conn: Connection, user_id: str) -> KeptEvent | None:
 def of_bulk(conn: Connection, user_id: str, bulk_id: str) -> tuple[KeptEvent, ...]:
     """Everything that was done at once, the last first."""
     return tuple(_event(row) for row in run(conn, _OF_BULK, {"owner": user_id, "bulk": bulk_id}))
+
+
+def feedback(conn: Connection, user_id: str, action: str, most: int) -> tuple[str, ...]:
+    """What the user lately said with an action, each once, the last first."""
+    rows = run(conn, _FEEDBACK, {"owner": user_id, "named": action, "most": most})
+    return tuple(words for (words,) in rows)
 
 
 def next_back(conn: Connection, user_id: str, kind: EventKind) -> KeptEvent | None:
