@@ -1,5 +1,6 @@
 """The one path to the platforms, where something goes wrong on it that no platform answers with."""
 
+import asyncio
 from datetime import timedelta
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from copydesk.errors import StoreBusyError
 from copydesk.posting.fake import FakePlatform, FakeServer, Fault
 from copydesk.posting.platform import LoginError, RefusedPostError
 from copydesk.secrets.redaction import KNOWN
+from copydesk.store import accounts
 from desk_fixtures import NOW, Watch, rows
 from posting_fixtures import ME, approved, connect, fake, open_posting, status_of
 
@@ -117,3 +119,60 @@ async def test_the_quiet_begins_when_the_request_was_lost_and_not_when_its_pictu
         await desk.posting.send_due()
         assert await status_of(desk, draft) == "posted"
     assert (len(server.posts), watch.now > NOW) == (1, True)
+
+
+async def test_what_was_broken_off_can_be_settled_though_the_account_needs_a_login(tmp_path: Path) -> None:
+    server, watch = FakeServer(), Watch()
+    async with open_posting(tmp_path, fake(server, latency=30.0), clock=watch) as desk:
+        account = await connect(desk)
+        draft = await approved(desk)
+        posting = asyncio.create_task(desk.posting.post(draft))
+        while not rows(tmp_path, "SELECT 1 FROM delivery WHERE state = 'sending'"):  # noqa: ASYNC110 - nothing tells of it
+            await asyncio.sleep(0.01)
+        posting.cancel()
+        for task in desk.posting._under_way:
+            task.cancel()  # as when the process is killed
+        await desk.posting.finish()
+        await desk.ground.write(accounts.set_trouble, account, "The platform does not know the account any more.")
+        desk.ground.platform("fake")._latency = 0.0
+        server.faults.append(Fault.LOGIN)
+        (report,) = await desk.posting.deliveries(draft)
+        assert report.state == "sending"
+        assert (await desk.work.outlook()).to_send
+        await desk.posting.send_due()
+        (report,) = await desk.posting.deliveries(draft)
+        assert report.says.startswith("Not known whether it was posted. The platform does not know the account")
+        assert not (await desk.work.outlook()).to_send
+        await desk.posting.mark_posted(report.id)
+        assert await status_of(desk, draft) == "posted"
+
+
+async def test_a_post_to_an_account_that_needs_a_login_says_so_at_once(tmp_path: Path) -> None:
+    server = FakeServer()
+    async with open_posting(tmp_path, fake(server)) as desk:
+        account = await connect(desk)
+        await desk.ground.write(accounts.set_trouble, account, "Connect the account again.")
+        draft = await approved(desk)
+        async with asyncio.timeout(5):
+            assert (await desk.posting.post(draft)).under_way == (ME,)
+        (report,) = await desk.posting.deliveries(draft)
+        assert report.says == "Connect the account again."
+        told = rows(tmp_path, "SELECT status, error_message, failed_at IS NULL FROM engagement")
+        assert told == [("failed", "Connect the account again.", 0)]
+        await connect(desk)
+        await desk.posting.send_due()
+        assert await status_of(desk, draft) == "posted"
+    assert rows(tmp_path, "SELECT status, error_message, failed_at FROM engagement") == [("posted", None, None)]
+
+
+async def test_an_outcome_that_is_not_known_is_told_as_that(tmp_path: Path) -> None:
+    server = FakeServer()
+    server.faults.append(Fault.LATE)
+    async with open_posting(tmp_path, fake(server)) as desk:
+        await connect(desk)
+        draft = await approved(desk)
+        await desk.posting.post(draft, wait=0.5)
+        (report,) = await desk.posting.deliveries(draft)
+        assert report.says.startswith("Not known whether it was posted. The connection broke before an answer came. We")
+    says = "It is not known whether it was posted. The connection broke before an answer came."
+    assert rows(tmp_path, "SELECT status, error_message FROM engagement") == [("pending", says)]

@@ -40,11 +40,22 @@ def plan(
         if (platform, name) in taken:  # people's names need not be theirs alone
             name = f"{name} ({each.id})"
         taken.add((platform, name))
-        new.append(Planned(id=new_id(now), account_id=each.id, platform=platform, account=name, digest=digest))
+        new.append(
+            Planned(
+                id=new_id(now),
+                account_id=each.id,
+                platform=platform,
+                account=name,
+                digest=digest,
+                trouble=each.trouble or "",
+            )
+        )
     deliveries.plan(conn, user_id, draft_id, seen.format, new, due, now)
     once_more = [(each, kept) for each, kept in before if kept and not may_be_live(kept)]
     for each, kept in once_more:
-        _begin_again(conn, user_id, replace(kept, account_id=each.id), digest, due, now)
+        progress = replace(sent_again(kept.progress, kept.intent), error=each.trouble or "")
+        begun = Happened(progress=progress, what="planned", says=progress.error, seed=new_id(now), anyway=False)
+        deliveries.again(conn, user_id, replace(kept, account_id=each.id), begun, due, now, digest)
     return (*(each.id for each in new), *(kept.id for _, kept in once_more))
 
 
@@ -65,9 +76,3 @@ def digest_of(text: str) -> str:
     """The same for texts that readers take for the same."""
     plain = " ".join(unicodedata.normalize("NFC", text).split())
     return hashlib.sha256(plain.encode("utf-8", "surrogatepass")).hexdigest()[:32]
-
-
-def _begin_again(conn: Connection, user_id: str, kept: KeptDelivery, digest: str, due: datetime, now: datetime) -> None:
-    progress = sent_again(kept.progress, kept.intent)
-    begun = Happened(progress=progress, what="planned", seed=new_id(now), anyway=False)
-    deliveries.again(conn, user_id, kept, begun, due, now, digest)

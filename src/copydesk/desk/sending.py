@@ -77,7 +77,9 @@ class Sender:
             ready = await self._ground.read(deliveries.ready, account_id, self._ground.clock())
             todo = [kept for kept in ready if kept.id not in done]
             account = await self._ground.read(accounts.one, account_id)
-            if not todo or account is None or account.trouble:
+            if account is not None and account.trouble:
+                todo = [kept for kept in todo if kept.progress.state is State.SENDING]
+            if not todo or account is None:
                 return list(done)
             errand = _Errand(self._ground, self._ground.platform(account.details.platform), account, claim_id)
             for kept in todo:

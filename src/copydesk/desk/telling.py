@@ -58,11 +58,11 @@ def _planned(kept: KeptDelivery) -> str:
 
 
 def _unknown(kept: KeptDelivery) -> str:
-    return f"Not known: the connection broke before an answer came.{_looked(kept.progress)}"
+    return f"Not known whether it was posted. {kept.progress.error or 'No answer came.'}{_looked(kept.progress)}"
 
 
 def _needs_user(kept: KeptDelivery) -> str:
-    return f"Not known whether it was posted.{_looked(kept.progress)} Look at your profile, then: {ways(kept)}"
+    return f"{_unknown(kept)} Look at your profile, then: {ways(kept)}"
 
 
 def ways(kept: KeptDelivery) -> str:
@@ -86,16 +86,18 @@ def _sent(kept: KeptDelivery) -> str:
 def _partly(kept: KeptDelivery) -> str:
     """How much of a thread is there already."""
     there, of = sum(len(made.ids) for made in kept.progress.seen(kept.intent)), parts_of(kept.intent)
-    return f"{there} of {of} posts are there. " if there and kept.progress.state is not State.SENT else ""
+    if not there or kept.progress.state is State.SENT:
+        return ""
+    return f"{there} of {of} posts are there. " if of else "Some of it is there. "
 
 
 def _looked(progress: Delivery) -> str:
     """Where we looked, and when we look again."""
     if progress.looks:
-        return f" We looked and could not tell ({progress.error})"
+        return " We looked and could not tell."
     if progress.absent_at:
         return f" We looked on the account at {_at(progress.absent_at)}, and it was not there."
-    when = f" We look at {_at(progress.not_before)}." if progress.not_before else " We look for it."
+    when = f" We look at {_at(progress.not_before)}." if progress.not_before else " We look for it as soon as we can."
     return when if progress.state is State.UNKNOWN else ""
 
 

@@ -53,6 +53,8 @@ class Planned(Struct, frozen=True):
     platform: str
     account: str
     digest: str
+    trouble: str = ""
+    """Why nothing can go to the account for now."""
 
 
 class Happened(Struct, frozen=True):
@@ -109,10 +111,12 @@ _READY = (
     .order_by(delivery.c.due_at, delivery.c.id)
     .limit(AT_ONCE)
 )
+# What was broken off is looked into even where nothing can go to the account: else nobody could say what became of it.
+FREE = or_(account.c.trouble.is_(None), text("delivery.state = 'sending'"))
 _ACCOUNTS = (
     select(account.c.id)
-    .where(account.c.user_id == bindparam("b_user"), account.c.trouble.is_(None))
-    .where(select(delivery.c.id).where(*_DUE, delivery.c.account_id == account.c.id).correlate(account).exists())
+    .where(account.c.user_id == bindparam("b_user"))
+    .where(select(delivery.c.id).where(*_DUE, FREE, delivery.c.account_id == account.c.id).correlate(account).exists())
 )
 _NEXT = select(func.min(delivery.c.not_before, type_=UTC)).where(_MINE, IS_OPEN, delivery.c.not_before > _NOW)
 _WAITS = text("delivery.state IN ('planned', 'sending', 'unknown', 'needs_user')")
@@ -154,6 +158,7 @@ def plan(
 ) -> None:
     """Begin deliveries of a draft."""
     for one_ in each:
+        progress = Delivery(error=one_.trouble)
         conn.execute(
             insert(engagement).values(
                 id=one_.id,
@@ -162,9 +167,8 @@ def plan(
                 platform=one_.platform,
                 account=one_.account,
                 format=format,
-                status=DeliveryStatus.PENDING,
-                retry_count=0,
                 created_at=now,
+                **_in_words(progress, now),
             )
         )
         conn.execute(
@@ -177,10 +181,10 @@ def plan(
                 due_at=due,
                 seed=one_.id,
                 digest=one_.digest,
-                progress=Delivery(),
+                progress=progress,
             )
         )
-        _tell(conn, user_id, one_.id, "planned", "", now)
+        _tell(conn, user_id, one_.id, "planned", one_.trouble, now)
 
 
 def again(
@@ -224,7 +228,7 @@ def ready(conn: Connection, user_id: str, account_id: str, now: datetime) -> tup
 
 
 def accounts_ready(conn: Connection, user_id: str, now: datetime) -> tuple[str, ...]:
-    """The accounts with a delivery about which something can be done now, where nothing stands in the way."""
+    """The accounts with a delivery about which something can be done now; see FREE."""
     return tuple(conn.execute(_ACCOUNTS, {"b_user": user_id, "b_now": now}).scalars())
 
 
@@ -337,22 +341,25 @@ def events(conn: Connection, user_id: str, delivery_id: str) -> tuple[Told, ...]
 
 def _record(seen: KeptDelivery, happened: Happened, now: datetime) -> dict[str, object]:
     """The delivery in the interface's words."""
-    progress = happened.progress
-    status = _STATUS[progress.state]
-    if progress.state is State.PLANNED and progress.attempts:
-        status = DeliveryStatus.FAILED
+    visible = happened.progress.seen(happened.intent or seen.intent)
+    post_id = {"post_id": visible[0].ids[0]} if visible and visible[0].ids else {}
+    return {**_in_words(happened.progress, now), **post_id}
+
+
+def _in_words(progress: Delivery, now: datetime) -> dict[str, object]:
+    status, says = _STATUS[progress.state], progress.error
+    if progress.state is State.PLANNED and (progress.attempts or says):
+        status = DeliveryStatus.FAILED  # and is tried again, or waits for the user
+    if progress.state in (State.UNKNOWN, State.NEEDS_USER):
+        says = f"It is not known whether it was posted. {says}".strip()
     failed = status in (DeliveryStatus.FAILED, DeliveryStatus.ABANDONED)
-    visible = progress.seen(happened.intent or seen.intent)
-    values: dict[str, object] = {
+    return {
         "status": status,
         "retry_count": progress.retries,
         "retry_after": progress.not_before if progress.state in OPEN else None,
-        "error_message": progress.error or None,
+        "error_message": says or None,
         "failed_at": now if failed else None,
     }
-    if visible and visible[0].ids:
-        values["post_id"] = visible[0].ids[0]
-    return values
 
 
 _STATUS = {

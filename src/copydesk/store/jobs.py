@@ -52,7 +52,7 @@ def _outlook_query() -> Select[*tuple[Any, ...]]:
     due = exists().where(*mine, draft.c.scheduled_at <= now)
     first = select(func.min(draft.c.scheduled_at, type_=UTC)).where(*mine, draft.c.scheduled_at > now).scalar_subquery()
     waited = or_(delivery.c.not_before.is_(None), delivery.c.not_before <= now)
-    free = exists().where(account.c.id == delivery.c.account_id, account.c.trouble.is_(None))
+    free = exists().where(account.c.id == delivery.c.account_id, deliveries.FREE)
     to_send = exists().where(delivery.c.user_id == user_id, deliveries.IS_OPEN, waited, free)
     to_measure = exists().where(delivery.c.user_id == user_id, delivery.c.figures_at <= now)
     connected = exists().where(account.c.user_id == user_id)
