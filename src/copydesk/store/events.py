@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any, Final
 
 import msgspec
-from sqlalchemy import Connection, Integer, bindparam, func, insert, literal_column, select, text
+from sqlalchemy import Connection, bindparam, func, insert, select, text
 
 from copydesk.errors import StoreDamagedError
 from copydesk.model.history import EventKind
@@ -56,19 +56,10 @@ _OF_BULK: Final = text_of(_MINE.where(draft_event.c.bulk_id == bindparam("bulk")
 _LAST_CHANGE: Final = text_of(_MINE.where(text("kind = 'change'")).order_by(draft_event.c.rid.desc()))
 LOOKED_AT = 5_000
 """The user's last changes among which reasons are looked for: no more, however many there are."""
-_LATELY = (
-    select(draft_event.c.rid, draft_event.c.action, draft_event.c.feedback)
-    .where(draft_event.c.user_id == bindparam("owner"), text("kind = 'change'"))
-    .order_by(draft_event.c.rid.desc())
-    .limit(literal_column(str(LOOKED_AT), Integer))
-    .subquery()
-)
-_FEEDBACK: Final = text_of(
-    select(_LATELY.c.feedback)
-    .where(_LATELY.c.action == bindparam("named"), _LATELY.c.feedback.is_not(None))
-    .group_by(_LATELY.c.feedback)
-    .order_by(func.max(_LATELY.c.rid).desc())
-    .limit(bindparam("most"))
+_FEEDBACK: Final = (
+    "SELECT feedback FROM (SELECT rid, action, feedback FROM draft_event WHERE user_id = :owner AND kind = 'change'"
+    f" ORDER BY rid DESC LIMIT {LOOKED_AT})"
+    " WHERE action = :named AND feedback IS NOT NULL GROUP BY feedback ORDER BY max(rid) DESC LIMIT :most"
 )
 
 
