@@ -58,7 +58,7 @@ LOOKED_AT = 5_000
 """The user's last changes among which reasons are looked for: no more, however many there are."""
 _FEEDBACK: Final = (
     "SELECT feedback FROM (SELECT rid, action, feedback FROM draft_event WHERE user_id = :owner AND kind = 'change'"
-    f" ORDER BY rid DESC LIMIT {LOOKED_AT})"
+    " ORDER BY rid DESC LIMIT :among)"
     " WHERE action = :named AND feedback IS NOT NULL GROUP BY feedback ORDER BY max(rid) DESC LIMIT :most"
 )
 
@@ -121,7 +121,7 @@ def of_bulk(conn: Connection, user_id: str, bulk_id: str) -> tuple[KeptEvent, ..
 
 def feedback(conn: Connection, user_id: str, action: str, most: int) -> tuple[str, ...]:
     """What the user lately said with an action, each once, the last first."""
-    rows = run(conn, _FEEDBACK, {"owner": user_id, "named": action, "most": most})
+    rows = run(conn, _FEEDBACK, {"owner": user_id, "named": action, "among": LOOKED_AT, "most": most})
     return tuple(words for (words,) in rows)
 
 
