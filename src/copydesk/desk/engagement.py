@@ -1,13 +1,15 @@
 """Engagement: figures are recorded for a draft on a platform, and summed up over all posts."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from itertools import groupby
 from operator import attrgetter
 from typing import Any
+from zoneinfo import ZoneInfo
 
 from sqlalchemy import Connection
 
+from copydesk.desk import trends
 from copydesk.desk.ground import Ground
 from copydesk.errors import FieldError, InvalidError, NotFoundError
 from copydesk.model.engagement import (
@@ -20,7 +22,8 @@ from copydesk.model.engagement import (
     checked_record,
     recorded,
 )
-from copydesk.store import engagement
+from copydesk.model.trend import KindSum, LivePost, Span, Step, WeekHour
+from copydesk.store import engagement, live, schedule
 from copydesk.store.engagement import Total
 from copydesk.store.ids import new_id
 
@@ -48,6 +51,31 @@ class Engagements:
             raise InvalidError(FieldError("top", f"takes a whole number of 1 to {MOST_TOP}"))
         totals, best = await self._ground.read(_summary, top)
         return summed_up(totals, best)
+
+    async def since(self, days: int) -> datetime:
+        """When the first of the last `days` days began on the user's clock; today is the last of them."""
+        zone = await self._ground.read(schedule.zone)
+        first = self._ground.clock().astimezone(zone).date() - timedelta(days=days - 1)
+        return datetime(first.year, first.month, first.day, tzinfo=zone).astimezone(UTC)
+
+    async def by_kind(self, since: datetime | None = None) -> tuple[KindSum, ...]:
+        """The posts that went out since, or all of them, by platform and format."""
+        return await self._ground.read(live.kinds, since)
+
+    async def over_time(self, since: datetime | None = None, step: Step = Step.DAY) -> tuple[Span, ...]:
+        """The posts that went out since, day by day, or all of which it is known when; spans without any, too."""
+        zone, quarters = await self._ground.read(_quarters, since)
+        first = since.astimezone(zone).date() if since else None
+        return trends.over_time(quarters, zone, first, self._ground.clock().astimezone(zone).date(), step)
+
+    async def by_hour(self, since: datetime | None = None) -> tuple[WeekHour, ...]:
+        """The same posts by the hours of the week in which they went out; hours without any are left out."""
+        zone, quarters = await self._ground.read(_quarters, since)
+        return trends.by_hour(quarters, zone)
+
+    async def posts(self, since: datetime | None = None, limit: int = MOST_TOP) -> tuple[LivePost, ...]:
+        """The posts that went out since, or all: the best first, those of which nothing is known last."""
+        return await self._ground.read(live.posts, since, limit)
 
 
 def summed_up(totals: Iterable[Total], top: tuple[TopPost, ...]) -> EngagementSummary:
@@ -89,6 +117,10 @@ def _average(totals: list[Total]) -> float:
 
 def _summary(conn: Connection, user_id: str, top: int) -> tuple[tuple[Total, ...], tuple[TopPost, ...]]:
     return engagement.totals(conn, user_id), engagement.top(conn, user_id, top)
+
+
+def _quarters(conn: Connection, user_id: str, since: datetime | None) -> tuple[ZoneInfo, tuple[live.Quarter, ...]]:
+    return schedule.zone(conn, user_id), live.quarters(conn, user_id, since)
 
 
 def _record(conn: Connection, user_id: str, asked: RecordEngagement, now: datetime) -> EngagementRecord:

@@ -248,6 +248,7 @@ draft = Table(
     Index(None, "user_id", "scheduled_at", "id", **_SCHEDULED),
     Index(None, "user_id", "id", "scheduled_at", **_SCHEDULED),
     Index(None, "user_id", "status", "scheduled_at", "id", **_SCHEDULED),
+    Index(None, "user_id", "posted_at", **when("posted_at IS NOT NULL")),
     Index(None, "user_id", "undo_rid", **when("undo_rid IS NOT NULL")),
     Index(None, "user_id", "redo_rid", **when("redo_rid IS NOT NULL")),
     # A story is drafted by runs once for each format, whatever two processes do at the same time.

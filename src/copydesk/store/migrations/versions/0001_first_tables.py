@@ -414,6 +414,13 @@ def _draft() -> None:
         unique=False,
         sqlite_where=sa.text("scheduled_at IS NOT NULL"),
     )
+    op.create_index(
+        op.f("ix_draft_user_id_posted_at"),
+        "draft",
+        ["user_id", "posted_at"],
+        unique=False,
+        sqlite_where=sa.text("posted_at IS NOT NULL"),
+    )
     op.create_index(op.f("ix_draft_user_id_source_id_id"), "draft", ["user_id", "source_id", "id"], unique=False)
     op.create_index(op.f("ix_draft_user_id_source_type_id"), "draft", ["user_id", "source_type", "id"], unique=False)
     op.create_index(
