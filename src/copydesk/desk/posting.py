@@ -139,6 +139,11 @@ class Posting:
         """Read what the platforms report of posts, where that is due; of how many."""
         return await read_figures(self._ground)
 
+    async def refresh_figures(self, draft_ids: Sequence[str]) -> int:
+        """Read now what the platforms report of these drafts' posts, and what is due; of how many that was possible."""
+        await self._ground.write(deliveries.measure_now, draft_ids, self._ground.clock())
+        return await read_figures(self._ground)
+
     async def prices(self, draft_id: str, platforms: Sequence[str] = ()) -> tuple[Price, ...]:
         """What posting a draft costs, account by account; nothing of those that cost nothing."""
         draft, to = await self._ground.read(_draft_and_accounts, draft_id, tuple(platforms))

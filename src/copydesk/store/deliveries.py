@@ -6,10 +6,10 @@ from functools import cache
 from typing import Any
 
 from msgspec.structs import replace
-from sqlalchemy import Connection, Update, and_, bindparam, func, insert, or_, select, text, update
+from sqlalchemy import Connection, Update, bindparam, func, insert, or_, select, text, update
 
 from copydesk.model.delivery import Delivery, Intent, State
-from copydesk.model.draft import Format
+from copydesk.model.draft import Format, Status
 from copydesk.model.engagement import DeliveryStatus
 from copydesk.model.wire import Struct
 from copydesk.store.ids import first_id
@@ -101,7 +101,8 @@ _KEPT = (
 _MINE = delivery.c.user_id == bindparam("b_user")
 _JOINED = select(*_KEPT).join(engagement, engagement.c.id == delivery.c.id).where(_MINE)
 _ONE = _JOINED.where(delivery.c.id == bindparam("b_id"))
-_OF_DRAFT = _JOINED.where(delivery.c.draft_id == bindparam("b_draft")).order_by(delivery.c.id)
+# The plus keeps SQLite from going through all that the user ever sent, in the order that is asked for.
+_OF_DRAFT = _JOINED.where(delivery.c.draft_id == bindparam("b_draft")).order_by(text("+delivery.id"))
 # The words of the index, one by one: with bound values SQLite would not take it.
 IS_OPEN = text("delivery.state IN ('planned', 'sending', 'unknown')")
 _NOW = bindparam("b_now", type_=UTC)
@@ -124,9 +125,15 @@ _WAITING = _JOINED.where(
     text("delivery.state = 'planned'"), IS_OPEN, delivery.c.due_at < bindparam("b_latest", type_=UTC)
 )
 _CAME_TO_NOTHING = text("delivery.state IN ('failed', 'abandoned')")
-_UNSETTLED = _JOINED.where(or_(_WAITS, and_(_CAME_TO_NOTHING, delivery.c.id >= bindparam("b_first")))).order_by(
-    delivery.c.id
+# Two, for each has its index: what has not ended has a draft that is posting.
+_NOT_ENDED = (
+    select(*_KEPT)
+    .join(engagement, engagement.c.id == delivery.c.id)
+    .join(draft, draft.c.id == delivery.c.draft_id)
+    .where(draft.c.user_id == bindparam("b_user"), draft.c.status == Status.POSTING)
+    .where(text("+delivery.user_id = :b_user"), _WAITS)
 )
+_FAILED_LATELY = _JOINED.where(_CAME_TO_NOTHING, delivery.c.id >= bindparam("b_first"))
 # Two, for each has its index.
 _PLANNED_LATELY = (
     select(delivery.c.account_id, engagement.c.created_at)
@@ -140,10 +147,12 @@ _SENT_LATELY = (
     .where(_MINE, delivery.c.sent_at >= bindparam("b_since", type_=UTC), draft.c.scheduled_at.is_not(None))
     .group_by(delivery.c.account_id)
 )
+# With the plus by its digest, and not through all that was sent since.
 _SAME = (
-    select(func.max(delivery.c.sent_at, type_=UTC))
-    .where(_MINE, delivery.c.digest == bindparam("b_digest"), delivery.c.account_id == bindparam("b_account"))
-    .where(delivery.c.sent_at >= bindparam("b_since", type_=UTC), delivery.c.draft_id != bindparam("b_draft"))
+    select(func.max(text("+delivery.sent_at"), type_=UTC))
+    .where(_MINE, delivery.c.digest == bindparam("b_digest"), text("+delivery.account_id = :b_account"))
+    .where(text("+delivery.sent_at >= :b_since").bindparams(bindparam("b_since", type_=UTC)))
+    .where(delivery.c.draft_id != bindparam("b_draft"))
 )
 
 
@@ -218,7 +227,8 @@ def planned_before(conn: Connection, user_id: str, latest: datetime) -> tuple[Ke
 def unsettled(conn: Connection, user_id: str, since: datetime) -> tuple[KeptDelivery, ...]:
     """The deliveries that have not ended, and those that were planned since and came to nothing."""
     values = {"b_user": user_id, "b_first": first_id(since)}
-    return tuple(KeptDelivery(**row._mapping) for row in conn.execute(_UNSETTLED, values))
+    rows = [*conn.execute(_NOT_ENDED, values), *conn.execute(_FAILED_LATELY, values)]
+    return tuple(sorted((KeptDelivery(**row._mapping) for row in rows), key=lambda kept: kept.id))
 
 
 def ready(conn: Connection, user_id: str, account_id: str, now: datetime) -> tuple[KeptDelivery, ...]:
@@ -318,6 +328,13 @@ def read_at(conn: Connection, user_id: str, delivery_id: str, at: datetime | Non
     """Note when the figures of a post are read next; None for never again."""
     mine = (delivery.c.user_id == user_id, delivery.c.id == delivery_id)
     conn.execute(update(delivery).where(*mine).values(figures_at=at))
+
+
+def measure_now(conn: Connection, user_id: str, draft_ids: Sequence[str], now: datetime) -> int:
+    """Note that the figures of these drafts' posts are to be read now, where they are there; of how many posts."""
+    there = (delivery.c.sent_at.is_not(None), delivery.c.gone_at.is_(None))
+    mine = (delivery.c.user_id == user_id, delivery.c.draft_id.in_(draft_ids))
+    return conn.execute(update(delivery).where(*mine, *there).values(figures_at=now)).rowcount
 
 
 def to_measure(conn: Connection, user_id: str, now: datetime) -> tuple[KeptDelivery, ...]:
