@@ -340,3 +340,23 @@ def test_what_would_not_be_taken_is_said_before(desk):
     assert says(alts=("",) * 5) == [("It has 5 pictures; Bluesky takes 4.", None)]
     assert says(parts=("a",) * 101, format=Format.THREAD) == [("It has 101 posts; 100 go into one thread.", None)]
     assert says(parts=()) == [("It has no text.", None)]
+
+
+class Unkept(KeptSecrets):
+    """Secrets that come from elsewhere: they can be read, and not replaced."""
+
+    async def keep(self, account, secrets):
+        raise NotSentError("The key to this account comes from the environment and cannot be replaced.")
+
+
+async def test_a_password_is_enough_where_nothing_can_be_kept():
+    server = FakePds()
+    bluesky = Bluesky(Caller(server.transport, asking=1), Unkept(password=PASSWORD), clock=lambda: NOW)
+    assert (await bluesky.check(ME)).id == DID
+
+
+async def test_a_token_that_cannot_be_kept_is_not_used_where_there_is_no_password():
+    server = FakePds()
+    bluesky = Bluesky(Caller(server.transport, asking=1), Unkept(refresh="refresh-1"), clock=lambda: NOW)
+    with pytest.raises(NotSentError, match="cannot be replaced"):
+        await bluesky.check(ME)

@@ -145,8 +145,16 @@ class Sessions:
         if session.did != account.id:
             raise LoginError(f"{account.name} is another account now.", hint="Connect it again.")
         if session.refresh_jwt:
-            await self._secrets.keep(account, {**kept, REFRESH: session.refresh_jwt})
+            await self._keep(account, {**kept, REFRESH: session.refresh_jwt})
         return session.access_jwt
+
+    async def _keep(self, account: Account, secrets: Mapping[str, str]) -> None:
+        """Keep what gets in next time; where it cannot be kept, as in a server's environment, the password does."""
+        try:
+            await self._secrets.keep(account, secrets)
+        except NotSentError:
+            if not secrets.get(PASSWORD):
+                raise
 
     async def _refreshed(self, account: Account, kept: Mapping[str, str]) -> Session | None:
         """A new session by the kept token; None where that does not count any more."""
