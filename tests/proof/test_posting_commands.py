@@ -97,3 +97,13 @@ def test_a_forgotten_account_takes_nothing_and_its_keys_are_gone(tmp_path: Path,
     said = call(tmp_path, "draft", "post", draft, **KEYS)
     assert (said.code, "No account is connected; nothing was posted." in said.err) == (1, True)
     assert not (tmp_path / "secrets" / "secrets.sealed").exists()
+
+
+def test_on_a_server_the_environment_holds_the_key(tmp_path: Path, pds: Pds, writer: Writer) -> None:
+    keys = {"copydesk_secrets__keyring": "false", "copydesk_secret_bluesky": writer.app_password}
+    args = ("account", "connect", "bluesky", "--url", pds.url, "--set", f"handle={writer.handle}")
+    assert call(tmp_path, *args, stdin=f"{writer.app_password}\n", **keys).code == 0
+    assert call(tmp_path, "account", "check", **keys).out == f"bluesky:{writer.handle} works.\n"
+    assert call(tmp_path, "draft", "post", approved(tmp_path, "From a server"), **keys).code == 0
+    assert len(pds.posts(writer.did)) == 1
+    assert not (tmp_path / "secrets").exists()

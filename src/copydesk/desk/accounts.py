@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
+from msgspec.structs import replace
 from sqlalchemy import Connection
 
 from copydesk.desk.claiming import claimed
@@ -74,7 +75,11 @@ class Accounts:
         SecretsError where the keys cannot be kept: then nothing is connected.
         """
         one, where = self._asked(platform, given, server)
-        return await self._keep(await one.connect(where, given))
+        connected = await one.connect(where, given)
+        found = await self._ground.vault.given(name_of(connected.account))
+        if found and found.items() <= connected.secrets.items():  # they stay where they are
+            connected = replace(connected, secrets={})
+        return await self._keep(connected)
 
     async def begin(self, platform: str, given: Mapping[str, str], redirect: str, server: str = "") -> SignIn:
         """Begin to connect an account through the browser; raises as `connect`."""

@@ -113,6 +113,10 @@ class Vault:
             place = await self._present() or await self._place(await asyncio.to_thread(self._choose), new=True)
             await self._work(self._change, place, lambda: place.keep(name, dict(secrets)))
 
+    async def given(self, name: str) -> Secrets | None:
+        """What the environment alone gives under a name; None where it gives nothing."""
+        return await asyncio.to_thread(self._environment.read, name)
+
     async def remove(self, name: str) -> None:
         """Forget a name, wherever it is kept; what the environment gives stays there."""
         async with self._lock:
