@@ -1,8 +1,7 @@
 """`copydesk draft`: new, edit."""
 
-import os
+import subprocess
 import sys
-import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
@@ -13,6 +12,7 @@ from copydesk.cli.context import Context, pass_context, print_json
 from copydesk.cli.drafts import AS_JSON, say_changed, say_notes, say_unwritten
 from copydesk.cli.generation import NO_WAIT, wait_for_new
 from copydesk.cli.pictures import create, pictures_of, say_undescribed, with_pictures
+from copydesk.editor import command, kept, read_back
 from copydesk.errors import ConflictError, CopydeskError
 from copydesk.model.change import LONGEST_TEXT, ChangeDraft, Created, Mode
 from copydesk.model.draft import Draft, Format
@@ -86,7 +86,7 @@ def new(  # noqa: PLR0913 - one argument an option
             made = await create(desk, asked, pictures)
         except CopydeskError:
             if written:
-                click.echo(f"Your text is kept in {_kept(written)}.", err=True)
+                click.echo(f"Your text is kept in {kept(written)}.", err=True)
             raise
         return (made, ()) if made.mode is Mode.DIRECT or no_wait else await wait_for_new(desk, made)
 
@@ -141,18 +141,23 @@ def _given(text: str | None, file: TextIO | None) -> str | None:
 
 def _written() -> str:
     _need_terminal("Give a text, --file, --url or --prompt.")
-    text = click.edit("")
-    if text is None or not text.strip():
+    path = kept("")
+    _open_editor(path)
+    text = read_back(path)
+    path.unlink()
+    if not text.strip():
         raise click.UsageError("Nothing was written.")
     return text
 
 
-def _kept(text: str) -> str:
-    """The name of a new file that holds the text."""
-    descriptor, name = tempfile.mkstemp(prefix="draft-", suffix=".md")
-    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-        file.write(text)
-    return name
+def _open_editor(path: Path) -> None:
+    """Let the user write in the file. It is kept where the editor fails."""
+    try:
+        ended = subprocess.run((*command(), str(path)), check=False).returncode  # noqa: S603 - the user's own editor
+    except (OSError, CopydeskError) as error:
+        raise click.ClickException(f"No editor could be started: {error} Your text is kept in {path}.") from error
+    if ended:
+        raise click.ClickException(f"Your editor ended with {ended}. Your text is kept in {path}.")
 
 
 def _need_terminal(otherwise: str) -> None:
@@ -172,13 +177,9 @@ def _in_editor(context: Context, draft_id: str) -> Draft | None:
         return found
 
     before = context.run(find)
-    name = _kept(before.text)
-    path = Path(name)
-    try:
-        click.edit(filename=name)
-    except click.ClickException as error:
-        raise click.ClickException(f"{error.message}. Your text is kept in {name}.") from error
-    text = path.read_text(encoding="utf-8", errors="replace")
+    path = kept(before.text)
+    _open_editor(path)
+    text = read_back(path)
     if text.strip() == before.text:
         path.unlink()
         return None
@@ -187,7 +188,7 @@ def _in_editor(context: Context, draft_id: str) -> Draft | None:
         try:
             return await desk.drafts.change(draft_id, ChangeDraft(text=text), expected_version=before.version)
         except CopydeskError as error:
-            raise ConflictError(str(error), hint=f"Your text is kept in {name}.") from error
+            raise ConflictError(str(error), hint=f"Your text is kept in {path}.") from error
 
     changed = context.run(work)
     path.unlink()
