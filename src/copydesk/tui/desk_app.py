@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from textual.app import App
 from textual.message import Message
-from textual.notifications import SeverityLevel
+from textual.notifications import Notification, Notify, SeverityLevel
 from textual.worker import Worker
 
 from copydesk.errors import CopydeskError
@@ -65,6 +65,8 @@ class DeskApp(App[int], inherit_bindings=False):
         """Grows when something was written to the desk."""
         self._last_run: Running | None = None
         self._holder: Worker[None] | None = None
+        self._last_write: asyncio.Task[None] | None = None
+        self._last_said: Notification | None = None
 
     def open(self) -> None:
         """Open the desk, or try again where that failed."""
@@ -87,6 +89,7 @@ class DeskApp(App[int], inherit_bindings=False):
                     await self._do_what_is_due(desk)
                 finally:
                     watching.cancel()
+                    await self._finish_writing()
                     self.desk = None
                     await self._stop_asking()
         except Exception as error:
@@ -146,6 +149,27 @@ class DeskApp(App[int], inherit_bindings=False):
         """Do `work` with the desk in a worker; what goes wrong is one line in a toast."""
         self.run_worker(self._asked(work), name=name, group=_ASKING, exit_on_error=False)
 
+    def carry_out(self, work: Work) -> None:
+        """As `ask`, after what was to be carried out before it, and to its end even where the user quits."""
+        write = asyncio.create_task(self._in_turn(self._last_write, work))
+        self._last_write = write
+
+        async def wait() -> None:
+            await asyncio.shield(write)
+
+        self.run_worker(wait(), group=_ASKING, exit_on_error=False)
+
+    async def _in_turn(self, before: "asyncio.Task[None] | None", work: Work) -> None:
+        if before is not None:
+            await asyncio.wait([before])
+        await self._asked(work)
+
+    async def _finish_writing(self) -> None:
+        """Wait for what is to be carried out, however often this is cancelled: the desk is closed behind it."""
+        while self._last_write is not None and not self._last_write.done():
+            with suppress(asyncio.CancelledError):
+                await asyncio.wait([self._last_write])
+
     async def _asked(self, work: Work) -> None:
         if self.desk is None:
             self.complain(self.trouble or CopydeskError("The desk is not open yet."))
@@ -172,6 +196,15 @@ class DeskApp(App[int], inherit_bindings=False):
         from copydesk.text import clean  # noqa: PLC0415 - what the first paint does not need waits
 
         super().notify(clean(message), title=clean(title), severity=severity, timeout=timeout, markup=False)
+
+    def say(self, message: str) -> None:
+        """A toast in the place of the last one that was said so: of many in a row only the last counts."""
+        from copydesk.text import clean  # noqa: PLC0415 - as above
+
+        if self._last_said is not None:
+            self._unnotify(self._last_said, refresh=False)
+        self._last_said = Notification(clean(message), timeout=self.NOTIFICATION_TIMEOUT, markup=False)
+        self.post_message(Notify(self._last_said))
 
     @property
     def run_view(self) -> "RunView | None":

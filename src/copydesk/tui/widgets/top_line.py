@@ -25,6 +25,11 @@ class TopLine(Standing):
         self._right = Content.styled(_words(view), "accent") if view and view.under_way else Content("")
         self.refresh()
 
+    def show_work(self, words: str) -> None:
+        """Say how far something else is that is under way; nothing where it is over."""
+        self._right = Content.styled(words, "accent")
+        self.refresh()
+
     def lines(self, width: int) -> list[Content]:
         """Left and right; the right one gives way."""
         left = self._tabs(width).truncate(width)
