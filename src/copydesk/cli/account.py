@@ -20,11 +20,13 @@ from copydesk.text import clean
 if TYPE_CHECKING:
     from copydesk.desk import Desk
     from copydesk.desk.accounts import WayIn
+    from copydesk.posting.platform import Wanted
 
 AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON in the interface's shape.")
 PLATFORMS = ("bluesky", "mastodon", "x", "linkedin", "threads", "wordpress", "ghost", "devto", "micropub", "webhook")
 PREFIX = "COPYDESK_CONNECT_"
 """Before the name of what is asked for, in the environment."""
+NONE = "No account is connected. Connect one: copydesk account connect bluesky"
 
 
 @click.group()
@@ -84,7 +86,7 @@ def list_(context: Context, *, as_json: bool) -> None:
         print_json(every)
         return
     rows = [(each.label, each.details.server, f"checked {ago(each.checked_at)}", each.trouble or "") for each in every]
-    table(rows, empty=context.advice("No account is connected. Connect one: copydesk account connect bluesky"))
+    table(rows, empty=context.advice(NONE))
     if keys:
         click.echo(f"Their keys are in {keys}.", err=True)
 
@@ -97,6 +99,8 @@ def check(context: Context, *, names: tuple[str, ...]) -> None:
 
     async def work(desk: "Desk") -> bool:
         every = names or tuple(each.id for each in await desk.accounts.list())
+        if not every:
+            click.echo(context.advice(NONE), err=True)
         return all([await _works(context, desk, name) for name in every])
 
     sys.exit(0 if context.run(work) else 1)
@@ -134,7 +138,7 @@ async def _through_browser(
         redirect = way.by_hand or f"http://127.0.0.1:{way.port or 8400}/callback"
         sign_in = await desk.accounts.begin(way.platform, given, redirect, url)
         click.echo(f"Open this page, say yes, and come back with what it shows:\n{sign_in.url}", err=True)
-        code = code_from(_line("Code or address"), sign_in.state)
+        code = code_from(_line("Code or address", "in a terminal"), sign_in.state)
         return await desk.accounts.finish(way.platform, sign_in, code, url)
     async with Loopback(way.port) as back:
         sign_in = await desk.accounts.begin(way.platform, given, back.redirect, url)
@@ -173,22 +177,31 @@ def _answers(way: "WayIn", ahead: Mapping[str, str], *, through_browser: bool) -
         if found is None and each.optional and through_browser:
             continue
         if found is None:
-            found = _secret(each.question) if each.secret else _line(each.question, optional=each.optional)
+            found = (
+                _secret(each)
+                if each.secret
+                else _line(each.question, f"by --set {each.name}=…", optional=each.optional)
+            )
         given[each.name] = found
     return given
 
 
-def _secret(question: str) -> str:
+def _secret(wanted: "Wanted") -> str:
     if sys.stdin.isatty():
-        return getpass.getpass(f"{question}: ")
-    return sys.stdin.readline().rstrip("\r\n")
+        return getpass.getpass(f"{wanted.question}: ")
+    return _read(wanted.question, f"in {PREFIX}{wanted.name.upper()}", optional=wanted.optional)
 
 
-def _line(question: str, *, optional: bool = False) -> str:
+def _line(question: str, or_else: str, *, optional: bool = False) -> str:
     if sys.stdin.isatty():
         shown: str = click.prompt(question, default="" if optional else None, show_default=False, err=True)
         return shown
+    return _read(question, or_else, optional=optional)
+
+
+def _read(question: str, or_else: str, *, optional: bool) -> str:
+    """A line of standard input, where nobody is there to be asked."""
     read = sys.stdin.readline().rstrip("\r\n")
     if not read and not optional:
-        fail(f"There is no answer to: {question}.", 2)
+        fail(f"There is no answer to: {question}. Give it on standard input, or {or_else}.", 2)
     return read

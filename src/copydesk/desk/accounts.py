@@ -137,7 +137,7 @@ class Accounts:
             raise InvalidError(*(FieldError(name, "is missing") for name in missing))
         where = server or one.home
         if not where:
-            raise InvalidError(FieldError("url", f"is missing: where is your {platform}?"))
+            raise InvalidError(FieldError("url", f"is missing: say where your {platform} is, with --url https://…"))
         return one, where
 
     async def _keep(self, connected: Connected) -> ConnectedAccount:

@@ -114,7 +114,7 @@ class Webhook:
         """The receiver at `server`, which has to know the secret."""
         address, secret = own_server(server), given["secret"].strip()
         if len(secret) < SHORTEST_SECRET:
-            raise RefusedPostError(f"The secret is too short: it takes {SHORTEST_SECRET} characters.")
+            raise RefusedPostError(f"The secret is too short: it takes at least {SHORTEST_SECRET} characters.")
         parts = urlsplit(address)
         account = Account(platform=self.name, server=address, id=address, name=parts.netloc + parts.path)
         await self._ask_for_nothing(account, secret)
