@@ -1,0 +1,32 @@
+"""What an action is for: the draft under the cursor, or all that are marked."""
+
+from collections.abc import Awaitable, Callable, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from copydesk.desk import Desk
+    from copydesk.model.draft import ListedDraft
+
+
+class Chosen(NamedTuple):
+    """One draft, or many that are found when the action is carried out."""
+
+    draft: "ListedDraft | None"
+    """The one; None where there are many."""
+    count: int = 1
+    find: "Callable[[Desk], Awaitable[Sequence[str]]] | None" = None
+    """Gives the ids of the many."""
+
+
+def one(draft: "ListedDraft") -> Chosen:
+    """The draft under the cursor."""
+    return Chosen(draft)
+
+
+def these(ids: Sequence[str]) -> Chosen:
+    """Drafts whose ids are known."""
+
+    async def known(_: "Desk") -> Sequence[str]:
+        return ids
+
+    return Chosen(None, len(ids), known)
