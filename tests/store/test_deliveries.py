@@ -1,14 +1,17 @@
-"""What is asked of deliveries is found by its index, and not by going through all that was ever sent."""
+"""What is asked of deliveries is found by its index, and not by going through all that was ever sent.
+
+SQLite decides by statistics that are old at times: here by those of a desk that has sent one draft so far.
+"""
 
 from collections.abc import Callable
 from datetime import timedelta
+from pathlib import Path
 
 import pytest
 from sqlalchemy import Connection, event
 
 from copydesk.store import deliveries
-from copydesk.store.engine import Engines
-from store_fixtures import NOW
+from posting_fixtures import NOW, approved, connect, fake, open_posting
 
 Ask = Callable[[Connection], object]
 
@@ -23,11 +26,11 @@ Ask = Callable[[Connection], object]
         ),
         (
             lambda conn: deliveries.unsettled(conn, "ada", NOW),
-            "draft USING COVERING INDEX ix_draft_user_id_status_id_archived_at",
+            "draft USING COVERING INDEX ix_draft_user_id_status",
         ),
     ],
 )
-async def test_it_is_found_by_its_index(store: Engines, ask: Ask, first: str) -> None:
+async def test_it_is_found_by_its_index(tmp_path: Path, ask: Ask, first: str) -> None:
     def plan(conn: Connection) -> str:
         seen: list[tuple[str, tuple[object, ...]]] = []
 
@@ -39,4 +42,9 @@ async def test_it_is_found_by_its_index(store: Engines, ask: Ask, first: str) ->
         text, values = seen[0]
         return str(conn.exec_driver_sql(f"EXPLAIN QUERY PLAN {text}", values).first())
 
-    assert f"SEARCH {first}" in await store.read(plan)
+    async with open_posting(tmp_path, fake()) as desk:
+        await connect(desk)
+        await desk.posting.post(await approved(desk))
+        await desk.ground.write(lambda conn, _: conn.exec_driver_sql("ANALYZE").close())
+    async with open_posting(tmp_path, fake()) as desk:
+        assert f"SEARCH {first}" in await desk.ground.engines.read(plan)
