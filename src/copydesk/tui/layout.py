@@ -5,7 +5,7 @@ them their colours.
 """
 
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from textual.content import Content
 
@@ -13,6 +13,13 @@ GAP = 2
 """Cells between two columns."""
 NARROWEST = 12
 """Cells that a table's last column has at least, before the others are cut for it."""
+
+
+class Block(Protocol):
+    """A piece of a page."""
+
+    def lines(self, width: int) -> list[Content]:
+        """It in lines of at most `width` cells."""
 
 
 class Paragraph(NamedTuple):
@@ -62,9 +69,6 @@ class Table(NamedTuple):
         missing = width - cell.cell_length
         aligned = cell.pad_left(missing) if at in self.right else cell.pad_right(missing)
         return aligned.pad_right(GAP)
-
-
-Block = Paragraph | Table
 
 
 def plain(text: str = "", role: str = "") -> Paragraph:
