@@ -6,9 +6,13 @@ import logging
 import re
 import signal
 import sys
+import termios
 from collections.abc import Awaitable, Callable
+from concurrent.futures import Future
 from contextlib import AbstractAsyncContextManager
+from functools import partial
 from pathlib import Path
+from threading import Thread
 from typing import TYPE_CHECKING, NoReturn, TypeVar
 
 import click
@@ -92,10 +96,35 @@ class Context:
 async def _ask_passphrase(*, new: bool) -> str:
     """The passphrase of the keys to accounts; a new one twice."""
     question = "New passphrase for the keys to your accounts" if new else "Passphrase of the keys to your accounts"
-    answer: str = await asyncio.to_thread(
+    ask = partial(
         click.prompt, question, default="", hide_input=True, show_default=False, confirmation_prompt=new, err=True
     )
-    return answer
+    return await _asked(ask)
+
+
+async def _asked(ask: Callable[[], str]) -> str:
+    """What `ask` is answered, in a thread of its own: one of an executor would be waited for after a Ctrl-C.
+
+    The terminal is left as it was found; nobody else does that where the question is left unanswered.
+    """
+    loop, before = asyncio.get_running_loop(), termios.tcgetattr(sys.stdin)
+    found: Future[str] = Future()
+    found.set_running_or_notify_cancel()
+
+    def work() -> None:
+        try:
+            found.set_result(ask())
+        except click.Abort:  # Ctrl-C comes as a signal: this is the end of the input
+            found.set_result("")
+        except Exception as error:  # it is raised where the answer is awaited
+            found.set_exception(error)
+
+    answer = asyncio.wrap_future(found, loop=loop)
+    Thread(target=work, name="copydesk-question", daemon=True).start()
+    try:
+        return await answer
+    finally:
+        termios.tcsetattr(sys.stdin, termios.TCSANOW, before)
 
 
 def print_json(value: object) -> None:
