@@ -157,7 +157,9 @@ class _Errand:
             before = await self._ground.read(deliveries.same_text, *same)
             if before is not None:
                 says = f"The same text went out there on {before:%-d %B}; nothing was sent."
-                raise RefusedPostError(says, hint="Change it, or send it all the same: copydesk delivery again ID")
+                raise RefusedPostError(
+                    says, hint=f"Change it, or send it all the same: copydesk delivery again {kept.id}"
+                )
         intent = self._platform.render(material.post, self._account.details, kept.seed)
         if len(intent.steps) <= len(kept.progress.made):
             raise RefusedPostError("As many posts as it has now are there already; nothing was sent.")
