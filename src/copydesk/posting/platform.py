@@ -226,7 +226,7 @@ class Platform(Protocol):
         ...
 
     async def figures(self, account: Account, ids: Sequence[str]) -> Mapping[str, Figures | None]:
-        """What is reported of posts by their ids: None for one that is gone, no entry for one that nothing is told of."""
+        """What is reported of posts by their ids: None for one that is gone, no entry where nothing is told of one."""
         ...
 
 
