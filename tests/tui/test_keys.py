@@ -7,9 +7,14 @@ from copydesk.tui.app import Console
 from copydesk.tui.keys import KEYS, Key, Where, bindings, clashes, footer, shown
 from copydesk.tui.layout import lay_out
 from copydesk.tui.modals.ask import LineScreen, YesScreen
+from copydesk.tui.modals.feed_import import FeedImport
+from copydesk.tui.modals.source_form import SourceForm
+from copydesk.tui.modals.source_trial import SourceTrial
 from copydesk.tui.pages.help import help_page
 from copydesk.tui.screens.help import HelpScreen
 from copydesk.tui.screens.review import ReviewScreen
+from copydesk.tui.screens.sources import SourcesScreen
+from copydesk.tui.widgets.choice import Choice
 from copydesk.tui.widgets.page import Page
 from copydesk.tui.widgets.queue import Queue
 
@@ -17,6 +22,11 @@ OWNERS = {
     Where.LIST: Queue,
     Where.PAGE: Page,
     Where.REVIEW: ReviewScreen,
+    Where.SOURCES: SourcesScreen,
+    Where.SOURCE_FORM: SourceForm,
+    Where.CHOICE: Choice,
+    Where.TRIAL: SourceTrial,
+    Where.FEEDS: FeedImport,
     Where.CONSOLE: Console,
     Where.HELP: HelpScreen,
     Where.LINE: LineScreen,

@@ -20,7 +20,13 @@ def _review() -> Screen[None]:
     return ReviewScreen()
 
 
-SCREENS: dict[str, Callable[[], Screen[Any]]] = {"review": _review}
+def _sources() -> Screen[None]:
+    from copydesk.tui.screens.sources import SourcesScreen  # noqa: PLC0415 - as above
+
+    return SourcesScreen()
+
+
+SCREENS: dict[str, Callable[[], Screen[Any]]] = {"review": _review, "sources": _sources}
 """Every screen, imported and made when it is first shown."""
 
 

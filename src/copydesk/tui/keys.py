@@ -13,6 +13,11 @@ class Where(StrEnum):
     LIST = "In the queue"
     PAGE = "In a text"
     REVIEW = "Review"
+    SOURCES = "Sources"
+    SOURCE_FORM = "In a source's form"
+    CHOICE = "In a choice"
+    TRIAL = "While a source's entries are shown"
+    FEEDS = "While a list of feeds is added"
     CONSOLE = "Everywhere"
     HELP = "In this help"
     LINE = "While a line is asked for"
@@ -60,6 +65,32 @@ KEYS = (
     Key("review.cancel_run", Where.REVIEW, "X", "cancel_run", "cancel the run"),
     Key("review.refresh", Where.REVIEW, ".", "refresh", "show what is new", "refresh"),
     Key("review.back", Where.REVIEW, "escape", "back", "close the run, go back to the queue"),
+    Key("sources.new", Where.SOURCES, "n", "new_source", "a new source", "new"),
+    Key("sources.edit", Where.SOURCES, "e", "edit_source", "edit the source", "edit"),
+    Key("sources.test", Where.SOURCES, "t", "test_source", "read what it holds now, and store nothing", "test"),
+    Key("sources.switch", Where.SOURCES, "space", "switch_source", "switch the source off, or on again"),
+    Key("sources.delete", Where.SOURCES, "D", "delete_source", "delete the source, its items and its drafts"),
+    Key("sources.import", Where.SOURCES, "i", "import_feeds", "add the feeds of an OPML file"),
+    Key("sources.export", Where.SOURCES, "x", "export_feeds", "write the sources to an OPML file"),
+    Key("sources.run", Where.SOURCES, "P", "run_pipeline", "run the pipeline", "run"),
+    Key("sources.cancel_run", Where.SOURCES, "X", "cancel_run", "cancel the run"),
+    Key("sources.next_pane", Where.SOURCES, "tab,shift+tab", "pane", "the sources, or the runs", "pane"),
+    Key("sources.refresh", Where.SOURCES, ".", "refresh", "read the desk again"),
+    Key("sources.back", Where.SOURCES, "escape", "back", "close the run, go back to the list"),
+    *(
+        Key(f"sources.example_{key}", Where.SOURCES, key, f"take_example({at})", "take an example, on a new desk")
+        for at, key in enumerate("abc")
+    ),
+    Key("source_form.go_on", Where.SOURCE_FORM, "enter", "go_on", "test it; when it was tested, save it"),
+    Key("source_form.save", Where.SOURCE_FORM, "ctrl+s", "save", "save it without a test"),
+    Key("source_form.next", Where.SOURCE_FORM, "tab,down", "next_field", "the next field"),
+    Key("source_form.previous", Where.SOURCE_FORM, "shift+tab,up", "previous_field", "the field before"),
+    Key("source_form.leave", Where.SOURCE_FORM, "escape", "leave", "leave it; asks again where something was typed"),
+    Key("choice.next", Where.CHOICE, "right,l,space", "turn(1)", "the next"),
+    Key("choice.previous", Where.CHOICE, "left,h", "turn(-1)", "the one before"),
+    Key("trial.close", Where.TRIAL, "escape,q,enter", "close", "close it"),
+    Key("feeds.close", Where.FEEDS, "escape,q", "close", "stop adding, close it"),
+    Key("feeds.add_failed", Where.FEEDS, "a", "add_failed", "add those that failed all the same"),
     Key("help.close", Where.HELP, "q,escape,?,enter", "close", "close it"),
     *(
         Key(f"console.{name}", Where.CONSOLE, str(number), f"show_screen('{name}')", f"the screen {name.capitalize()}")

@@ -1,0 +1,121 @@
+"""Runs of the pipeline: one as a line of the list, one in full, and what all of them came to."""
+
+from collections.abc import Iterator
+from datetime import datetime
+
+from textual.content import Content
+
+from copydesk.model.run import Run, RunStatistics, RunStatus, Stage
+from copydesk.tui.cells import cell, fit
+from copydesk.tui.layout import Block, Paragraph, Table, plain
+from copydesk.tui.pages.source import error_text
+from copydesk.tui.words import Sign, age, ago, bar, exact, plural
+
+RUN = {
+    RunStatus.QUEUED: Sign("Q", "dim", "waits for its turn"),
+    RunStatus.RUNNING: Sign("R", "accent", "under way"),
+    RunStatus.SUCCEEDED: Sign("S", "good", "succeeded"),
+    RunStatus.FAILED: Sign("F", "bad", "failed"),
+    RunStatus.CANCELLED: Sign("C", "dim", "cancelled"),
+    RunStatus.INTERRUPTED: Sign("I", "warn", "interrupted"),
+}
+_HEADS = f"  {'age':>4} {'took':>6} {'items':>5} {'stories':>7} {'drafts':>6} "
+
+
+def run_row(run: Run, now: datetime, width: int) -> Content:
+    """Status, age, seconds, what was left after the stages, and what went wrong."""
+    sign, stats = RUN[run.status], run.stats
+    head = Content.assemble(
+        (sign.letter, sign.role),
+        " ",
+        (f"{age(run.started_at, now):>4} {took(run):>6} ", "dim"),
+        f"{stats.items_ingested:>5} {stats.items_filtered:>7} ",
+        (f"{stats.drafts_created:>6} ", "strong" if stats.drafts_created else ""),
+    )
+    words, role = _wrong(run)
+    return head + Content.styled(fit(cell(words), width - head.cell_length), role)
+
+
+def run_heads(width: int) -> str:
+    """What stands above the columns."""
+    return fit(_HEADS, width)
+
+
+def took(run: Run) -> str:
+    """How long it took."""
+    if run.duration is None:
+        return ""
+    return f"{run.duration:.1f}s" if run.duration < 1000 else f"{run.duration / 60:.0f}m"
+
+
+def _wrong(run: Run) -> tuple[str, str]:
+    if run.error:
+        return run.error, "bad" if run.status is RunStatus.FAILED else "dim"
+    failed = run.stats.sources_failed
+    return (f"{plural(failed, 'source')} failed", "warn") if failed else ("", "")
+
+
+def run_page(run: Run | None, statistics: RunStatistics | None, now: datetime) -> list[Block]:
+    """The run under the cursor, and all of them below it."""
+    blocks: list[Block] = _one(run, now) if run else [plain("No run yet.", "dim"), plain()]
+    return blocks + _all(statistics) if statistics is not None and statistics.total_runs else blocks
+
+
+def _one(run: Run, now: datetime) -> list[Block]:
+    sign = RUN[run.status]
+    parts = [Content.styled("Run", "strong"), Content.styled(sign.words, sign.role)]
+    parts += [Content(f"{ago(run.started_at, now)} · {exact(run.started_at)}")]
+    parts += [Content(took(run).replace("s", " s"))] if run.duration is not None else []
+    blocks: list[Block] = [Paragraph(Content.styled(" · ", "dim").join(parts))]
+    if run.error:
+        blocks.append(plain(error_text(run.error), "bad" if run.status is RunStatus.FAILED else "warn"))
+    return [*blocks, plain(), Table(list(_funnel(run)), right=frozenset({2})), plain(), _sources(run), plain()]
+
+
+def _funnel(run: Run) -> Iterator[tuple[Content, ...]]:
+    stats = run.stats
+    counts = {
+        Stage.INGEST: (stats.items_ingested, f"items, {stats.items_new} of them new"),
+        Stage.FILTER: (stats.items_filtered, "stories, after filters and duplicates"),
+        Stage.RANK: (stats.items_ranked, "ranked"),
+        Stage.DRAFT: (stats.drafts_created, "new drafts"),
+    }
+    for stage, (count, words) in counts.items():
+        full, empty = bar(count / stats.items_ingested if stats.items_ingested else 0.0)
+        seconds = f" · {stats.stage_timing[stage]:.1f} s" if stage in stats.stage_timing else ""
+        gauge = Content.assemble((full, "accent"), (empty, "faint"))
+        yield Content(stage.value), gauge, Content(str(count)), Content.styled(words + seconds, "dim")
+
+
+def _sources(run: Run) -> Block:
+    stats = run.stats
+    read = f"{plural(stats.sources_fetched, 'source')} read, {stats.sources_unchanged} without news"
+    failed = f"{stats.sources_failed} failed"
+    parts = [Content(read), Content.styled(failed, "warn" if stats.sources_failed else "dim")]
+    if stats.drafts_failed:
+        parts.append(Content.styled(f"{plural(stats.drafts_failed, 'draft')} could not be written", "warn"))
+    return Paragraph(Content.styled(" · ", "dim").join(parts))
+
+
+def _all(found: RunStatistics) -> list[Block]:
+    lately = found.last30_days
+    average = f"{found.average_duration:.1f} s" if found.average_duration is not None else "none has ended"
+    rows = [
+        ("runs", f"{found.total_runs} · {found.success_rate:.0%} of those that ended succeeded"),
+        (
+            "on average",
+            f"{average} · {found.average_items_per_run:.1f} items · {found.average_drafts_per_run:.1f} drafts",
+        ),
+        (
+            "in 30 days",
+            f"{plural(lately.runs, 'run')} · {plural(lately.items, 'item')} · {plural(lately.drafts, 'draft')}",
+        ),
+        *(
+            (("why" if at == 0 else ""), f"{cell(each.category)} {each.count}×")
+            for at, each in enumerate(found.top_errors)
+        ),
+    ]
+    return [
+        plain("All runs", "strong"),
+        Table([(Content.styled(name, "dim"), Content(words)) for name, words in rows]),
+    ]
