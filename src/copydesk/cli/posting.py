@@ -1,5 +1,6 @@
 """`copydesk draft post`, and what is said of posting after an approval."""
 
+import asyncio
 import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -29,8 +30,15 @@ def post(context: Context, *, draft_id: str, platforms: tuple[str, ...], as_json
     is 1 where it is not live everywhere.
     """
 
+    how = context.advice(f"`copydesk delivery list {clean(draft_id)}`")
+
     async def work(desk: "Desk") -> tuple[PostResult, tuple[DeliveryReport, ...]]:
-        return await desk.posting.post(draft_id, platforms), await desk.posting.deliveries(draft_id)
+        try:
+            result = await desk.posting.post(draft_id, platforms)
+        except asyncio.CancelledError:
+            click.echo(f"Something may be on its way: {how} says what became of it.", err=True)
+            raise
+        return result, await desk.posting.deliveries(draft_id)
 
     result, reports = context.run(work)
     if as_json:
@@ -42,6 +50,9 @@ def post(context: Context, *, draft_id: str, platforms: tuple[str, ...], as_json
                 click.echo(
                     f"{report.account}: {clean(context.advice(report.says))}", err=report.account in result.failed
                 )
+    if result.under_way:
+        goes_on = context.advice("`copydesk daemon`")
+        click.echo(f"It goes on while {goes_on} runs or the console is open; {how} says how far it is.", err=True)
     sys.exit(1 if result.failed or result.under_way else 0)
 
 
