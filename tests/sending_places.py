@@ -14,8 +14,9 @@ from mastodon_server import MockMastodon
 from pds_server import Pds, Writer
 from sending_boundaries import Order, arrive_late
 
-PER_MASTODON, PER_PDS = 10, 25
-"""Drafts to one account: a server lists 40 statuses, or 100 records, at once."""
+PER_PDS = 25
+"""Drafts to one account: a server lists 100 records at once. A look at Mastodon reads all statuses of an account since
+DUE, so there each draft has an account of its own."""
 TAG = re.compile(r"<[^>]+>")
 _numbers = itertools.count(1)
 
@@ -99,21 +100,24 @@ class MastodonPlace:
     def __init__(self, server: MockMastodon, names: Iterator[str], url: str, *, keyed: bool) -> None:
         self.name = "mastodon with keys" if keyed else "mastodon without keys"
         self._server = server
-        self._names = (name for name in names for _ in range(PER_MASTODON))
+        self._names = names
         self._url = url
         self._software = "mastodon 4.6.0" if keyed else "gotosocial 0.20.1"
         self._client = httpx.Client(timeout=30)
         self._now = ""
-        self._ids: dict[str, str] = {}
         self.late: Callable[[], Awaitable[object]] | None = None
 
     def account(self) -> Account:
         self._now = name = next(self._names)
-        if name not in self._ids:
-            self._ids[name] = self._ask(name, "/api/v1/accounts/verify_credentials").json()["id"]
-        whole = f"{name}@mock.example"
-        known = {"id": self._ids[name], "name": whole, "software": self._software, "longest": 500}
-        return Account(platform="mastodon", server=self._url, **known)
+        number = self._ask(name, "/api/v1/accounts/verify_credentials").json()["id"]
+        return Account(
+            platform="mastodon",
+            server=self._url,
+            id=number,
+            name=f"{name}@mock.example",
+            software=self._software,
+            longest=500,
+        )
 
     def secrets(self) -> dict[str, str]:
         return {"token": MockMastodon.token(self._now)}

@@ -13,11 +13,12 @@ import mastodon_server
 import pds_server
 from cutting_proxy import CuttingProxy
 from doomed_sender import Doom, doom
+from proof_desk import PROVE
 from sending_places import FakePlace, MastodonPlace, PdsPlace, Place
 from sending_runs import Desks
 
 _numbers = count(1)
-_SENDERS = [f"sender{number}" for number in range(250)]
+_SENDERS = [f"sender{number}" for number in range(2500 if PROVE else 300)]
 
 
 @pytest.fixture(scope="session")

@@ -23,7 +23,7 @@ STEP = {
     "pds": (("begin", "POST refreshSession", "keep secrets", "POST applyWrites", "keep made"), 3),
 }
 """What is done for each request that makes something, and how many posts of a thread that makes at most."""
-LEAST_PAIRS = {1: 90, 3: 300}
+LEAST_PAIRS = {1: 120, 3: 430}
 """By the posts of a draft; each server has as many pairs, or more."""
 RANDOM = 100 if PROVE else 2
 SAMPLE = 2
