@@ -13,7 +13,7 @@ class Chosen(NamedTuple):
 
     draft: "ListedDraft | None"
     """The one; None where there are many."""
-    count: int = 1
+    number: int = 1
     find: "Callable[[Desk], Awaitable[Sequence[str]]] | None" = None
     """Gives the ids of the many."""
 
