@@ -8,11 +8,13 @@ from copydesk.tui.keys import KEYS, Key, Where, bindings, clashes, footer, shown
 from copydesk.tui.layout import lay_out
 from copydesk.tui.modals.ask import LineScreen, YesScreen
 from copydesk.tui.modals.feed_import import FeedImport
+from copydesk.tui.modals.schedule import PickScreen, PlanScreen, ReadScreen
 from copydesk.tui.modals.source_form import SourceForm
 from copydesk.tui.modals.source_trial import SourceTrial
 from copydesk.tui.pages.help import help_page
 from copydesk.tui.screens.help import HelpScreen
 from copydesk.tui.screens.review import ReviewScreen
+from copydesk.tui.screens.schedule import ScheduleScreen
 from copydesk.tui.screens.sources import SourcesScreen
 from copydesk.tui.widgets.choice import Choice
 from copydesk.tui.widgets.page import Page
@@ -27,6 +29,10 @@ OWNERS = {
     Where.CHOICE: Choice,
     Where.TRIAL: SourceTrial,
     Where.FEEDS: FeedImport,
+    Where.SCHEDULE: ScheduleScreen,
+    Where.PLAN: PlanScreen,
+    Where.PICK: PickScreen,
+    Where.READ: ReadScreen,
     Where.CONSOLE: Console,
     Where.HELP: HelpScreen,
     Where.LINE: LineScreen,
@@ -59,6 +65,11 @@ def test_everything_is_bound_under_its_id(where: Where) -> None:
 
 def test_the_footer_joins_the_keys_that_share_a_word() -> None:
     assert footer([Where.LIST])[0] == ("j k", "move")
+
+
+def test_the_schedules_footer_fits_into_80_columns() -> None:
+    words = footer([Where.SCHEDULE, Where.CONSOLE])
+    assert cell_len("  ".join(f"{keys} {word}" for keys, word in words)) <= 78
 
 
 @pytest.mark.parametrize("where", [Where.LIST, Where.PAGE])

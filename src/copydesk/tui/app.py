@@ -26,7 +26,13 @@ def _sources() -> Screen[None]:
     return SourcesScreen()
 
 
-SCREENS: dict[str, Callable[[], Screen[Any]]] = {"review": _review, "sources": _sources}
+def _schedule() -> Screen[None]:
+    from copydesk.tui.screens.schedule import ScheduleScreen  # noqa: PLC0415 - as above
+
+    return ScheduleScreen()
+
+
+SCREENS: dict[str, Callable[[], Screen[Any]]] = {"review": _review, "schedule": _schedule, "sources": _sources}
 """Every screen, imported and made when it is first shown."""
 
 

@@ -18,6 +18,10 @@ class Where(StrEnum):
     CHOICE = "In a choice"
     TRIAL = "While a source's entries are shown"
     FEEDS = "While a list of feeds is added"
+    SCHEDULE = "Schedule"
+    PLAN = "Before an automatic schedule"
+    PICK = "While a draft is chosen"
+    READ = "While a draft is read"
     CONSOLE = "Everywhere"
     HELP = "In this help"
     LINE = "While a line is asked for"
@@ -91,6 +95,34 @@ KEYS = (
     Key("trial.close", Where.TRIAL, "escape,q,enter", "close", "close it"),
     Key("feeds.close", Where.FEEDS, "escape,q", "close", "stop adding, close it"),
     Key("feeds.add_failed", Where.FEEDS, "a", "add_failed", "add those that failed all the same"),
+    Key("schedule.left", Where.SCHEDULE, "h,left", "move(-1,0)", "the day before"),
+    Key("schedule.down", Where.SCHEDULE, "j,down", "move(0,1)", "the next hour"),
+    Key("schedule.up", Where.SCHEDULE, "k,up", "move(0,-1)", "the hour before"),
+    Key("schedule.right", Where.SCHEDULE, "l,right", "move(1,0)", "the next day"),
+    Key("schedule.first", Where.SCHEDULE, "g,home", "hour(0)", "the first hour"),
+    Key("schedule.last", Where.SCHEDULE, "G,end", "hour(-1)", "the last hour"),
+    Key("schedule.next_thing", Where.SCHEDULE, "tab", "next_thing", "the next of several in one hour"),
+    Key("schedule.shift_left", Where.SCHEDULE, "H,shift+left", "shift(-1,0)", "move it a day back", "move draft"),
+    Key("schedule.shift_down", Where.SCHEDULE, "J,shift+down", "shift(0,1)", "move the draft an hour on", "move draft"),
+    Key("schedule.shift_up", Where.SCHEDULE, "K,shift+up", "shift(0,-1)", "move it an hour back", "move draft"),
+    Key("schedule.shift_right", Where.SCHEDULE, "L,shift+right", "shift(1,0)", "move it a day on", "move draft"),
+    Key("schedule.new_slot", Where.SCHEDULE, "n", "new_slot", "make a weekly slot", "slot"),
+    Key("schedule.delete_slot", Where.SCHEDULE, "d", "delete_slot", "delete the slot"),
+    Key("schedule.fill", Where.SCHEDULE, "s", "fill", "give this time to an approved draft", "fill"),
+    Key("schedule.auto", Where.SCHEDULE, "A", "auto", "schedule all approved, showing the plan first", "auto"),
+    Key("schedule.cancel", Where.SCHEDULE, "c", "cancel", "take the draft's time away"),
+    Key("schedule.open", Where.SCHEDULE, "enter", "open", "read the draft"),
+    Key("schedule.week_before", Where.SCHEDULE, "[", "week(-1)", "the week before", "week"),
+    Key("schedule.week_after", Where.SCHEDULE, "]", "week(1)", "the next week", "week"),
+    Key("schedule.today", Where.SCHEDULE, "t", "today", "this hour of today"),
+    Key("schedule.undo", Where.SCHEDULE, "u", "undo", "take back what was done last", "undo"),
+    Key("schedule.redo", Where.SCHEDULE, "ctrl+r", "redo", "do it again"),
+    Key("schedule.zone", Where.SCHEDULE, "z", "zone", "the time zone"),
+    Key("schedule.accept_clock", Where.SCHEDULE, "C", "accept_clock", "say that a clock in doubt is right"),
+    Key("plan.do", Where.PLAN, "enter", "answer(True)", "do it"),
+    Key("plan.leave", Where.PLAN, "escape,q,n", "answer(False)", "leave it"),
+    Key("pick.leave", Where.PICK, "escape,q", "leave", "choose none"),
+    Key("read.leave", Where.READ, "escape,q,enter", "leave", "close it"),
     Key("help.close", Where.HELP, "q,escape,?,enter", "close", "close it"),
     *(
         Key(f"console.{name}", Where.CONSOLE, str(number), f"show_screen('{name}')", f"the screen {name.capitalize()}")

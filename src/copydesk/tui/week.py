@@ -8,6 +8,8 @@ from itertools import pairwise
 from typing import NamedTuple
 from zoneinfo import ZoneInfo
 
+from msgspec.structs import replace
+
 from copydesk.model.draft import Status
 from copydesk.model.schedule import CLOSE, Week, WeekDraft, WeekSlot
 from copydesk.tui.week_clock import Change, Hour, Place, Span, changes, place, span
@@ -94,6 +96,15 @@ def lay_out(week: Week, now: datetime, *, only: date | None = None, rows: int = 
 def days_at_once(width: int) -> int:
     """How many days there is room for: all seven, or one."""
     return 7 if (width - LABEL) // 7 >= NARROWEST else 1
+
+
+def with_time(week: Week, draft_id: str, at: datetime) -> Week:
+    """The week once a draft is scheduled for another time."""
+    drafts = [
+        replace(each, at=at, wall=None, zone=None, status=Status.SCHEDULED) if each.id == draft_id else each
+        for each in week.drafts
+    ]
+    return replace(week, drafts=tuple(sorted(drafts, key=lambda each: (each.at, each.id))))
 
 
 def near(drafts: Iterable[WeekDraft]) -> dict[str, int]:

@@ -1,0 +1,169 @@
+"""The part of the schedule that changes slots, zone and clock, and takes back what was done."""
+
+import re
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING
+
+from copydesk.errors import ConflictError, CopydeskError
+from copydesk.model.schedule import Slot
+from copydesk.tui.modals.ask import LineScreen
+from copydesk.tui.pages.week_lines import slot_shown
+from copydesk.tui.screens.week_screen import WeekScreen
+from copydesk.tui.ways_back import Step, WaysBack
+from copydesk.tui.week import Thing
+from copydesk.tui.week_clock import Place
+
+if TYPE_CHECKING:
+    from copydesk.desk import Desk
+
+_TIME = re.compile(r"(?:(\d{1,2})[:.])?(\d{1,2})", re.ASCII)
+Work = Callable[["Desk"], Awaitable[None]]
+
+
+class WeekChanges(WeekScreen):
+    """What is done is seen at once or soon, written in turn, and remembered so that it can be undone."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.ways_back = WaysBack()
+
+    def carry_out(self, work: Work) -> None:
+        """Write, after what was written before; then read what came of it."""
+        if self.app.desk is None:
+            self.app.complain(self.app.trouble or CopydeskError("The desk is not open yet."))
+            return
+        self.writing += 1
+
+        async def write(desk: "Desk") -> None:
+            try:
+                await work(desk)
+            finally:
+                self.writing -= 1
+                if not self.writing:
+                    self.read()
+
+        self.app.carry_out(write)
+
+    # Slots.
+
+    def action_new_slot(self) -> None:
+        """Ask for the minute of a weekly slot in the hour under the cursor."""
+        if self.grid.cursor is not None:
+            self._ask_minute(self.grid.cursor)
+
+    def _ask_minute(self, where: Place, value: str = "00", wrong: str = "") -> None:
+        hour = Slot(day_of_week=where.day.isoweekday() % 7, hour=where.hour.hour, minute=0)
+        question = f"A slot every {slot_shown(hour)[:3]}, at which minute after {hour.hour:02}:00?"
+        hint = wrong or "A minute, or another time as 4:30. Esc leaves."
+
+        def make(answer: str | None) -> None:
+            slot = _slot(hour, answer) if answer is not None else None
+            if slot is not None:
+                self._make(slot)
+            elif answer is not None:
+                self._ask_minute(where, answer, "That is no minute and no time: write 30, or 4:30.")
+
+        self.app.push_screen(LineScreen(question, value=value, hint=hint), make)
+
+    def _make(self, slot: Slot) -> None:
+        async def make(desk: "Desk") -> None:
+            before = await desk.schedule.slots()
+            if slot in before:
+                self.app.say(f"There is a slot every {slot_shown(slot)} already.")
+                return
+            await self._set_slots(desk, before, (*before, slot), f"slot {slot_shown(slot)} made")
+
+        self.carry_out(make)
+
+    def action_delete_slot(self) -> None:
+        """Delete the slot under the cursor, every week. A draft that stands in it stays."""
+        slot = _slot_of(self.grid.thing)
+        if slot is None:
+            self.app.say("There is no slot here to delete.")
+            return
+
+        async def delete(desk: "Desk") -> None:
+            before = await desk.schedule.slots()
+            after = tuple(each for each in before if each != slot)
+            await self._set_slots(desk, before, after, f"slot {slot_shown(slot)} deleted")
+
+        self.carry_out(delete)
+
+    async def _set_slots(self, desk: "Desk", before: tuple[Slot, ...], after: tuple[Slot, ...], words: str) -> None:
+        after = await desk.schedule.set_slots(after)
+        step = Step(words, lambda desk: _swap(desk, after, before), lambda desk: _swap(desk, before, after))
+        self.ways_back.did(step)
+        self.app.say(f"{words[:1].upper()}{words[1:]} · u undo")
+
+    # The clock.
+
+    def action_zone(self, value: str = "", wrong: str = "") -> None:
+        """Ask for the time zone."""
+        if self.week is None:
+            return
+        hint = wrong or "A name such as Europe/Prague. What is scheduled keeps its time. Esc leaves."
+        asked = LineScreen("The time zone of slots and times", value=value or self.week.zone, hint=hint)
+        self.app.push_screen(asked, self._set_zone)
+
+    def _set_zone(self, name: str | None) -> None:
+        if name is None or self.week is None or name.strip() == self.week.zone:
+            return
+        before, after = self.week.zone, name.strip()
+
+        async def change(desk: "Desk") -> None:
+            try:
+                await desk.schedule.set_zone(after)
+            except CopydeskError as error:
+                self.app.call_later(self.action_zone, after, str(error))
+                return
+            words = f"time zone {before} changed to {after}"
+            step = Step(words, lambda desk: desk.schedule.set_zone(before), lambda desk: desk.schedule.set_zone(after))
+            self.ways_back.did(step)
+            self.app.say(f"T{words[1:]} · u undo")
+
+        self.carry_out(change)
+
+    def action_accept_clock(self) -> None:
+        """Say that the clock is right, where there is a doubt."""
+
+        async def accept(desk: "Desk") -> None:
+            if await desk.schedule.accept_clock():
+                self.app.say("The clock is taken for right. What is due goes out again.")
+
+        self.carry_out(accept)
+
+    # Undo.
+
+    def action_undo(self) -> None:
+        """Take back what was done last."""
+        self.carry_out(self._undo)
+
+    def action_redo(self) -> None:
+        """Do again what was undone last."""
+        self.carry_out(self._redo)
+
+    async def _undo(self, desk: "Desk") -> None:
+        self.app.say(await self.ways_back.undo(desk))
+
+    async def _redo(self, desk: "Desk") -> None:
+        self.app.say(await self.ways_back.redo(desk))
+
+
+def _slot(hour: Slot, answer: str) -> Slot | None:
+    """The slot of an answer, a minute or a time; None where it is neither."""
+    match = _TIME.fullmatch(answer.strip())
+    if match is None:
+        return None
+    at, minute = int(match[1] or hour.hour), int(match[2])
+    return Slot(day_of_week=hour.day_of_week, hour=at, minute=minute) if at < 24 and minute < 60 else None
+
+
+def _slot_of(thing: Thing | None) -> Slot | None:
+    return thing.slot.slot if thing and thing.slot else None
+
+
+async def _swap(desk: "Desk", of: tuple[Slot, ...], to: tuple[Slot, ...]) -> None:
+    """Put slots in the place of others, if they are still those."""
+    if await desk.schedule.slots() != of:
+        raise ConflictError("The slots were changed since; they were left as they are.")
+    await desk.schedule.set_slots(to)
