@@ -22,6 +22,8 @@ class Where(StrEnum):
     PLAN = "Before an automatic schedule"
     PICK = "While a draft is chosen"
     READ = "While a draft is read"
+    ENGAGEMENT = "Engagement"
+    FIELDS = "In a form"
     CONSOLE = "Everywhere"
     HELP = "In this help"
     LINE = "While a line is asked for"
@@ -123,6 +125,18 @@ KEYS = (
     Key("plan.leave", Where.PLAN, "escape,q,n", "answer(False)", "leave it"),
     Key("pick.leave", Where.PICK, "escape,q", "leave", "choose none"),
     Key("read.leave", Where.READ, "escape,q,enter", "leave", "close it"),
+    Key("engagement.longer", Where.ENGAGEMENT, "+,=", "period(1)", "a longer period", "period"),
+    Key("engagement.shorter", Where.ENGAGEMENT, "-", "period(-1)", "a shorter period", "period"),
+    Key("engagement.record", Where.ENGAGEMENT, "m", "record", "record the post's figures by hand", "record"),
+    Key("engagement.fetch", Where.ENGAGEMENT, "r", "fetch", "fetch the figures of these posts now", "fetch"),
+    Key("engagement.open_link", Where.ENGAGEMENT, "o", "open_link", "open the post"),
+    Key("engagement.next_pane", Where.ENGAGEMENT, "tab", "pane(1)", "the figures, the posts, the post", "pane"),
+    Key("engagement.previous_pane", Where.ENGAGEMENT, "shift+tab", "pane(-1)", "the pane before"),
+    Key("engagement.refresh", Where.ENGAGEMENT, ".", "refresh", "read the desk again"),
+    Key("engagement.back", Where.ENGAGEMENT, "escape", "back", "back to the figures"),
+    Key("fields.next", Where.FIELDS, "tab,down", "next_field(1)", "the next line"),
+    Key("fields.previous", Where.FIELDS, "shift+tab,up", "next_field(-1)", "the line before"),
+    Key("fields.leave", Where.FIELDS, "escape", "leave", "leave the form"),
     Key("help.close", Where.HELP, "q,escape,?,enter", "close", "close it"),
     *(
         Key(f"console.{name}", Where.CONSOLE, str(number), f"show_screen('{name}')", f"the screen {name.capitalize()}")
