@@ -32,7 +32,18 @@ def _schedule() -> Screen[None]:
     return ScheduleScreen()
 
 
-SCREENS: dict[str, Callable[[], Screen[Any]]] = {"review": _review, "schedule": _schedule, "sources": _sources}
+def _engagement() -> Screen[None]:
+    from copydesk.tui.screens.engagement import EngagementScreen  # noqa: PLC0415 - as above
+
+    return EngagementScreen()
+
+
+SCREENS: dict[str, Callable[[], Screen[Any]]] = {
+    "review": _review,
+    "schedule": _schedule,
+    "sources": _sources,
+    "engagement": _engagement,
+}
 """Every screen, imported and made when it is first shown."""
 
 
