@@ -87,7 +87,7 @@ async def test_files_and_folder_are_of_their_owner_alone(tmp_path):
 
 
 async def test_no_plain_file_is_made_without_consent(tmp_path):
-    with pytest.raises(SecretsError, match=r"no keyring .* COPYDESK_PASSPHRASE .* COPYDESK_SECRETS__PLAIN"):
+    with pytest.raises(SecretsError, match=r"no keyring .* COPYDESK_PASSPHRASE .* --plain"):
         await vault(tmp_path).keep(NAME, PLANTED)
     with pytest.raises(SecretsError):
         await vault(tmp_path, ask=Asked("")).keep(NAME, PLANTED)

@@ -240,5 +240,5 @@ def _without_passphrase(*, new: bool) -> SecretsError:
     if not new:
         hint = "Set COPYDESK_PASSPHRASE, or start Copydesk in a terminal, where it asks."
         return SecretsError("The keys to your accounts are encrypted, and there is no passphrase.", hint=hint)
-    hint = "Set COPYDESK_PASSPHRASE to keep them encrypted, or COPYDESK_SECRETS__PLAIN=true to keep them as they are."
+    hint = "Set COPYDESK_PASSPHRASE to keep them encrypted, or connect with --plain to keep them as they are."
     return SecretsError("There is no keyring here and no passphrase to keep keys with.", hint=hint)
