@@ -113,8 +113,8 @@ ROWS: tuple[Row, ...] = (
     ),
     Row(
         "… post",
-        "drafts.change",
-        "",
+        "posting.post",
+        "draft post",
         ("tests/desk/test_review.py::test_a_post_is_refused_while_no_platform_is_connected",),
     ),
     Row(

@@ -23,7 +23,9 @@ if TYPE_CHECKING:
 @click.option("--json", "as_json", is_flag=True, help="With --status: print JSON.")
 @pass_context
 def daemon(context: Context, *, once: bool, status: bool, as_json: bool) -> None:
-    """Read sources, mark what is missed and write what waits, until SIGTERM or Ctrl-C; a line for each thing done.
+    """Read sources, post what is due, mark what is missed and write what waits, until SIGTERM or Ctrl-C.
+
+    What was done is said, a line for each thing.
 
     It may run beside the console and beside another daemon: each thing is done once. With --once the exit code is 1
     where something failed.
