@@ -50,6 +50,7 @@ def show(context: Context, *, delivery_id: str, as_json: bool) -> None:
         print_json({"delivery": report, "events": events})
         return
     click.echo(f"{report.account}: {clean(context.advice(report.says))}")
+    click.echo(context.advice(f"  copydesk draft show {report.draft_id}"))
     for post in report.posts:
         click.echo(f"  {clean(post.url or post.id or '')}")
     table([(moment(each.at), each.what, each.says) for each in events], empty="")
