@@ -1,6 +1,7 @@
 """The one path to the platforms, where something goes wrong on it that no platform answers with."""
 
 import asyncio
+import threading
 from datetime import timedelta
 from pathlib import Path
 
@@ -176,3 +177,24 @@ async def test_an_outcome_that_is_not_known_is_told_as_that(tmp_path: Path) -> N
         assert report.says.startswith("Not known whether it was posted. The connection broke before an answer came. We")
     says = "It is not known whether it was posted. The connection broke before an answer came."
     assert rows(tmp_path, "SELECT status, error_message FROM engagement") == [("pending", says)]
+
+
+async def test_nothing_stands_still_while_an_article_is_made_into_a_page(tmp_path: Path) -> None:
+    threads: list[threading.Thread] = []
+
+    class Slow(FakePlatform):
+        def problems(self, *asked: object) -> object:
+            threads.append(threading.current_thread())
+            return super().problems(*asked)
+
+        def render(self, *asked: object) -> object:
+            threads.append(threading.current_thread())
+            return super().render(*asked)
+
+    async with open_posting(tmp_path, {"fake": Slow(FakeServer())}) as desk:
+        await connect(desk)
+        draft = await approved(desk, "# One\n\nThing worth saying.", "BLOG")
+        assert await desk.posting.stops(draft) == ()
+        assert (await desk.posting.post(draft)).posted == (ME,)
+    assert len(threads) == 3
+    assert threading.main_thread() not in threads

@@ -1,7 +1,11 @@
 """What a post is made of: the draft's text as it was approved, and its pictures."""
 
-from collections.abc import Sequence
+import asyncio
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
+from functools import cache, partial
+from typing import ParamSpec, TypeVar
 
 from copydesk.desk.ground import Ground
 from copydesk.model.draft import Format, ListedDraft
@@ -10,6 +14,9 @@ from copydesk.posting.platform import Limits, NotSentError, Picture, Post, Refus
 from copydesk.store import lists
 from copydesk.store.deliveries import KeptDelivery
 from copydesk.text.thread import split_parts
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 
 class Material(Struct, frozen=True):
@@ -26,6 +33,19 @@ async def material_of(ground: Ground, kept: KeptDelivery, limits: Limits) -> Mat
         raise RefusedPostError("Its draft is gone.")
     pictures = await _pictures(ground, draft, limits) if draft.images else ()
     return Material(post=draft_post(draft, kept.due_at), pictures=pictures)
+
+
+async def apart(post: Post, work: Callable[P, T], *given: P.args, **named: P.kwargs) -> T:
+    """What `work` makes of a post. An article can take it seconds, and nothing else may stand still for so long."""
+    if post.format is not Format.BLOG:
+        return work(*given, **named)
+    return await asyncio.get_running_loop().run_in_executor(_one_thread(), partial(work, *given, **named))
+
+
+@cache
+def _one_thread() -> ThreadPoolExecutor:
+    """One alone: what turns articles into pages cannot do two at a time."""
+    return ThreadPoolExecutor(1, thread_name_prefix="articles")
 
 
 async def _pictures(ground: Ground, draft: ListedDraft, limits: Limits) -> tuple[Picture, ...]:

@@ -13,7 +13,7 @@ from copydesk.desk.clockwork import Clockwork
 from copydesk.desk.ended import keep, settle
 from copydesk.desk.figures import read_figures
 from copydesk.desk.ground import Ground
-from copydesk.desk.material import draft_post
+from copydesk.desk.material import apart, draft_post
 from copydesk.desk.planning import digest_of, may_be_live, plan, standing
 from copydesk.desk.sending import SAME_TEXT, Sender
 from copydesk.desk.stopping import broken_rules
@@ -120,7 +120,8 @@ class Posting:
         every = await self._ground.read(_of_draft, draft_id)
         found: list[Stop] = []
         for account in to:
-            problems = self._ground.platform(account.details.platform).problems(post, account.details)
+            platform = self._ground.platform(account.details.platform)
+            problems = await apart(post, platform.problems, post, account.details)
             of_thread = len(post.parts) > 1
             found += [
                 Stop(account=account.label, message=each.message, part=each.part if of_thread else None)

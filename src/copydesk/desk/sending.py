@@ -18,7 +18,7 @@ from copydesk.desk.claiming import LEASE, claimed
 from copydesk.desk.ended import keep
 from copydesk.desk.grace import too_late
 from copydesk.desk.ground import Ground
-from copydesk.desk.material import Material, material_of
+from copydesk.desk.material import Material, apart, material_of
 from copydesk.desk.stopping import broken_rules
 from copydesk.errors import CopydeskError, StoreError
 from copydesk.model.account import ConnectedAccount
@@ -147,8 +147,9 @@ class _Errand:
 
     async def _settled(self, kept: KeptDelivery, material: Material) -> Intent:
         """What is sent. RefusedPostError for what would not be taken, or went out lately."""
-        problems = [each.message for each in self._platform.problems(material.post, self._account.details)]
-        problems += broken_rules(material.post, self._ground.settings.posting)
+        post, account = material.post, self._account.details
+        problems = [each.message for each in await apart(post, self._platform.problems, post, account)]
+        problems += broken_rules(post, self._ground.settings.posting)
         if problems:
             raise RefusedPostError(" ".join(problems))
         if not kept.anyway:
@@ -160,7 +161,7 @@ class _Errand:
                 raise RefusedPostError(
                     says, hint=f"Change it, or send it all the same: copydesk delivery again {kept.id}"
                 )
-        intent = self._platform.render(material.post, self._account.details, kept.seed)
+        intent = await apart(post, self._platform.render, post, account, kept.seed)
         if len(intent.steps) <= len(kept.progress.made):
             raise RefusedPostError("As many posts as it has now are there already; nothing was sent.")
         return intent
