@@ -125,7 +125,8 @@ async def test_the_quiet_begins_when_the_request_was_lost_and_not_when_its_pictu
 async def test_what_was_broken_off_can_be_settled_though_the_account_needs_a_login(tmp_path: Path) -> None:
     server, watch = FakeServer(), Watch()
     async with open_posting(tmp_path, fake(server, latency=30.0), clock=watch) as desk:
-        account = await connect(desk)
+        await connect(desk)
+        (account,) = await desk.accounts.list()
         draft = await approved(desk)
         posting = asyncio.create_task(desk.posting.post(draft))
         while not rows(tmp_path, "SELECT 1 FROM delivery WHERE state = 'sending'"):  # noqa: ASYNC110 - nothing tells of it
@@ -151,7 +152,8 @@ async def test_what_was_broken_off_can_be_settled_though_the_account_needs_a_log
 async def test_a_post_to_an_account_that_needs_a_login_says_so_at_once(tmp_path: Path) -> None:
     server = FakeServer()
     async with open_posting(tmp_path, fake(server)) as desk:
-        account = await connect(desk)
+        await connect(desk)
+        (account,) = await desk.accounts.list()
         await desk.ground.write(accounts.set_trouble, account, "Connect the account again.")
         draft = await approved(desk)
         async with asyncio.timeout(5):
@@ -198,3 +200,22 @@ async def test_nothing_stands_still_while_an_article_is_made_into_a_page(tmp_pat
         assert (await desk.posting.post(draft)).posted == (ME,)
     assert len(threads) == 3
     assert threading.main_thread() not in threads
+
+
+async def test_an_account_that_was_connected_again_meanwhile_is_not_held_back_by_its_old_key(tmp_path: Path) -> None:
+    server = FakeServer()
+    server.faults.append(Fault.LOGIN)
+
+    class Slow(FakePlatform):
+        async def send(self, *asked: object) -> object:
+            await connect(desk, now=NOW + MINUTE)
+            return await super().send(*asked)
+
+    async with open_posting(tmp_path, {"fake": Slow(server)}) as desk:
+        await connect(desk)
+        draft = await approved(desk)
+        await desk.posting.post(draft, wait=0.5)
+        (account,) = await desk.accounts.list()
+        assert account.trouble is None
+        await desk.posting.send_due()
+        assert await status_of(desk, draft) == "posted"

@@ -61,8 +61,8 @@ async def test_without_accounts_it_says_how_to_connect_one_and_looks_for_no_keys
 
 async def test_an_account_in_trouble_is_named_with_what_to_do(tmp_path: Path) -> None:
     async with open_posting(tmp_path, fake(), **SEALED) as desk:
-        await connect(desk)
-        you = await connect(desk, "you")
+        await connect(desk), await connect(desk, "you")
+        _, you = await desk.accounts.list()
         assert await found(desk, "accounts") == [(Verdict.OK, "2, none in trouble.")]
         await desk.ground.write(accounts.set_trouble, you, "The key is not good any more. Connect it again.")
         says = "1 of 2 cannot be posted to. fake:you: The key is not good any more. Connect it again."

@@ -103,7 +103,7 @@ class Accounts:
             try:
                 details = await self._ground.platform(kept.details.platform).check(kept.details)
             except LoginError as error:
-                await self._ground.write(accounts.set_trouble, kept.id, KNOWN.redact(str(error)))
+                await self._ground.write(accounts.set_trouble, kept, KNOWN.redact(str(error)))
                 raise
             await self._ground.write(accounts.checked, kept.id, details, self._ground.clock())
         return await self._one(kept.id)

@@ -54,7 +54,7 @@ async def _read(ground: Ground, account: ConnectedAccount, named: Mapping[str, K
         found = await ground.platform(account.details.platform).figures(account.details, tuple(named))
     except PostingError as error:
         if isinstance(error, LoginError):
-            await ground.write(accounts.set_trouble, account.id, KNOWN.redact(str(error)))
+            await ground.write(accounts.set_trouble, account, KNOWN.redact(str(error)))
         later = error.retry_after if isinstance(error, NotSentError) else None
         await ground.write(_asked_later, tuple(named.values()), later or ground.clock() + LATER)
         return 0

@@ -115,7 +115,7 @@ class _Errand:
                 case Move.WAIT:
                     kept = None
             if self._trouble:
-                await self._ground.write(accounts.set_trouble, self._account.id, self._trouble)
+                await self._ground.write(accounts.set_trouble, self._account, self._trouble)
                 return False
         return True
 

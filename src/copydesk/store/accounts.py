@@ -62,9 +62,9 @@ def checked(conn: Connection, user_id: str, account_id: str, details: Account, n
     conn.execute(update(account).where(*mine).values(**values))
 
 
-def set_trouble(conn: Connection, user_id: str, account_id: str, trouble: str) -> None:
-    """Keep why nothing can go to an account."""
-    mine = (account.c.user_id == user_id, account.c.id == account_id)
+def set_trouble(conn: Connection, user_id: str, seen: ConnectedAccount, trouble: str) -> None:
+    """Keep why nothing can go to an account, unless it was connected once more since it was seen."""
+    mine = (account.c.user_id == user_id, account.c.id == seen.id, account.c.connected_at == seen.connected_at)
     conn.execute(update(account).where(*mine).values(trouble=trouble))
 
 
