@@ -89,6 +89,13 @@ def test_a_secret_is_never_taken_from_the_command_and_shows_in_no_list_of_proces
     assert out == f"bluesky:{writer.handle} is connected.\n"
 
 
+def test_an_account_that_cannot_be_checked_is_named(tmp_path: Path, pds: Pds, writer: Writer) -> None:
+    connect(tmp_path, pds, writer)
+    said = call(tmp_path, "account", "check", copydesk_secrets__keyring="false")
+    assert (said.code, said.out) == (1, "")
+    assert said.err.startswith(f"bluesky:{writer.handle}: The keys to your accounts are encrypted")
+
+
 def test_a_forgotten_account_takes_nothing_and_its_keys_are_gone(tmp_path: Path, pds: Pds, writer: Writer) -> None:
     connect(tmp_path, pds, writer)
     draft = approved(tmp_path, "Too late for this one.")

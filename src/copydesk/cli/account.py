@@ -98,10 +98,10 @@ def check(context: Context, *, names: tuple[str, ...]) -> None:
     """Ask the servers whether the accounts work, all or those that are named. The exit code is 1 where one does not."""
 
     async def work(desk: "Desk") -> bool:
-        every = names or tuple(each.id for each in await desk.accounts.list())
+        every = {name: name for name in names} or {each.id: each.label for each in await desk.accounts.list()}
         if not every:
             click.echo(context.advice(NONE), err=True)
-        return all([await _works(context, desk, name) for name in every])
+        return all([await _works(context, desk, *each) for each in every.items()])
 
     sys.exit(0 if context.run(work) else 1)
 
@@ -118,9 +118,9 @@ def remove(context: Context, *, name: str, yes: bool) -> None:
     click.echo(f"{gone.label} is forgotten. To be sure, take Copydesk's access back there, too.")
 
 
-async def _works(context: Context, desk: "Desk", name: str) -> bool:
+async def _works(context: Context, desk: "Desk", account_id: str, name: str) -> bool:
     try:
-        kept = await desk.accounts.check(name)
+        kept = await desk.accounts.check(account_id)
     except CopydeskError as error:
         click.echo(f"{clean(name)}: {clean(context.advice(str(error)))}", err=True)
         return False
