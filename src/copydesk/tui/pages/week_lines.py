@@ -1,6 +1,6 @@
 """The week in words and lines: its title, its days, its cells, and what stands in the cell under the cursor."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from datetime import date, datetime, time, timedelta
 from typing import Final
 from zoneinfo import ZoneInfo
@@ -11,8 +11,9 @@ from copydesk.model.job import ClockDoubt
 from copydesk.model.schedule import MOST_IN_WEEK, Slot, Week
 from copydesk.tui.cells import cell as safe
 from copydesk.tui.cells import fit
+from copydesk.tui.layout import Paragraph
 from copydesk.tui.week import LABEL, Cell, Grid, Thing
-from copydesk.tui.week_clock import DAYS, MONTHS, Change, Hour, Place, day_shown, offset, offsets, span
+from copydesk.tui.week_clock import DAYS, MONTHS, Change, Hour, Place, day_shown, offset, offsets
 from copydesk.tui.words import STATUS, plural
 
 WHOLE_DAY_FROM = 14
@@ -108,13 +109,21 @@ def _far(day: date, cell: Cell, today: date) -> str:
     return f"in {plural(days, 'day')}" if days > 0 else f"{plural(-days, 'day')} ago"
 
 
-def details(cell: Cell, zone: ZoneInfo, chosen: Thing | None, room: int) -> Iterator[Content]:
-    """What stands in the cell, a line each, as many as there is room for; the chosen one is among them."""
+def details(cell: Cell, zone: ZoneInfo, chosen: Thing | None, width: int, room: int) -> list[Content]:
+    """What stands in the cell, a line each, as many as there is room for; the chosen one is among them.
+
+    Below them the beginning of the chosen draft's text, where there is room for that too.
+    """
     at = cell.things.index(chosen) if chosen in cell.things else 0
-    start = max(min(at - room + 2, len(cell.things) - room), 0) if len(cell.things) > room else 0
+    start = min(at, max(len(cell.things) - room, 0))
+    lines = []
     for thing in cell.things[start : start + room]:
         mark = Content.styled(CHOSEN, "accent") if thing is chosen else Content(" ")
-        yield mark + _detail(thing, cell.where, zone)
+        lines.append(mark + _detail(thing, cell.where, zone))
+    draft = chosen.draft if chosen else None
+    if draft is not None and lines[at - start].cell_length > width:
+        lines += [Content(""), *Paragraph(Content(safe(draft.text)), indent=1).lines(max(width, 2))]
+    return lines
 
 
 def _detail(thing: Thing, where: Place, zone: ZoneInfo) -> Content:
@@ -186,9 +195,3 @@ def empty_words(week: Week, approved: int) -> Sequence[tuple[str, str]]:
         return ()
     waiting = f" for {plural(approved, 'approved draft')}" if approved else ""
     return (("No slots yet: ", "dim"), ("n", "key"), (f" makes one here, every week{waiting}.", "dim"))
-
-
-def start_of(where: Place, zone: ZoneInfo) -> datetime | None:
-    """The first instant of an hour; None where there is none."""
-    found = span(where, zone)
-    return found.start if found else None

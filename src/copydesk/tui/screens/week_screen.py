@@ -46,6 +46,8 @@ class WeekRead(Message, bubble=False):
 class WeekScreen(DeskScreen):
     """The week above, what is under the cursor below."""
 
+    VERTICAL_BREAKPOINTS = [(0, "-low"), (10, "-tall"), (40, "-high")]
+
     grid = getters.query_one("#week", WeekGrid)
     under = getters.query_one("#cell", Said)
 
@@ -161,12 +163,13 @@ class WeekScreen(DeskScreen):
 
     def _lines(self, cell: Cell, thing: Thing | None) -> Iterable[Content]:
         """The clock change of the cell's day, what stands in it, what to press where there is nothing at all."""
-        room = self.under.room.height
+        room = self.under.room
+        changes = 0
         for change in self.grid.grid.changes if self.grid.grid else ():
             if change.day == cell.where.day:
                 yield Content.styled(f" {change_shown(change)}", "warn")
-                room -= 1
-        yield from details(cell, self.zone, thing, room)
+                changes += 1
+        yield from details(cell, self.zone, thing, room.width, room.height - changes)
         if not cell.things and self.week is not None:
             yield Content(" ") + Content.assemble(*empty_words(self.week, self._approved))
 
