@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 from textual.pilot import Pilot
@@ -25,6 +26,7 @@ from copydesk.model.draft import (
 from copydesk.model.item import Entry, Item, ItemState
 from copydesk.model.run import Progress, Run, RunRequest, RunStats, RunStatus, Stage
 from copydesk.model.source import SourceType
+from copydesk.settings import Settings
 from copydesk.tui.app import Console
 
 NOW = datetime(2026, 2, 11, 9, 30, tzinfo=UTC)
@@ -160,6 +162,9 @@ class FakeDrafts:
     async def count_to_review(self) -> int:
         return len(self.all)
 
+    async def reasons(self, limit: int = 9) -> tuple[str, ...]:
+        return ()
+
     async def item(self, item_id: str) -> Item:
         self.asked.append(item_id)
         await asyncio.sleep(0)
@@ -249,6 +254,7 @@ class FakeDesk:
         self.drafts = FakeDrafts(made, [item(number) for number in range(max(count, len(made)))])
         self.sources = FakeSources(sources)
         self.pipeline = FakePipeline()
+        self.settings = Settings(data_home=Path("/nowhere"))
         self.trouble: CopydeskError | None = None
         self.opened = 0
         self.closed = 0

@@ -7,6 +7,7 @@ from copydesk.tui.app import Console
 from copydesk.tui.keys import KEYS, Key, Where, bindings, clashes, footer, shown
 from copydesk.tui.layout import lay_out
 from copydesk.tui.modals.ask import LineScreen, YesScreen
+from copydesk.tui.modals.edit import EditScreen
 from copydesk.tui.modals.feed_import import FeedImport
 from copydesk.tui.modals.schedule import PickScreen, PlanScreen, ReadScreen
 from copydesk.tui.modals.source_form import SourceForm
@@ -37,6 +38,7 @@ OWNERS = {
     Where.HELP: HelpScreen,
     Where.LINE: LineScreen,
     Where.YES: YesScreen,
+    Where.EDIT: EditScreen,
 }
 
 

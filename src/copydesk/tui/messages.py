@@ -1,6 +1,6 @@
 """What the console's parts tell each other. Workers touch no widget: they post one of these to whoever owns it."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from textual.message import Message
@@ -8,8 +8,9 @@ from textual.message import Message
 from copydesk.errors import CopydeskError
 
 if TYPE_CHECKING:
-    from copydesk.model.draft import ListedDraft
+    from copydesk.model.draft import ListedDraft, Status
     from copydesk.model.item import Item
+    from copydesk.tui.deciding.outcomes import Outcome
     from copydesk.tui.run_view import RunView
 
 
@@ -83,3 +84,31 @@ class NewCounted(Message, bubble=False):
     def __init__(self, total: int) -> None:
         super().__init__()
         self.total = total
+
+
+class Worked(Message, bubble=False):
+    """How far something is that takes a while; no words where it is over."""
+
+    def __init__(self, words: str) -> None:
+        super().__init__()
+        self.words = words
+
+
+class Decided(Message, bubble=False):
+    """What became of what was decided, or of what was taken back."""
+
+    def __init__(
+        self,
+        outcome: "Outcome",
+        statuses: "Mapping[str, Status] | None" = None,
+        *,
+        many: bool = False,
+        then: Callable[[Sequence[str]], None] | None = None,
+    ) -> None:
+        super().__init__()
+        self.outcome = outcome
+        self.statuses = statuses or {}
+        """The states of the drafts by their ids, where they are known."""
+        self.many = many
+        self.then = then
+        """Hears of the drafts that it was done to."""

@@ -1,0 +1,283 @@
+"""Carrying out decisions: the row changes at once, the desk is told behind it, and what fails comes back."""
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from textual.timer import Timer
+
+from copydesk.errors import ConflictError, CopydeskError
+from copydesk.model.change import TAKES_TIME, ChangeDraft
+from copydesk.model.draft import Draft, ListedDraft, Status
+from copydesk.model.history import EventKind, named
+from copydesk.model.transitions import after, after_edit
+from copydesk.tui.chosen import Chosen
+from copydesk.tui.deciding import outcomes
+from copydesk.tui.deciding.outcomes import Outcome, name_of
+from copydesk.tui.messages import Decided, Worked
+
+if TYPE_CHECKING:
+    from copydesk.desk import Desk
+    from copydesk.tui.screens.deciding import Decides, Rows
+
+Then = Callable[[Sequence[str]], None]
+"""What goes on after an action, with the ids of the drafts that it was done to."""
+IN_A_ROW = 0.5
+"""Seconds within which single decisions are said in one toast."""
+KEPT = 5_000
+"""Drafts of which it is kept what was done to them here."""
+FEW = 100
+"""So many drafts are looked at again after an undo."""
+
+
+class Standing(NamedTuple):
+    """Where a draft stands."""
+
+    status: Status
+    archived: bool
+
+    @classmethod
+    def of(cls, draft: Draft) -> "Standing":
+        """Of a draft as it was read."""
+        return cls(draft.status, draft.archived_at is not None)
+
+
+class Mine(NamedTuple):
+    """A draft that was changed from here."""
+
+    first: Standing
+    """As it stood in its row."""
+    now: Standing
+    version: int
+    """Its own after the change; a row that is older does not know of it."""
+
+
+class Acts:
+    """What is done to the drafts of a screen."""
+
+    def __init__(self, screen: "Decides") -> None:
+        self.screen = screen
+        self.app = screen.app
+        self._mine: dict[str, Mine] = {}
+        self._row: Counter[str] = Counter()
+        """What was decided in a row, for the toast."""
+        self._unsaid = False
+        self._said: Timer | None = None
+
+    @property
+    def rows(self) -> "Rows":
+        """The drafts that are shown."""
+        return self.screen.rows
+
+    def standing(self, draft: ListedDraft) -> Standing:
+        """Where a draft stands by now, as far as it is known here."""
+        mine = self._mine.get(draft.id)
+        if mine is not None and mine.version > draft.version:
+            return mine.now
+        return Standing.of(draft)
+
+    # Carrying out.
+
+    def act(
+        self,
+        *steps: ChangeDraft,
+        on: Chosen | None = None,
+        then: Then | None = None,
+    ) -> None:
+        """Do this, one step after the other, to what is chosen; what is done behind it hears of it in `then`."""
+        chosen = on or self.screen.chosen()
+        if chosen is None:
+            return
+        if chosen.draft is None:
+            self.app.carry_out(lambda desk: self._change_many(desk, steps[-1], chosen, then))
+            return
+        draft = chosen.draft
+        status = self._leads_to(draft, steps)
+        if status is not None:
+            self.rows.fade([draft.id], status)
+            self._move_on(draft)
+        self.app.carry_out(lambda desk: self._change_one(desk, draft, steps, then))
+
+    def _move_on(self, draft: ListedDraft) -> None:
+        current = self.rows.current
+        if current is not None and current.id == draft.id:
+            self.rows.action_move(1)
+
+    def _leads_to(self, draft: ListedDraft, steps: Sequence[ChangeDraft]) -> Status | None:
+        """The state that the steps lead to; None where the draft's does not seem to allow them: the desk says why."""
+        status, archived = self.standing(draft)
+        try:
+            for step in steps:
+                if step.text is not None:
+                    status = after_edit(status, archived=archived)
+                if step.action is not None:
+                    status = after(step.action, status, archived=archived, feedback=step.feedback)
+        except ConflictError:
+            return None
+        return status
+
+    async def _change_one(
+        self, desk: "Desk", draft: ListedDraft, steps: Sequence[ChangeDraft], then: Then | None
+    ) -> None:
+        asked, names = steps[-1], {draft.id: name_of(draft.text)}
+        try:
+            changed = await self._each_step(desk, draft, steps)
+            how = await self._time(desk, changed, asked)
+        except Exception as error:
+            failed = {draft.id: words_of(error)}
+            self.screen.post_message(Decided(Outcome(named(asked.action), (), failed, names=names)))
+            return
+        self.remember(draft, changed)
+        outcome = Outcome(named(asked.action), (draft.id,), how=how, names=names)
+        self.screen.post_message(Decided(outcome, {draft.id: changed.status}, then=then))
+
+    async def _each_step(self, desk: "Desk", draft: ListedDraft, steps: Sequence[ChangeDraft]) -> Draft:
+        """Carry out the steps; where a later one fails, what was done before it is taken back."""
+        first, *rest = steps
+        changed = await self._first_step(desk, draft, first)
+        for step in rest:
+            try:
+                changed = await desk.drafts.change(draft.id, step)
+            except CopydeskError:
+                await desk.drafts.undo(draft.id)
+                raise
+        return changed
+
+    async def _first_step(self, desk: "Desk", draft: ListedDraft, step: ChangeDraft) -> Draft:
+        """Change the draft that was seen. Another version is the same to the user where nothing else is to be seen."""
+        seen = self._mine[draft.id].version if draft.id in self._mine else draft.version
+        try:
+            return await desk.drafts.change(draft.id, step, expected_version=max(seen, draft.version))
+        except ConflictError:
+            now = await desk.drafts.get(draft.id)
+            if now.text != draft.text or Standing.of(now) != self.standing(draft):
+                raise
+            return await desk.drafts.change(draft.id, step, expected_version=now.version)
+
+    async def _time(self, desk: "Desk", changed: Draft, asked: ChangeDraft) -> str:
+        if asked.action not in TAKES_TIME or changed.scheduled_at is None:
+            return ""
+        (shown,) = await desk.schedule.shown(changed.scheduled_at)
+        return f"for {shown}"
+
+    async def _change_many(self, desk: "Desk", asked: ChangeDraft, chosen: Chosen, then: Then | None) -> None:
+        assert asked.action is not None
+        assert chosen.find is not None
+        ids = await chosen.find(desk)
+        action = asked.action.value
+
+        def progressed(ready: int) -> None:
+            self.screen.post_message(Worked(f"{action} {ready:,}/{len(ids):,}"))
+
+        try:
+            done = await desk.drafts.act(asked.action, ids, asked, on_progress=progressed)
+        finally:
+            self.screen.post_message(Worked(""))
+        failed = {each.id: each.error for each in done.results.failed}
+        named_ones = await desk.drafts.these(tuple(outcomes.named_failures(failed)))
+        names = {each.id: name_of(each.text) for each in named_ones}
+        outcome = Outcome(action, done.results.succeeded, failed, names=names)
+        self.screen.post_message(Decided(outcome, many=True, then=then))
+
+    def remember(self, draft: ListedDraft, changed: Draft) -> None:
+        """A draft was changed from here."""
+        mine = self._mine.pop(draft.id, None)
+        first = mine.first if mine and mine.version > draft.version else Standing.of(draft)
+        self._mine[draft.id] = Mine(first, Standing.of(changed), changed.version)
+        if len(self._mine) > KEPT:
+            del self._mine[next(iter(self._mine))]
+
+    # Taking back.
+
+    def step_back(self, kind: EventKind) -> None:
+        """Undo, or redo, the user's last change."""
+        self.app.carry_out(lambda desk: self._step_back(desk, kind))
+
+    async def _step_back(self, desk: "Desk", kind: EventKind) -> None:
+        done = await (desk.drafts.undo() if kind is EventKind.UNDO else desk.drafts.redo())
+        failed = {each.id: each.error for each in done.failed}
+        few = done.succeeded if len(done.succeeded) <= FEW else ()
+        looked_at = await desk.drafts.these((*few, *outcomes.named_failures(failed)))
+        names = {each.id: name_of(each.text) for each in looked_at}
+        outcome = Outcome(done.action, done.succeeded, failed, kind=kind, names=names)
+        for each in looked_at:
+            if mine := self._mine.get(each.id):
+                self._mine[each.id] = Mine(mine.first, Standing.of(each), each.version)
+        self.screen.post_message(
+            Decided(outcome, {each.id: each.status for each in looked_at}, many=done.bulk_id is not None)
+        )
+
+    # What came of it.
+
+    def show(self, message: Decided) -> None:
+        """Show on the rows what became of it, and say it."""
+        outcome = message.outcome
+        if outcome.kind is not EventKind.CHANGE:
+            self._show_back(message)
+            return
+        self._show_rows(outcome.succeeded, message.statuses, outcome.status)
+        for draft_id in outcome.failed:
+            self._bring_back(draft_id)
+        if message.many:
+            self.screen.keep_marked(tuple(outcome.failed))
+            self.app.notify(outcomes.bulk(outcome), severity="warning" if outcome.failed else "information")
+        elif outcome.failed:
+            self.app.notify(outcomes.failures(outcome), severity="error")
+        else:
+            self._say(outcomes.word_of(outcome))
+        if message.then is not None and outcome.succeeded:
+            message.then(outcome.succeeded)
+
+    def _show_rows(self, ids: Sequence[str], statuses: Mapping[str, Status], otherwise: Status | None) -> None:
+        by_status: dict[Status, list[str]] = {}
+        for draft_id in ids:
+            if status := statuses.get(draft_id, otherwise):
+                by_status.setdefault(status, []).append(draft_id)
+        for status, some in by_status.items():
+            self.rows.fade(some, status)
+
+    def _show_back(self, message: Decided) -> None:
+        outcome = message.outcome
+        as_read = [each for each in outcome.succeeded if self._stands_as_read(each)]
+        undone = outcome.kind is EventKind.UNDO and not message.statuses
+        self.rows.unfade(outcome.succeeded if undone else as_read)
+        if not undone:
+            others = [each for each in outcome.succeeded if each not in set(as_read)]
+            self._show_rows(others, message.statuses, outcome.status)
+        self._row.clear()
+        self.app.say(outcomes.back(outcome))
+
+    def _stands_as_read(self, draft_id: str) -> bool:
+        mine = self._mine.get(draft_id)
+        return mine is not None and mine.now == mine.first
+
+    def _bring_back(self, draft_id: str) -> None:
+        """Nothing was done to the draft: its row is what it was."""
+        mine = self._mine.get(draft_id)
+        if mine is None or mine.now == mine.first:
+            self.rows.unfade([draft_id])
+        else:
+            self.rows.fade([draft_id], mine.now.status)
+
+    def _say(self, word: str) -> None:
+        """Say what was decided; what follows at once is said together, for a toast costs as much as a decision."""
+        self._row[word] += 1
+        if self._said is not None:
+            self._unsaid = True
+            return
+        self.app.say(outcomes.done(self._row))
+        self._said = self.screen.set_timer(IN_A_ROW, self._say_rest)
+
+    def _say_rest(self) -> None:
+        self._said = None
+        if self._unsaid and self._row:
+            self._unsaid = False
+            self.app.say(outcomes.done(self._row))
+            self._said = self.screen.set_timer(IN_A_ROW, self._say_rest)
+        else:
+            self._row.clear()
+
+
+def words_of(error: Exception) -> str:
+    """What went wrong, for the user."""
+    return str(error) if isinstance(error, CopydeskError) else f"Copydesk did not expect this: {error!r}."

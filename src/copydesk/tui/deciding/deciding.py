@@ -1,0 +1,113 @@
+"""The decisions: approve, reject, regenerate, archive, undo, redo."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from copydesk.model.change import ChangeDraft
+from copydesk.model.draft import Action, Status
+from copydesk.model.history import EventKind
+from copydesk.tui.deciding.acting import Then
+from copydesk.tui.deciding.editing import Edits
+from copydesk.tui.deciding.looking import Looks
+from copydesk.tui.deciding.outcomes import name_of
+from copydesk.tui.deciding.sending import APPROVE, Sends
+from copydesk.tui.words import plural
+
+if TYPE_CHECKING:
+    from copydesk.desk import Desk
+    from copydesk.tui.chosen import Chosen
+
+
+class Deciding(Sends, Edits, Looks):
+    """All that the keys do."""
+
+    reasons: tuple[str, ...] = ()
+    """Why drafts were rejected lately."""
+
+    def begin(self) -> None:
+        """Read what the first keys need, and say what was left unsaved."""
+        self.app.ask(self._read_reasons)
+        self.offer_typed()
+
+    async def _read_reasons(self, desk: "Desk") -> None:
+        self.reasons = await desk.drafts.reasons()
+
+    def approve(self) -> None:
+        """Let what is chosen be scheduled or posted; what would stop it later is said behind it."""
+        self.act(APPROVE, then=self.look_for_stops)
+
+    def archive(self) -> None:
+        """Put what is chosen away."""
+        self.act(ChangeDraft(action=Action.ARCHIVE))
+
+    def reject(self) -> None:
+        """Ask why, and turn what is chosen down."""
+        self._ask(
+            "Why is {} turned down?",
+            Action.REJECT,
+            hint="Enter alone: no reason",
+            offered=self.reasons,
+            then=lambda _: self.app.ask(self._read_reasons),
+        )
+
+    def regenerate(self) -> None:
+        """Ask what is to be changed, and let new versions be written."""
+        self._ask(
+            "What is to be changed in {}?",
+            Action.REGENERATE,
+            hint="Enter alone: another try",
+            then=self._write_anew,
+        )
+
+    def _ask(
+        self,
+        question: str,
+        action: Action,
+        *,
+        hint: str,
+        offered: Sequence[str] = (),
+        then: Then | None = None,
+    ) -> None:
+        from copydesk.tui.modals.ask import LineScreen  # noqa: PLC0415 - for those who are asked
+
+        chosen = self.screen.chosen()
+        if chosen is None:
+            return
+
+        def answered(words: str | None) -> None:
+            if words is not None:
+                self.act(ChangeDraft(action=action, feedback=words.strip() or None), on=chosen, then=then)
+
+        self.app.push_screen(LineScreen(question.format(_called(chosen)), hint=hint, offered=offered), answered)
+
+    def _write_anew(self, ids: Sequence[str]) -> None:
+        self.app.ask(lambda desk: self._wait_for_versions(desk, ids), name="regenerate")
+
+    async def _wait_for_versions(self, desk: "Desk", ids: Sequence[str]) -> None:
+        """Have the new versions written, and say when they are there."""
+        await desk.generation.finish(ids)
+        news = []
+        for draft_id in ids:
+            old = await desk.drafts.get(draft_id)
+            if old.status is Status.GENERATION_FAILED:
+                self.app.notify(f"{name_of(old.text)} was not written anew: {old.last_error}", severity="error")
+                continue
+            versions = await desk.drafts.versions(draft_id)
+            news += [each for each in versions if each.regenerated_from_id == draft_id][-1:]
+        if news:
+            self.newest = news[-1].id
+            what = f"of {name_of(news[-1].text)} is" if len(news) == 1 else f"of {plural(len(news), 'draft')} are"
+            version = "version" if len(news) == 1 else "versions"
+            self.app.notify(f"The new {version} {what} there: d shows what changed.")
+
+    def undo(self) -> None:
+        """Take back the last change."""
+        self.step_back(EventKind.UNDO)
+
+    def redo(self) -> None:
+        """Do again what was taken back last."""
+        self.step_back(EventKind.REDO)
+
+
+def _called(chosen: "Chosen") -> str:
+    return name_of(chosen.draft.text) if chosen.draft else plural(chosen.number, "draft")

@@ -1,0 +1,183 @@
+"""Editing a draft's text: here, and in the user's own editor. What was typed is kept until the draft has it."""
+
+import asyncio
+import signal
+import sys
+import termios
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from types import FrameType
+from typing import TYPE_CHECKING
+
+from textual.app import SuspendNotSupported
+
+from copydesk.editor import Typed, TypedTexts, command, read_back
+from copydesk.errors import ConflictError, CopydeskError
+from copydesk.model.change import ChangeDraft
+from copydesk.model.transitions import after_edit
+from copydesk.text import clean_lines
+from copydesk.tui.deciding.acting import Acts, words_of
+from copydesk.tui.deciding.outcomes import Outcome, name_of
+from copydesk.tui.messages import Decided
+from copydesk.tui.modals.edit import EditScreen, ToEdit
+from copydesk.tui.pages.lengths import platforms_of
+from copydesk.tui.words import ago
+
+if TYPE_CHECKING:
+    from copydesk.desk import Desk
+    from copydesk.model.draft import Draft, ListedDraft
+
+FOLDER = "typed"
+EDITOR = "edit"
+"""The name of the one screen to edit on."""
+
+
+class Edits(Acts):
+    """The two ways to edit."""
+
+    def _texts(self, desk: "Desk") -> TypedTexts:
+        return TypedTexts(desk.settings.data_home / FOLDER)
+
+    def offer_typed(self) -> None:
+        """Say what was typed and not saved when the console last ended."""
+        self.app.ask(self._offer)
+
+    async def _offer(self, desk: "Desk") -> None:
+        for typed in await asyncio.to_thread(self._texts(desk).every):
+            try:
+                name = name_of((await desk.drafts.get(typed.draft_id)).text)
+            except CopydeskError:
+                self.app.notify(f"What you typed for a draft that is gone is in {typed.path}.", severity="warning")
+            else:
+                self.app.notify(f"What you typed for {name} was not saved: e on it goes on.", severity="warning")
+
+    # Here.
+
+    def edit(self) -> None:
+        """Edit the draft under the cursor here."""
+        if draft := self.rows.current:
+            self.app.carry_out(lambda desk: self._edit(desk, draft.id))
+
+    async def _edit(self, desk: "Desk", draft_id: str) -> None:
+        draft = await desk.drafts.get(draft_id)
+        after_edit(draft.status, archived=draft.archived_at is not None)  # refused before anything is typed
+        typed = await asyncio.to_thread(self._texts(desk).find, draft_id)
+        if not self.app.is_screen_installed(EDITOR):
+            self.app.install_screen(EditScreen(), EDITOR)
+        screen = self.app.get_screen(EDITOR)
+        assert isinstance(screen, EditScreen)
+        screen.begin(self._to_edit(desk, draft, typed))
+        self.app.push_screen(screen)
+
+    def _to_edit(self, desk: "Desk", draft: "ListedDraft", typed: Typed | None) -> ToEdit:
+        texts, writing = self._texts(desk), asyncio.Lock()
+        version = typed.version if typed else draft.version
+
+        async def keep(text: str) -> None:
+            async with writing:
+                await asyncio.to_thread(texts.keep, draft.id, version, text)
+
+        async def forget() -> None:
+            async with writing:
+                await asyncio.to_thread(texts.forget, draft.id)
+
+        async def save(text: str) -> str:
+            nonlocal version
+            if text.strip() == clean_lines(draft.text).strip():
+                return ""
+            try:
+                await self._save(desk, draft, text, version)
+            except ConflictError as error:
+                now = await desk.drafts.get(draft.id)
+                if now.version == version:
+                    return words_of(error)
+                version = now.version
+                return f"{error.message} Ctrl+s again puts your text in the place of what is there now."
+            except Exception as error:
+                return words_of(error)
+            return ""
+
+        notice = f"You typed this {ago(typed.at, self.app.clock())} and did not save it." if typed else ""
+        return ToEdit(
+            title=f"{draft.format.value} · {name_of(draft.text)}",
+            text=draft.text,
+            format=draft.format,
+            platforms=platforms_of(draft.target_platforms),
+            keep=keep,
+            save=save,
+            forget=forget,
+            typed=typed.text if typed else None,
+            notice=notice,
+        )
+
+    async def _save(self, desk: "Desk", draft: "ListedDraft", text: str, version: int) -> "Draft":
+        changed = await desk.drafts.change(draft.id, ChangeDraft(text=text), expected_version=version)
+        self.remember(draft, changed)
+        outcome = Outcome("edit", (draft.id,), names={draft.id: name_of(changed.text)})
+        self.screen.post_message(Decided(outcome, {draft.id: changed.status}))
+        self.screen.call_later(self.screen.read)
+        return changed
+
+    # In the user's editor.
+
+    def edit_outside(self) -> None:
+        """Edit the draft under the cursor in the user's editor."""
+        if draft := self.rows.current:
+            self.app.carry_out(lambda desk: self._edit_outside(desk, draft.id))
+
+    async def _edit_outside(self, desk: "Desk", draft_id: str) -> None:
+        draft = await desk.drafts.get(draft_id)
+        after_edit(draft.status, archived=draft.archived_at is not None)
+        words = command()
+        texts = self._texts(desk)
+        typed = await asyncio.to_thread(texts.find, draft_id)
+        version = typed.version if typed else draft.version
+        path = typed.path if typed else await asyncio.to_thread(texts.keep, draft_id, version, draft.text)
+        try:
+            await self._open(words, path)
+        except SuspendNotSupported:
+            await asyncio.to_thread(texts.forget, draft_id)
+            raise ConflictError("No editor can be opened in this terminal.", hint="Edit here: e.") from None
+        text = await asyncio.to_thread(read_back, path)
+        if text.strip() == draft.text.strip():
+            self.app.notify("Nothing was changed.")
+        else:
+            try:
+                await self._save(desk, draft, text, version)
+            except CopydeskError as error:
+                raise ConflictError(str(error), hint=_kept(path)) from error
+        await asyncio.to_thread(texts.forget, draft_id)
+
+    async def _open(self, words: tuple[str, ...], path: Path) -> None:
+        """Give the terminal to the editor until it ends. ConflictError where it did not end well; the file is kept."""
+        with self.app.suspend(), _undisturbed():
+            try:
+                process = await asyncio.create_subprocess_exec(*words, str(path))
+                ended = await process.wait()
+            except OSError as error:
+                raise ConflictError(f"{words[0]} cannot be started: {error.strerror}.", hint=_kept(path)) from error
+        if ended:
+            how = f"was ended by signal {-ended}" if ended < 0 else f"ended with {ended}"
+            raise ConflictError(f"{words[0]} {how}.", hint=_kept(path))
+
+
+def _kept(path: Path) -> str:
+    return f"Your text is kept: e and E go on with it. It is in {path}."
+
+
+@contextmanager
+def _undisturbed() -> Iterator[None]:
+    """Ctrl+C is the editor's meanwhile, and keys that it did not read are nobody's: `a` would approve a draft."""
+
+    def ignore(number: int, frame: FrameType | None) -> None:
+        """Not SIG_IGN, which the editor would inherit."""
+
+    before = {number: signal.signal(number, ignore) for number in (signal.SIGINT, signal.SIGQUIT)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+        with suppress(termios.error, OSError, ValueError):
+            termios.tcflush(sys.__stdin__ or 0, termios.TCIFLUSH)

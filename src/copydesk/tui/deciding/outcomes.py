@@ -1,0 +1,105 @@
+"""What came of what was done to drafts, in one sentence for a toast. Pure."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from copydesk.desk.story import DONE
+from copydesk.model.draft import Action, Status
+from copydesk.model.history import EDIT, EventKind
+from copydesk.model.transitions import ACTIONS
+from copydesk.text import clean
+from copydesk.tui.words import plural
+
+UNDO = "u undo"
+LISTED = 3
+"""Failures that a toast has room for."""
+LONGEST = 40
+"""Characters of a draft's first line that name it."""
+TAKEN = {
+    EDIT: "the edit",
+    Action.APPROVE: "the approval",
+    Action.REJECT: "the rejection",
+    Action.REGENERATE: "the wish for a new version",
+    Action.UNAPPROVE: "the way back to review",
+    Action.ARCHIVE: "the archiving",
+    Action.SCHEDULE: "the time",
+    Action.RESCHEDULE: "the other time",
+    Action.CANCEL_SCHEDULE: "the cancelled time",
+}
+"""What an undo takes back."""
+
+
+class Outcome(NamedTuple):
+    """What became of the drafts that something was done to."""
+
+    action: str
+    succeeded: tuple[str, ...]
+    failed: Mapping[str, str] = {}
+    """Ids, and why not."""
+    how: str = ""
+    """Said after the action: `for Thu 12 Feb, 09:00`."""
+    kind: EventKind = EventKind.CHANGE
+    names: Mapping[str, str] = {}
+    """What some of the drafts are called."""
+
+    @property
+    def status(self) -> Status | None:
+        """The state that the action leads to; None where it leaves it."""
+        return ACTIONS[Action(self.action)].to if self.action != EDIT else None
+
+
+def name_of(text: str) -> str:
+    """What a draft is called in a sentence: its first words."""
+    line = next((line for line in text[:1000].splitlines() if line.strip()), "")
+    line = " ".join(clean(line).split())
+    return f"“{line[: LONGEST - 1]}…”" if len(line) > LONGEST else f"“{line}”" if line else "A draft without text"
+
+
+def done(words: Counter[str]) -> str:
+    """Of single decisions in a row: `Approved · u undo`, `12 approved, 3 rejected · u undo`."""
+    if words.total() == 1:
+        (word,) = words
+        return f"{word[:1].upper()}{word[1:]} · {UNDO}"
+    return f"{', '.join(f'{number} {word}' for word, number in words.items())} · {UNDO}"
+
+
+def word_of(outcome: Outcome) -> str:
+    """`approved`, `scheduled for Thu 12 Feb, 09:00`."""
+    return f"{DONE[outcome.action]} {outcome.how}".strip()
+
+
+def bulk(outcome: Outcome) -> str:
+    """`48 approved, 2 not: “A missing index…”: This draft is posted … · u undo`."""
+    sentence = f"{len(outcome.succeeded)} {word_of(outcome)}"
+    if outcome.failed:
+        sentence += f", {len(outcome.failed)} not: {failures(outcome)}"
+    return f"{sentence} · {UNDO}" if outcome.succeeded else sentence
+
+
+def failures(outcome: Outcome) -> str:
+    """The first of them by name, each with the reason."""
+    said = [f"{outcome.names.get(draft_id, draft_id)}: {why}" for draft_id, why in _first(outcome.failed)]
+    left = len(outcome.failed) - len(said)
+    return " ".join(said) + (f" And {left} more." if left > 0 else "")
+
+
+def named_failures(failed: Mapping[str, str]) -> list[str]:
+    """The ids of those that `failures` names."""
+    return [draft_id for draft_id, _ in _first(failed)]
+
+
+def back(outcome: Outcome) -> str:
+    """What an undo or a redo did: `Took back the approval of “A missing index…” · Ctrl+r redo`."""
+    undo = outcome.kind is EventKind.UNDO
+    what = TAKEN.get(outcome.action, clean(outcome.action))
+    names = list(outcome.names.values())
+    of = names[0] if len(outcome.succeeded) == 1 and names else plural(len(outcome.succeeded), "draft")
+    sentence = f"{'Took back' if undo else 'Did again'} {what} of {of}"
+    if outcome.failed:
+        sentence += f", not of {len(outcome.failed)}: {failures(outcome)}"
+    return f"{sentence} · {'Ctrl+r redo' if undo else UNDO}"
+
+
+def _first(failed: Mapping[str, str]) -> Sequence[tuple[str, str]]:
+    return list(failed.items())[:LISTED]

@@ -1,0 +1,58 @@
+"""Asks whether a draft is to be posted now, once it is known where it goes."""
+
+from collections.abc import Awaitable, Callable, Sequence
+from typing import NamedTuple
+
+from textual.app import ComposeResult
+from textual.containers import Vertical
+from textual.content import Content
+from textual.widgets import Static
+
+from copydesk.errors import CopydeskError
+from copydesk.text import clean
+from copydesk.tui.modals.ask import YesScreen
+
+
+class Plan(NamedTuple):
+    """Where a draft goes when it is posted now."""
+
+    question: str
+    warnings: Sequence[str] = ()
+    possible: bool = True
+
+
+class PostScreen(YesScreen):
+    """A yes counts only when the accounts are on the screen."""
+
+    def __init__(self, read: Callable[[], Awaitable[Plan]]) -> None:
+        super().__init__("Post now?")
+        self._read = read
+        self._ready = False
+
+    def compose(self) -> ComposeResult:
+        """The question, what stands against it, and how it is answered."""
+        with Vertical(id="ask"):
+            yield Static(Content("Post now? Looking where it goes …"), classes="-question")
+            yield Static(Content(""), classes="-warning")
+            yield Static(Content(""), classes="-hint")
+
+    def on_mount(self) -> None:
+        """Look where it goes."""
+        self.run_worker(self._show(), exit_on_error=False)
+
+    async def _show(self) -> None:
+        try:
+            plan = await self._read()
+        except CopydeskError as error:
+            plan = Plan(str(error), possible=False)
+        if not self.is_attached:
+            return
+        self.query_one(".-question", Static).update(Content(clean(plan.question)))
+        self.query_one(".-warning", Static).update(Content("\n".join(clean(each) for each in plan.warnings)))
+        self.query_one(".-hint", Static).update(Content("y yes · n no" if plan.possible else "n closes"))
+        self._ready = plan.possible
+
+    def action_answer(self, yes: bool) -> None:  # noqa: FBT001 - Textual hands it over so
+        """Yes or no."""
+        if not yes or self._ready:
+            self.dismiss(yes)

@@ -1,0 +1,37 @@
+"""A page to read that lies over a screen."""
+
+from collections.abc import Sequence
+
+from textual.app import ComposeResult
+from textual.screen import ModalScreen
+
+from copydesk.tui.keys import Where, bindings
+from copydesk.tui.layout import Block
+from copydesk.tui.styles import sheet
+from copydesk.tui.widgets.ink import INK
+from copydesk.tui.widgets.page import Page
+
+
+class ReadingScreen(ModalScreen[None], inherit_bindings=False):
+    """A title and a text; `q` closes it."""
+
+    CSS_PATH = sheet("deciding.tcss")
+    COMPONENT_CLASSES = set(INK)
+    BINDINGS = bindings(Where.HELP)
+
+    def __init__(self, title: str, blocks: Sequence[Block]) -> None:
+        super().__init__()
+        self._title = title
+        self._blocks = blocks
+
+    def compose(self) -> ComposeResult:
+        """One page."""
+        yield Page(self._blocks, id="reading")
+
+    def on_mount(self) -> None:
+        """Say what it is, and how to get out."""
+        self.query_one(Page).set_title(f"{self._title} · q closes")
+
+    def action_close(self) -> None:
+        """Back to the screen below."""
+        self.dismiss()

@@ -1,0 +1,49 @@
+"""How long a text is on each platform, as that one counts, while it is typed."""
+
+from collections.abc import Iterable, Sequence
+
+from textual.content import Content
+
+from copydesk.model.draft import Format
+from copydesk.text.length import LIMITS, length
+from copydesk.text.thread import split_parts
+from copydesk.tui.words import plural
+
+GAP = Content("  ")
+
+
+def platforms_of(targets: Iterable[str]) -> tuple[str, ...]:
+    """The platforms with a limit among those that a draft is for; all of them where it is for none of these."""
+    named = {target.partition(":")[0].lower() for target in targets}
+    return tuple(each for each in LIMITS if each in named) or tuple(LIMITS)
+
+
+def lengths(text: str, format: Format, platforms: Sequence[str], width: int) -> list[Content]:
+    """The counts in lines of at most `width` cells; what is too long is said in words, not by colour alone."""
+    if format is Format.BLOG:
+        return [Content.styled(f"{plural(len(text.split()), 'word')}, {plural(len(text), 'character')}", "dim")]
+    parts = split_parts(text) if format is Format.THREAD else [text]
+    counts = [_count(parts, platform) for platform in platforms]
+    if format is Format.THREAD:
+        counts.insert(0, Content.styled(plural(len(parts), "post"), "dim"))
+    return _lines(counts, width)
+
+
+def _count(parts: Sequence[str], platform: str) -> Content:
+    """`x 257/280`, of a thread that of its longest post: `x 3: 291/280, 11 too long`."""
+    limit = LIMITS[platform]
+    counts = [length(part, platform) for part in parts] or [0]
+    most = max(counts)
+    where = f"{counts.index(most) + 1}: " if len(counts) > 1 else ""
+    words = f"{platform} {where}{most}/{limit}"
+    return Content.styled(f"{words}, {most - limit} too long", "bad") if most > limit else Content.styled(words, "dim")
+
+
+def _lines(counts: Sequence[Content], width: int) -> list[Content]:
+    lines: list[Content] = []
+    for count in counts:
+        if lines and lines[-1].cell_length + GAP.cell_length + count.cell_length <= width:
+            lines[-1] = lines[-1] + GAP + count
+        else:
+            lines.append(count)
+    return lines
