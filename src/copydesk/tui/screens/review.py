@@ -6,7 +6,6 @@ from textual import getters, on
 from textual.app import ComposeResult
 from textual.containers import Container
 from textual.events import DescendantFocus
-from textual.screen import Screen
 from textual.widget import Widget
 
 from copydesk.tui.browser import browse, is_link
@@ -15,6 +14,7 @@ from copydesk.tui.keys import Where, bindings
 from copydesk.tui.latest import Latest
 from copydesk.tui.messages import DeskClosed, DeskOpened, Glanced, ItemRead, JobDone, NewCounted, QueueRead, RunChanged
 from copydesk.tui.pages import note
+from copydesk.tui.screens.deciding import Decides
 from copydesk.tui.widgets.ink import INK
 from copydesk.tui.widgets.key_line import KeyLine
 from copydesk.tui.widgets.line_list import LineList
@@ -34,7 +34,7 @@ SHOWN = 200
 _KEPT_ITEMS = 64
 
 
-class ReviewScreen(Screen[None], inherit_bindings=False):
+class ReviewScreen(Decides, inherit_bindings=False):
     """Three panes, and the pipeline's run below them while it is looked at."""
 
     COMPONENT_CLASSES = set(INK)
