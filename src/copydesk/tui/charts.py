@@ -19,7 +19,7 @@ WIDEST = 4
 """Cells of a column and the gap behind it."""
 LEAST_BAR, MOST_BAR = 6, 30
 DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
-_STEPS = (1, 2, 2.5, 5, 10)
+_STEPS = (1, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10)
 
 
 def percent(share: float) -> str:
@@ -28,7 +28,7 @@ def percent(share: float) -> str:
 
 
 def scale_top(most: float) -> float:
-    """The end of an axis: the next of 1, 2, 2.5, 5 and their multiples by ten that nothing is above."""
+    """The end of an axis: the next round number whose half is round, too, and that nothing is above."""
     if most <= 0:
         return 1.0
     unit = 10.0 ** floor(log10(most))

@@ -124,8 +124,8 @@ def _groups(kinds: Sequence[KindSum]) -> Iterator[Block]:
     yield _title("By platform", "rate, weighted by impressions")
     yield Bars(_bars((kind.platform, kind) for kind in kinds))
     for name, own in groupby(kinds, key=lambda kind: kind.platform):
-        if missing := _unreported(list(own)):
-            yield plain(f"Not reported by {cell(name)}: {missing}.", "dim")
+        if missing := _unreported(cell(name), list(own)):
+            yield plain(missing, "dim")
     yield plain()
     yield _title("By format", "rate, weighted by impressions")
     yield Bars(_bars((_FORMAT[kind.format], kind) for kind in kinds))
@@ -148,11 +148,12 @@ def _made_of(rate: Rated) -> str:
     return f"{plural(rate.posts, 'post')}, {rate.rated or 'none'} with a rate"
 
 
-def _unreported(kinds: Sequence[KindSum]) -> str:
-    """The figures that are known of none of these posts, where any figure is."""
+def _unreported(platform: str, kinds: Sequence[KindSum]) -> str:
+    """The figures that are known of none of a platform's posts; empty where all are."""
     if not sum(kind.measured for kind in kinds):
-        return "any figure"
-    return ", ".join(name for name in FIGURES if not _known(kinds, name).posts)
+        return f"Not reported by {platform}: any figure, so far."
+    missing = ", ".join(name for name in FIGURES if not _known(kinds, name).posts)
+    return f"Not reported by {platform}: {missing}." if missing else ""
 
 
 def _by_hour(found: Engagement) -> Iterator[Block]:

@@ -21,6 +21,7 @@ from copydesk.tui.modals.fields import Field, FieldsScreen
 from copydesk.tui.pages import note
 from copydesk.tui.pages.engagement import PERIODS, Engagement, Period, engagement_page
 from copydesk.tui.pages.post import post_page
+from copydesk.tui.pages.row import first_line
 from copydesk.tui.screens.desk_screen import DeskScreen
 from copydesk.tui.styles import sheet
 from copydesk.tui.widgets.line_list import LineList
@@ -224,7 +225,7 @@ class EngagementScreen(DeskScreen):
             Field(name, name, "not known" if value is None else f"{value}", digits=True, longest=LARGEST_DIGITS)
             for name, value in known.items()
         ]
-        title = f"Figures of {cell(post.place)}: {cell(post.text)[:60]}"
+        title = f"Figures of {cell(post.place)}: {first_line(post.text)[:40]}"
         hint = "What is left empty stays as it is."
         self.app.push_screen(FieldsScreen(title, fields, partial(_record, post), hint=hint), self._recorded)
 

@@ -1,0 +1,86 @@
+"""A real desk with posts that are live, on a clock that stands still, and the console before it."""
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import Connection, insert
+
+from copydesk.desk import Desk, open_desk
+from copydesk.model.delivery import Delivery, Made, State
+from copydesk.posting.fake import FakePlatform, FakeServer
+from copydesk.settings import load
+from copydesk.store import tables
+from copydesk.store.ids import new_id
+from copydesk.tui.app import Console
+from store_fixtures import add_draft, add_item
+from tui_fixtures import NOW, TEXTS
+
+ZONE = "Europe/Prague"
+# Platform, days and hours ago, format, impressions, likes, replies, reposts, clicks.
+POSTS: tuple[tuple[Any, ...], ...] = (
+    ("x", 1, 2, "SHORT", 4120, 96, 11, 24, 61),
+    ("x", 3, 26, "THREAD", 2210, 40, 9, 7, 18),
+    ("x", 5, 1, "SHORT", 1875, 12, 0, 3, 4),
+    ("linkedin", 2, 3, "SHORT", None, None, None, None, None),
+    ("bluesky", 2, 2, "SHORT", None, 31, 4, 6, None),
+    ("bluesky", 9, 5, "THREAD", None, 12, 1, 2, None),
+    ("mastodon", 4, 1, "SHORT", None, 18, 2, 9, None),
+    ("x", 12, 2, "SHORT", 3300, 55, 4, 9, 20),
+    ("x", 16, 20, "SHORT", 940, 2, 0, 0, 1),
+    ("threads", 11, 4, "SHORT", 720, 14, 3, 1, None),
+    ("x", 22, 3, "BLOG", 1210, 33, 6, 5, 40),
+    ("x", 40, 2, "SHORT", 2600, 44, 3, 5, 17),
+    ("x", 76, 6, "THREAD", 5100, 160, 21, 33, 88),
+    ("x", 200, 1, "SHORT", 800, 9, 1, 0, 2),
+)
+FIGURES = ("impressions", "likes", "replies", "reposts", "clicks")
+
+
+def put_post(conn: Connection, user: str, post: tuple[Any, ...], text: str = TEXTS[0]) -> str:
+    """A post that is live; its record's id."""
+    platform, days, hours, kind, *figures = post
+    at = NOW - timedelta(days=days, hours=hours)
+    draft_id = add_draft(conn, user, add_item(conn, user, None), format=kind, status="posted", posted_at=at, text=text)
+    kept = new_id(at)
+    known = dict(zip(FIGURES, figures, strict=True))
+    record = {"id": kept, "user_id": user, "draft_id": draft_id, "platform": platform, "account": "me", "format": kind}
+    measured = {"measured_at": NOW - timedelta(hours=2)} if any(value is not None for value in figures) else {}
+    conn.execute(
+        insert(tables.engagement).values(**record, **known, **measured, status="posted", retry_count=0, created_at=at)
+    )
+    made = Delivery(state=State.SENT, made=(Made(ids=("1",), urls=(f"https://{platform}.example/{days}",)),))
+    sent = {"state": State.SENT, "due_at": at, "sent_at": at, "seed": kept, "digest": kept, "progress": made}
+    conn.execute(insert(tables.delivery).values(id=kept, user_id=user, draft_id=draft_id, **sent))
+    return kept
+
+
+def posts(conn: Connection, user: str) -> None:
+    """All of POSTS."""
+    for at, post in enumerate(POSTS):
+        put_post(conn, user, post, TEXTS[at % len(TEXTS)])
+
+
+@asynccontextmanager
+async def posted_desk(
+    home: Path,
+    fill: Callable[[Connection, str], object] | None = posts,
+    *,
+    clock: Callable[[], datetime] = lambda: NOW,
+    server: FakeServer | None = None,
+) -> AsyncIterator[Desk]:
+    """The desk in `home`, filled where it is new."""
+    platforms = {"fake": FakePlatform(server or FakeServer())}
+    async with open_desk(load({}, home), clock=clock, platforms=platforms) as desk:
+        if not await desk.engagement.posts():
+            await desk.schedule.set_zone(ZONE)
+            if fill is not None:
+                await desk.ground.write(lambda conn, user: (fill(conn, user), 0)[1])
+        yield desk
+
+
+def posted_console(home: Path, **options: Any) -> Console:
+    """The console before that desk."""
+    return Console(lambda: posted_desk(home, **options), clock=lambda: NOW)
