@@ -13,6 +13,8 @@ class Where(StrEnum):
     LIST = "In the queue"
     PAGE = "In a text"
     REVIEW = "Review"
+    SEARCH = "While words are looked for"
+    FILTER = "While a filter is chosen"
     SOURCES = "Sources"
     SOURCE_FORM = "In a source's form"
     CHOICE = "In a choice"
@@ -78,15 +80,27 @@ KEYS = (
     Key("review.copy_link", Where.REVIEW, "Y", "copy_link", "copy the source's link"),
     Key("review.difference", Where.REVIEW, "d", "difference", "what changed since the last version"),
     Key("review.history", Where.REVIEW, "H", "history", "what happened to it"),
+    Key("review.mark", Where.REVIEW, "space", "mark", "mark the draft, and go on", "mark"),
+    Key("review.mark_range", Where.REVIEW, "v", "mark_range", "mark a range: begin it, move, v again"),
+    Key("review.mark_all", Where.REVIEW, "*", "mark_all", "mark all that is shown"),
+    Key("review.previous_tab", Where.REVIEW, "[", "tab(-1)", "the tab before", "tab"),
+    Key("review.next_tab", Where.REVIEW, "]", "tab(1)", "the next tab", "tab"),
+    Key("review.search", Where.REVIEW, "/", "search", "look for words in this tab", "search"),
+    Key("review.filter", Where.REVIEW, "f", "filter", "show only a source, a tag, a format"),
     Key("review.next_pane", Where.REVIEW, "tab", "pane(1)", "the next pane"),
     Key("review.previous_pane", Where.REVIEW, "shift+tab", "pane(-1)", "the pane before"),
-    Key("review.next", Where.REVIEW, "J", "step(1)", "the next draft, from any pane"),
-    Key("review.previous", Where.REVIEW, "K", "step(-1)", "the draft before, from any pane"),
+    Key("review.next", Where.REVIEW, "J,n", "step(1)", "the next draft, from any pane"),
+    Key("review.previous", Where.REVIEW, "K,N", "step(-1)", "the draft before, from any pane"),
     Key("review.open_link", Where.REVIEW, "o", "open_link", "open the source's link"),
     Key("review.run", Where.REVIEW, "P", "run_pipeline", "run the pipeline"),
     Key("review.cancel_run", Where.REVIEW, "X", "cancel_run", "cancel the run"),
     Key("review.refresh", Where.REVIEW, ".", "refresh", "show what is new"),
-    Key("review.back", Where.REVIEW, "escape", "back", "close the run, go back to the queue"),
+    Key("review.back", Where.REVIEW, "escape", "back", "clear marks, search, filter; back to the queue"),
+    Key("search.leave", Where.SEARCH, "escape", "leave", "look for nothing"),
+    Key("filter.take", Where.FILTER, "space", "take", "take it, or leave it out"),
+    Key("filter.show", Where.FILTER, "enter", "show", "show what is chosen"),
+    Key("filter.clear", Where.FILTER, "x", "clear", "choose nothing"),
+    Key("filter.leave", Where.FILTER, "escape,q", "leave", "leave it as it was"),
     Key("sources.new", Where.SOURCES, "n", "new_source", "a new source", "new"),
     Key("sources.edit", Where.SOURCES, "e", "edit_source", "edit the source", "edit"),
     Key("sources.test", Where.SOURCES, "t", "test_source", "read what it holds now, and store nothing", "test"),

@@ -9,6 +9,7 @@ import msgspec
 
 from copydesk.errors import FieldError, InvalidError
 from copydesk.model.source import Source, SourceConfig, SourceType
+from copydesk.text import clean
 
 SEARCHED = frozenset({SourceType.HACKERNEWS, SourceType.GOOGLE_NEWS})
 """The types that may be a search."""
@@ -20,6 +21,7 @@ _HOSTS = {
     "twitter.com": SourceType.TWITTER,
     "substack.com": SourceType.SUBSTACK,
 }
+_EXPRESSION = re.compile(r"/(?:[^/\\]|\\.)+/")
 # One in quotes, an expression between slashes, or all up to the next comma.
 _PIECE = re.compile(r'\s*(?:"((?:[^"]|"")*)"|(/(?:[^/\\]|\\.)+/)|([^,]*))\s*(?:,|\Z)')
 
@@ -40,7 +42,7 @@ class Place(NamedTuple):
 def place_of(source: Source) -> Place:
     """Where a source is read."""
     query = source.config.query if source.config else None
-    return Place(source.type, source.url or "", (query or "") if source.type in SEARCHED else "")
+    return Place(source.type, clean(source.url or ""), clean(query or "") if source.type in SEARCHED else "")
 
 
 def type_of(url: str) -> SourceType:
@@ -69,7 +71,7 @@ def as_line(pieces: Iterable[str]) -> str:
 
 
 def _needs_quotes(piece: str) -> bool:
-    return listed(piece) != [piece]
+    return _EXPRESSION.fullmatch(piece) is None and (piece[:1] in {'"', "/"} or "," in piece)
 
 
 class Entered(NamedTuple):
@@ -85,16 +87,16 @@ class Entered(NamedTuple):
 
 
 def entered_of(source: Source) -> Entered:
-    """The fields of a source that is to be changed."""
+    """The fields of a source that is to be changed, safe to stand in a field; what stays as it is changes nothing."""
     config = source.config or SourceConfig()
     return Entered(
         place=place_of(source),
-        name=source.name,
+        name=clean(source.name),
         weight=f"{config.weight:g}" if config.weight != 1 else "",
         interval=str(config.interval) if config.interval else "",
-        include=as_line(config.include),
-        exclude=as_line(config.exclude),
-        tags=as_line(config.tags),
+        include=clean(as_line(config.include)),
+        exclude=clean(as_line(config.exclude)),
+        tags=clean(as_line(config.tags)),
     )
 
 

@@ -1,6 +1,6 @@
 """The form of a source: a new one, which shows what it would bring before it is saved, or one that is there."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, ClassVar
 
 from textual import getters, on
@@ -17,7 +17,7 @@ from copydesk.text import clean
 from copydesk.tui.cells import cell
 from copydesk.tui.desk_app import DeskApp
 from copydesk.tui.keys import Where, bindings
-from copydesk.tui.layout import plain
+from copydesk.tui.layout import Block, plain
 from copydesk.tui.pages.source import trial_page
 from copydesk.tui.source_entry import SEARCHED, Entered, Place, changes, entered_of, type_of
 from copydesk.tui.source_messages import PlaceTried, SourceRefused, SourceSaved
@@ -89,6 +89,7 @@ class SourceForm(ModalScreen[Source | None], inherit_bindings=False):
     def on_mount(self) -> None:
         """Begin with the first field."""
         self._show_search()
+        self._forget_found()
         self._say_next()
         self.query_one(Input).focus()
 
@@ -107,17 +108,29 @@ class SourceForm(ModalScreen[Source | None], inherit_bindings=False):
 
     @on(Input.Changed)
     def _typed(self, event: Input.Changed) -> None:
+        safe = clean(event.value)
+        if safe != event.value:
+            # It was pasted; the field would hand it on to the terminal.
+            event.input.value = safe
+            return
         if event.input.id == "url" and not self._chosen:
             self.query_one(Choice).value = type_of(event.value.strip())
         self._show_search()
         self._leaving = False
+        self._forget_found()
         self._say_next()
 
     @on(Choice.Turned)
     def _turned(self) -> None:
         self._chosen = True
         self._show_search()
+        self._forget_found()
         self._say_next()
+
+    def _forget_found(self) -> None:
+        """What was found elsewhere is not shown."""
+        if self._tried is None or self._tried[0] != self._entered.place:
+            self.query_one("#found").display = False
 
     def _show_search(self) -> None:
         self.query_one("#query-line").display = self._type in SEARCHED
@@ -173,7 +186,7 @@ class SourceForm(ModalScreen[Source | None], inherit_bindings=False):
     def _show_tried(self, message: PlaceTried) -> None:
         self._busy = False
         self._tried = (message.place, message.result)
-        self.query_one("#found", Page).show(trial_page(message.result))
+        self._show_found(trial_page(message.result))
         if message.result.title:
             self.query_one("#name", Input).placeholder = cell(message.result.title)
         self._say_next()
@@ -182,7 +195,12 @@ class SourceForm(ModalScreen[Source | None], inherit_bindings=False):
     def _show_refusal(self, message: SourceRefused) -> None:
         self._busy = False
         self._say_next()
-        self.query_one("#found", Page).show([plain(cell(message.why), "bad")])
+        self._show_found([plain(cell(message.why), "bad")])
+
+    def _show_found(self, blocks: Sequence[Block]) -> None:
+        page = self.query_one("#found", Page)
+        page.display = True
+        page.show(blocks)
 
     # The end.
 

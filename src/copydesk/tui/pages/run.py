@@ -99,9 +99,10 @@ def _sources(run: Run) -> Block:
 
 def _all(found: RunStatistics) -> list[Block]:
     lately = found.last30_days
+    well = f"{found.success_rate:.0%} of those that ended succeeded" if found.ended_runs else "none has ended"
     average = f"{found.average_duration:.1f} s" if found.average_duration is not None else "none has ended"
     rows = [
-        ("runs", f"{found.total_runs} · {found.success_rate:.0%} of those that ended succeeded"),
+        ("runs", f"{found.total_runs} · {well}"),
         (
             "on average",
             f"{average} · {found.average_items_per_run:.1f} items · {found.average_drafts_per_run:.1f} drafts",

@@ -60,7 +60,7 @@ def next_steps(taken: frozenset[str]) -> list[Block]:
     """What to do when there is the first source."""
     run = Content.assemble(("P", "key"), " runs the pipeline: it reads your sources and writes the first drafts.")
     left = [example for example in EXAMPLES if example.url not in taken]
-    return [Paragraph(run), plain(), *(examples(left) if left else ())]
+    return [Paragraph(run), plain(), *([*examples(left), plain()] if left else ())]
 
 
 def examples(left: list[Example]) -> list[Block]:

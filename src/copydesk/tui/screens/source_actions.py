@@ -118,8 +118,9 @@ class SourceActions(RunScreen, inherit_bindings=False):
 
     @property
     def is_beginning(self) -> bool:
-        """Whether nothing was ever read."""
-        return all(row.source.last_fetch is None for row in self.sources.rows)
+        """Whether nothing was ever read, and there is nothing to read but examples."""
+        known = {example.url for example in EXAMPLES}
+        return all(row.source.last_fetch is None and row.source.url in known for row in self.sources.rows)
 
     def action_take_example(self, number: int) -> None:
         """Add an example, where the desk is new; nothing is fetched."""

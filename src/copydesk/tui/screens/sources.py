@@ -13,6 +13,7 @@ from copydesk.errors import CopydeskError
 from copydesk.tui.keys import Where, bindings
 from copydesk.tui.latest import Latest
 from copydesk.tui.layout import Block, Paragraph, plain
+from copydesk.tui.messages import RunChanged
 from copydesk.tui.pages import note, source_notes
 from copydesk.tui.pages.run import run_heads, run_page
 from copydesk.tui.pages.source import source_page
@@ -136,6 +137,11 @@ class SourcesScreen(SourceActions, inherit_bindings=False):
         parts += [f"{failing} failing"] * bool(failing) + [f"{off} off"] * bool(off)
         self.query_one("#sources-pane", ListPane).set_title(" · ".join(parts))
 
+    def on_run_changed(self, message: RunChanged) -> None:
+        """What came of it is shown at once."""
+        if message.view.ended is not None:
+            self.read()
+
     # What the cursor stands on.
 
     @on(LineList.Moved)
@@ -148,9 +154,8 @@ class SourcesScreen(SourceActions, inherit_bindings=False):
         if row is None:
             self._show("Source", "", ())
             return
-        blocks = source_page(row, self._brought.get(row.source.id), self.app.clock())
-        if self.is_beginning:
-            blocks += source_notes.next_steps(self.taken)
+        steps = source_notes.next_steps(self.taken) if self.is_beginning else []
+        blocks = [*steps, *source_page(row, self._brought.get(row.source.id), self.app.clock())]
         self._show("Source", row.source.id, blocks)
         if row.source.id not in self._brought and self.app.desk is not None:
             self.app.ask(lambda desk: self._asking.wish((desk, row.source.id)))

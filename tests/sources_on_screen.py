@@ -1,0 +1,100 @@
+"""The screen Sources before a real desk on a small web, on a clock that stands still."""
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+from copydesk.desk import Desk
+from copydesk.model.source import Health, Source, SourceConfig, SourceType
+from copydesk.tui.app import Console
+from copydesk.tui.screens.sources import SourcesScreen
+from desk_fixtures import NOW, ONE, THREE, TWO, Watch, Web, add, entry, feed, open_at
+from tui_fixtures import Seen, settled
+
+Furnish = Callable[[Desk], Awaitable[None]]
+
+
+def source(**values: Any) -> Source:
+    """A source; `values` change it."""
+    fields: dict[str, Any] = {
+        "id": "s",
+        "type": SourceType.RSS,
+        "name": "One",
+        "url": "https://one.example/feed",
+        "config": SourceConfig(weight=1.5, max_items=7, tags=("sea",)),
+        "enabled": True,
+        "last_fetch": None,
+        "health": Health.UNKNOWN,
+        "fail_count": 0,
+        "last_error": None,
+        "created_at": NOW,
+        "updated_at": NOW,
+        "item_count": 0,
+    }
+    return Source(**fields | values)
+
+
+def small_web() -> Web:
+    """Two feeds, and one that is not there."""
+    web = Web()
+    web.put(ONE, feed(*(entry(number, hours=number * number) for number in range(1, 13)), title="The Ferry Gazette"))
+    web.put(TWO, feed(entry(20, hours=3), entry(21, hours=70), title="Second Site"))
+    return web
+
+
+def console_at(home: Path, web: Web) -> Console:
+    """The console of the desk in `home`."""
+    return Console(lambda: open_at(home, web), clock=lambda: NOW + timedelta(hours=2))
+
+
+async def three_sources(desk: Desk) -> None:
+    """One that is well, one that fails, one that is switched off; and two runs."""
+    await add(desk, ONE, name="The Ferry Gazette", weight=1.5, tags=["sea", "land"])
+    await add(desk, THREE, name="Gone Quiet")
+    off = await add(desk, TWO, name="Second Site")
+    await desk.sources.update(off.id, {"enabled": False})
+    await desk.pipeline.run()
+    await desk.pipeline.run()
+
+
+@asynccontextmanager
+async def on_sources(
+    home: Path, furnish: Furnish | None = None, *, web: Web | None = None, size: tuple[int, int] = (120, 36)
+) -> AsyncIterator[Seen]:
+    """The screen Sources of a desk that was furnished so."""
+    web = web or small_web()
+    if furnish is not None:
+        async with open_at(home, web, Watch()) as desk:
+            await furnish(desk)
+    app = console_at(home, web)
+    async with app.run_test(size=size, notifications=True) as pilot:
+        await settled(pilot)
+        seen = Seen(app, pilot)
+        await seen.press("3")
+        assert isinstance(app.screen, SourcesScreen)
+        yield seen
+
+
+async def write(seen: Seen, text: str) -> None:
+    """Type a text into what has the focus."""
+    names = {" ": "space"}
+    for letter in text:
+        seen.app.simulate_key(names.get(letter, letter))
+    await seen.wait()
+
+
+def sources_screen(seen: Seen) -> SourcesScreen:
+    """The screen below whatever lies over it."""
+    (screen,) = (each for each in seen.app.screen_stack if isinstance(each, SourcesScreen))
+    return screen
+
+
+async def until(seen: Seen, words: str) -> None:
+    """Wait until this is on the screen, or in a toast."""
+    for _ in range(400):
+        if words in seen.text or any(words in said for said in seen.toasts):
+            return
+        await seen.wait()
+    raise AssertionError(f"{words!r} never came:\n{seen.text}\n{seen.toasts}")
