@@ -282,7 +282,7 @@ async def test_an_approved_draft_fills_the_slot_under_the_cursor(tmp_path: Path)
     await fill(tmp_path, slots=[slot(WED, 14, 30)], approved=1)
     async with on_schedule(tmp_path) as seen:
         await seen.press("j", "j", "j", "j", "s")
-        assert "Wed 25 Mar 2026 14:30 CET, UTC+01:00 (in 4 hours) · approved · Enter schedules" in seen.text
+        assert "Wed 25 Mar 2026 14:30 CET, UTC+01:00 (in 4 hours) · Enter schedules" in seen.text
         await seen.press("enter")
         assert list((await times(seen.desk)).values()) == [NOW + 4 * HOUR]
         assert "u undo" in seen.toasts[-1]

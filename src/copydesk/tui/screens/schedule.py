@@ -161,8 +161,8 @@ class ScheduleScreen(WeekChanges):
             if draft_id is not None:
                 self._schedule(draft_id, message.at, message.shown)
 
-        count = f"the newest {MOST_APPROVED} approved" if len(message.drafts) == MOST_APPROVED else "approved"
-        title = f"{message.shown} · {count} · Enter schedules · Esc leaves"
+        some = f" · the newest {MOST_APPROVED}" if len(message.drafts) == MOST_APPROVED else ""
+        title = f"{message.shown} · Enter schedules{some}"
         self.app.push_screen(PickScreen(message.drafts, title, self.now()), schedule)
 
     def _schedule(self, draft_id: str, at: datetime, shown: str) -> None:

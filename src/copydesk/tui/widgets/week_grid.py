@@ -176,7 +176,9 @@ class WeekGrid(Drawn, inherit_bindings=False):
         return line[:1] + line[1:].stylize(self._below("week-grid--block")) if drafts else line
 
     def _below(self, component: str) -> Style:
-        return self.get_visual_style(component, partial=True)
+        """What the component lays below words that keep their colour."""
+        whole = self.get_visual_style(component)
+        return Style(background=whole.background, bold=whole.bold or None)
 
     def on_click(self, event: events.Click) -> None:
         """The cell that was clicked is the current one; clicked twice it is opened."""
