@@ -1,6 +1,5 @@
 """`copydesk experiment`: new, list, show, conclude, archive."""
 
-from string import ascii_lowercase
 from typing import TYPE_CHECKING
 
 import click
@@ -8,7 +7,9 @@ import msgspec
 
 from copydesk.cli.context import Context, pass_context, print_json
 from copydesk.cli.show import counted, moment, table
+from copydesk.errors import InvalidError
 from copydesk.model.experiment import Arm, Experiment, ExperimentStatus, Results
+from copydesk.model.ways import variants_read
 from copydesk.text import clean
 
 if TYPE_CHECKING:
@@ -144,27 +145,12 @@ def _variant(found: Experiment, named: str) -> str:
     return named if any(each.id == named for each in found.variants) else by_label.get(named, named)
 
 
-def _listed(given: tuple[str, ...], parameter: str) -> list[dict[str, object]]:
-    """`none=0` as a variant, with a letter as its id."""
-    listed: list[dict[str, object]] = []
-    for place, each in enumerate(given):
-        label, equals, value = each.partition("=")
-        if not equals:
-            raise click.BadParameter(f"{each!r} is not like none=0", param_hint="--variant")
-        if any(each["label"] == label for each in listed):
-            raise click.BadParameter(f"{label!r} is there already", param_hint="--variant")
-        config = {parameter.strip(): _value(value.strip())}
-        listed.append({"id": ascii_lowercase[place % 26], "label": label, "config": config})
-    return listed
-
-
-def _value(text: str) -> object:
-    """A number, true, false or null; anything else is words."""
+def _listed(given: tuple[str, ...], parameter: str) -> list[object]:
+    """`none=0` as a variant."""
     try:
-        value: object = msgspec.json.decode(text)
-    except msgspec.DecodeError:
-        return text
-    return text if isinstance(value, dict | list) else value
+        return [msgspec.to_builtins(each) for each in variants_read(given, parameter)]
+    except InvalidError as error:
+        raise click.BadParameter(error.errors[0].message, param_hint="--variant") from None
 
 
 def _read(text: str) -> list[object]:
