@@ -24,6 +24,7 @@ class Where(StrEnum):
     PLAN = "Before an automatic schedule"
     PICK = "While a draft is chosen"
     READ = "While a draft is read"
+    EXPERIMENTS = "Experiments"
     ENGAGEMENT = "Engagement"
     FIELDS = "In a form"
     CONSOLE = "Everywhere"
@@ -155,6 +156,12 @@ KEYS = (
     Key("plan.leave", Where.PLAN, "escape,q,n", "answer(False)", "leave it"),
     Key("pick.leave", Where.PICK, "escape,q", "leave", "choose none"),
     Key("read.leave", Where.READ, "escape,q,enter", "leave", "close it"),
+    Key("experiments.new", Where.EXPERIMENTS, "n", "new", "a new experiment", "new"),
+    Key("experiments.conclude", Where.EXPERIMENTS, "c", "conclude", "conclude it, with or without a winner", "conclude"),
+    Key("experiments.archive", Where.EXPERIMENTS, "x", "archive", "put a concluded one away", "archive"),
+    Key("experiments.next_pane", Where.EXPERIMENTS, "tab,shift+tab", "pane", "the list, or the variants", "pane"),
+    Key("experiments.refresh", Where.EXPERIMENTS, ".", "refresh", "read the desk again"),
+    Key("experiments.back", Where.EXPERIMENTS, "escape", "back", "back to the list"),
     Key("engagement.longer", Where.ENGAGEMENT, "+,=", "period(1)", "a longer period", "period"),
     Key("engagement.shorter", Where.ENGAGEMENT, "-", "period(-1)", "a shorter period", "period"),
     Key("engagement.record", Where.ENGAGEMENT, "m", "record", "record the post's figures by hand", "record"),
