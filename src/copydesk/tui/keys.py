@@ -157,7 +157,7 @@ KEYS = (
     Key("pick.leave", Where.PICK, "escape,q", "leave", "choose none"),
     Key("read.leave", Where.READ, "escape,q,enter", "leave", "close it"),
     Key("experiments.new", Where.EXPERIMENTS, "n", "new", "a new experiment", "new"),
-    Key("experiments.conclude", Where.EXPERIMENTS, "c", "conclude", "conclude it, with or without a winner", "conclude"),
+    Key("experiments.conclude", Where.EXPERIMENTS, "c", "conclude", "end it, with or without a winner", "conclude"),
     Key("experiments.archive", Where.EXPERIMENTS, "x", "archive", "put a concluded one away", "archive"),
     Key("experiments.next_pane", Where.EXPERIMENTS, "tab,shift+tab", "pane", "the list, or the variants", "pane"),
     Key("experiments.refresh", Where.EXPERIMENTS, ".", "refresh", "read the desk again"),
