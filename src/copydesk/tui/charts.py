@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from math import floor, log10
 from typing import NamedTuple
 
+from rich.cells import cell_len
 from textual.content import Content
 
 from copydesk.tui.cells import cell, fit
@@ -18,6 +19,7 @@ HEIGHT = 6
 WIDEST = 4
 """Cells of a column and the gap behind it."""
 LEAST_BAR, MOST_BAR = 6, 30
+LEAST_SCALE, MOST_SCALE = 12, 60
 DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 _STEPS = (1, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10)
 
@@ -124,10 +126,10 @@ class Bars(NamedTuple):
         """A line a bar; where it is narrow what is said gives way."""
         most = max((bar.value or 0.0 for bar in self.bars), default=0.0)
         names = [cell(bar.name) for bar in self.bars]
-        left = min(max((len(name) for name in names), default=0), max(width // 4, 8))
+        left = min(max((cell_len(name) for name in names), default=0), max(width // 4, 8))
         figures = [self.unit(bar.value) if bar.value is not None else "–" for bar in self.bars]
         right = max((len(figure) for figure in figures), default=0)
-        says = max((len(bar.says) for bar in self.bars), default=0)
+        says = max((cell_len(cell(bar.says)) for bar in self.bars), default=0)
         room = min(max(width - left - right - says - 6, LEAST_BAR), MOST_BAR)
         return [
             Content.assemble(
@@ -143,6 +145,66 @@ class Bars(NamedTuple):
 def _bar(value: float | None, most: float, room: int) -> str:
     full = max(round(room * value / most), 1) if value and most else 0
     return ("━" * full).ljust(room)
+
+
+class Estimate(NamedTuple):
+    """One value on a scale, and between what it may lie where that is known."""
+
+    name: str
+    value: float | None
+    says: str
+    interval: tuple[float, float] | None = None
+
+
+class Estimates(NamedTuple):
+    """Values below each other as marks on one scale from 0, which stands below them."""
+
+    estimates: Sequence[Estimate]
+    unit: Callable[[float], str] = percent
+
+    def lines(self, width: int) -> list[Content]:
+        """A line for each, and one for the scale."""
+        ends = [high for each in self.estimates for high in (each.value, *(each.interval or ())) if high is not None]
+        top = scale_top(max(ends, default=0.0))
+        names = [cell(each.name) for each in self.estimates]
+        left = min(max((cell_len(name) for name in names), default=0), max(width // 4, 8))
+        figures = [self.unit(each.value) if each.value is not None else "–" for each in self.estimates]
+        right = max((len(figure) for figure in figures), default=0)
+        says = max((cell_len(cell(each.says)) for each in self.estimates), default=0)
+        room = min(max(width - left - right - says - 7, LEAST_SCALE), MOST_SCALE)
+        lines = [
+            Content.assemble(
+                f"{fit(name, left)} ",
+                ("│", "dim"),
+                (_mark(each, top, room), "accent"),
+                f"  {figure:>{right}}  ",
+                (cell(each.says), "dim"),
+            ).truncate(width, ellipsis=True)
+            for each, name, figure in zip(self.estimates, names, figures, strict=True)
+        ]
+        return [*lines, Content.styled(f"{'':{left}} {self._scale(top, room)}".rstrip(), "dim").truncate(width)]
+
+    def _scale(self, top: float, room: int) -> str:
+        """0 at its beginning, the middle where there is room for it, the top at its end."""
+        begin, middle, end = (self.unit(top * part) for part in (0, 0.5, 1))
+        between = room + 1 - len(begin) - len(end)
+        return f"{begin}{middle if between > len(middle) + 1 else '':^{max(between, 1)}}{end}"
+
+
+def _mark(estimate: Estimate, top: float, room: int) -> str:
+    """A dot where the value is, and a line over its interval."""
+    cells = [" "] * room
+    if estimate.interval is not None:
+        low, high = (_place(end, top, room) for end in estimate.interval)
+        cells[low : high + 1] = "─" * (high + 1 - low)
+        cells[low], cells[high] = "├", "┤"
+    if estimate.value is not None:
+        cells[_place(estimate.value, top, room)] = "●"
+    return "".join(cells)
+
+
+def _place(value: float, top: float, room: int) -> int:
+    return min(max(round(value / top * (room - 1)), 0), room - 1)
 
 
 class Heat(NamedTuple):
