@@ -32,6 +32,12 @@ def _schedule() -> Screen[None]:
     return ScheduleScreen()
 
 
+def _experiments() -> Screen[None]:
+    from copydesk.tui.screens.experiments import ExperimentsScreen  # noqa: PLC0415 - as above
+
+    return ExperimentsScreen()
+
+
 def _engagement() -> Screen[None]:
     from copydesk.tui.screens.engagement import EngagementScreen  # noqa: PLC0415 - as above
 
@@ -42,6 +48,7 @@ SCREENS: dict[str, Callable[[], Screen[Any]]] = {
     "review": _review,
     "schedule": _schedule,
     "sources": _sources,
+    "experiments": _experiments,
     "engagement": _engagement,
 }
 """Every screen, imported and made when it is first shown."""
