@@ -9,12 +9,13 @@ from copydesk.tui.layout import lay_out
 from copydesk.tui.modals.ask import LineScreen, YesScreen
 from copydesk.tui.modals.edit import EditScreen
 from copydesk.tui.modals.feed_import import FeedImport
+from copydesk.tui.modals.fields import FieldsScreen
 from copydesk.tui.modals.schedule import PickScreen, PlanScreen, ReadScreen
 from copydesk.tui.modals.source_form import SourceForm
 from copydesk.tui.modals.source_trial import SourceTrial
-from copydesk.tui.modals.fields import FieldsScreen
 from copydesk.tui.pages.help import help_page
 from copydesk.tui.screens.engagement import EngagementScreen
+from copydesk.tui.screens.experiments import ExperimentsScreen
 from copydesk.tui.screens.help import HelpScreen
 from copydesk.tui.screens.review import ReviewScreen
 from copydesk.tui.screens.schedule import ScheduleScreen
@@ -36,6 +37,7 @@ OWNERS = {
     Where.PLAN: PlanScreen,
     Where.PICK: PickScreen,
     Where.READ: ReadScreen,
+    Where.EXPERIMENTS: ExperimentsScreen,
     Where.ENGAGEMENT: EngagementScreen,
     Where.FIELDS: FieldsScreen,
     Where.CONSOLE: Console,
