@@ -1,6 +1,8 @@
 """The platforms that a desk can post to, each made when it is first asked for."""
 
+import asyncio
 from collections.abc import Mapping
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 from copydesk.errors import FieldError, InvalidError
@@ -25,6 +27,12 @@ class Platforms:
             self._made[name] = self._make(name)
         return self._made[name]
 
+    async def ready(self, name: str) -> "Platform":
+        """As `of`; what it takes to make it is imported in a thread, for that is felt where somebody is typing."""
+        if name not in self._made:
+            await asyncio.to_thread(_imported, name)
+        return self.of(name)
+
     async def close(self) -> None:
         """Close the connections that are kept."""
         if self._transport is not None:
@@ -46,3 +54,12 @@ class Platforms:
             )
             transport = self._transport
         return platform(name, Caller(transport), Keys(self._ground), self._ground.clock)
+
+
+def _imported(name: str) -> None:
+    from copydesk.posting.platforms import PLATFORMS  # noqa: PLC0415 - as below
+
+    for module in ("copydesk.desk.keys", "copydesk.network.transport", "copydesk.posting.http"):
+        import_module(module)
+    if name in PLATFORMS:
+        import_module(PLATFORMS[name][0])

@@ -15,6 +15,7 @@ from copydesk.desk.figures import read_figures
 from copydesk.desk.ground import Ground
 from copydesk.desk.material import apart, draft_post
 from copydesk.desk.planning import digest_of, may_be_live, plan, standing
+from copydesk.desk.previewing import post_of, preview
 from copydesk.desk.sending import SAME_TEXT, Sender
 from copydesk.desk.stopping import broken_rules
 from copydesk.desk.telling import report_of, told, ways
@@ -22,9 +23,9 @@ from copydesk.errors import ConflictError, FieldError, InvalidError, NotFoundErr
 from copydesk.model.account import ConnectedAccount, named, unknown
 from copydesk.model.change import LONGEST_ID
 from copydesk.model.delivery import ENDED, Delivery, State
-from copydesk.model.draft import Action, ListedDraft, Status, plain
+from copydesk.model.draft import Action, Format, ListedDraft, Status, plain
 from copydesk.model.history import EventKind
-from copydesk.model.posting import DeliveryReport, PostResult, Price, Stop
+from copydesk.model.posting import DeliveryReport, PostResult, Preview, Price, Stop
 from copydesk.model.transitions import after, allowed_actions
 from copydesk.posting import delivery as may
 from copydesk.posting.cost import cost
@@ -135,6 +136,22 @@ class Posting:
             others += [told(kept)] if kept and kept.progress.doubt and kept.progress.state in ENDED else []
             found += [Stop(account=account.label, message=says) for says in others if says]
         return tuple(found)
+
+    async def preview(
+        self,
+        text: str,
+        format: Format,
+        platforms: Sequence[str] = (),
+        *,
+        tags: Sequence[str] = (),
+        alts: Sequence[str] = (),
+    ) -> tuple[Preview, ...]:
+        """How a text that is no draft yet would stand on each account that is meant; nothing is asked of the network.
+
+        Without an account those of the usual platforms stand in for them. `alts` are the pictures' descriptions.
+        """
+        post = await asyncio.to_thread(post_of, self._ground, text, format, tags, alts)
+        return await preview(self._ground, post, platforms)
 
     async def read_figures(self) -> int:
         """Read what the platforms report of posts, where that is due; of how many."""

@@ -64,3 +64,34 @@ class Price(Struct, frozen=True):
     amount: str
     """A decimal number: `0.215`."""
     currency: str
+
+
+class PreviewPart(Struct, frozen=True):
+    """One post, as a platform counts it."""
+
+    text: str
+    length: int
+    """In the platform's own units."""
+    limit: int | None
+    """In the same; None where there is none, or none is known."""
+    stops: tuple[str, ...] = ()
+    """Why it would not be taken."""
+
+
+class Preview(Struct, frozen=True):
+    """How a text would stand at one place that it is meant for."""
+
+    account: str
+    """`bluesky:me.example`; the platform's name where no account of it is connected."""
+    platform: str
+    connected: bool
+    parts: tuple[PreviewPart, ...] = ()
+    stops: tuple[str, ...] = ()
+    """Why none of it would be taken."""
+    card: bool = False
+    """Whether the platform makes a card of the first link by itself."""
+
+    @property
+    def fits(self) -> bool:
+        """Whether all of it would be taken."""
+        return not self.stops and not any(part.stops for part in self.parts)
