@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from textual import on
+from textual import getters, on
 from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.content import Content
@@ -16,6 +16,7 @@ from textual.widgets import Static, TextArea
 
 from copydesk.model.draft import Format
 from copydesk.text import clean, clean_lines
+from copydesk.tui.desk_app import DeskApp
 from copydesk.tui.keys import Where, bindings
 from copydesk.tui.modals.ask import YesScreen
 from copydesk.tui.pages.lengths import lengths
@@ -83,6 +84,8 @@ class EditScreen(ModalScreen[bool], inherit_bindings=False):
     COMPONENT_CLASSES = set(INK)
     BINDINGS = bindings(Where.EDIT)
     AUTO_FOCUS = "#typing"
+
+    app = getters.app(DeskApp)
 
     def __init__(self) -> None:
         super().__init__()
@@ -161,7 +164,7 @@ class EditScreen(ModalScreen[bool], inherit_bindings=False):
         """Save it, and go back where that succeeds."""
         if not self._saving:
             self._saving = True
-            self.run_worker(self._save(), exit_on_error=False)
+            self.app.carry_out(lambda _: self._save())
 
     async def _save(self) -> None:
         asked = self._asked
@@ -191,6 +194,7 @@ class EditScreen(ModalScreen[bool], inherit_bindings=False):
             self._timer.stop()
             self._timer = None
         if self._asked is not None:
-            self.app.run_worker(self._asked.forget(), exit_on_error=False)
+            forget = self._asked.forget
+            self.app.carry_out(lambda _: forget())
         self._asked = None
         self.dismiss(saved)

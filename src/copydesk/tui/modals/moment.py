@@ -3,11 +3,12 @@
 from collections.abc import Awaitable, Callable
 from typing import NamedTuple
 
-from textual import on
+from textual import getters, on
 from textual.content import Content
 from textual.widgets import Input, Static
 
 from copydesk.text import clean
+from copydesk.tui.desk_app import DeskApp
 from copydesk.tui.latest import Latest
 from copydesk.tui.modals.ask import LineScreen
 
@@ -24,6 +25,8 @@ class Said(NamedTuple):
 class MomentScreen(LineScreen):
     """A line whose meaning stands below it; Enter takes it when it has one. `read` gives the meaning."""
 
+    app = getters.app(DeskApp)
+
     def __init__(self, question: str, read: Callable[[str], Awaitable[Said]]) -> None:
         super().__init__(question, hint=EXAMPLES)
         self._read = read
@@ -31,7 +34,7 @@ class MomentScreen(LineScreen):
 
     @on(Input.Changed)
     def _changed(self, event: Input.Changed) -> None:
-        self.run_worker(self._reading.wish(event.value), exit_on_error=False)
+        self.app.ask(lambda _: self._reading.wish(event.value))
 
     async def _show(self, text: str) -> None:
         said = await self._read(text) if text.strip() else Said(EXAMPLES, good=True)
@@ -47,7 +50,7 @@ class MomentScreen(LineScreen):
     def _take(self, event: Input.Submitted) -> None:
         # Before it is answered it is read once more: it may have been typed just now.
         event.prevent_default()
-        self.run_worker(self._answer_read(event.value), exit_on_error=False)
+        self.app.ask(lambda _: self._answer_read(event.value))
 
     async def _answer_read(self, text: str) -> None:
         said = await self._read(text)

@@ -3,6 +3,7 @@
 from collections.abc import Awaitable, Callable, Sequence
 from typing import NamedTuple
 
+from textual import getters
 from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.content import Content
@@ -10,6 +11,7 @@ from textual.widgets import Static
 
 from copydesk.errors import CopydeskError
 from copydesk.text import clean
+from copydesk.tui.desk_app import DeskApp
 from copydesk.tui.modals.ask import YesScreen
 
 
@@ -23,6 +25,8 @@ class Plan(NamedTuple):
 
 class PostScreen(YesScreen):
     """A yes counts only when the accounts are on the screen."""
+
+    app = getters.app(DeskApp)
 
     def __init__(self, read: Callable[[], Awaitable[Plan]]) -> None:
         super().__init__("Post now?")
@@ -38,7 +42,7 @@ class PostScreen(YesScreen):
 
     def on_mount(self) -> None:
         """Look where it goes."""
-        self.run_worker(self._show(), exit_on_error=False)
+        self.app.ask(lambda _: self._show())
 
     async def _show(self) -> None:
         try:

@@ -1,0 +1,79 @@
+"""The console before a real desk with a few drafts to decide about."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from textual.pilot import Pilot
+
+from copydesk.desk import Desk
+from copydesk.model.draft import ListedDraft, Status
+from copydesk.tui.app import Console
+from copydesk.tui.chosen import Chosen, these
+from copydesk.tui.screens.deciding import Decides
+from desk_fixtures import NOW, open_at
+from tui_fixtures import Seen, settled
+
+TEXTS = (
+    "Feeds outlive the apps that are built on them.",
+    "A missing index made the search slow for a year.",
+    "Alt text takes forty seconds to write.",
+    "Two of three newsletters lose readers at the third link.",
+    "A postmortem that names no culprit.",
+)
+
+
+class Review(Seen):
+    """The review, its desk, and what is in both."""
+
+    def __init__(self, app: Console, pilot: Pilot[int]) -> None:
+        super().__init__(app, pilot)
+        assert isinstance(app.screen, Decides)
+        self.screen = app.screen
+        assert app.desk is not None
+        self.desk: Desk = app.desk
+
+    @property
+    def current(self) -> ListedDraft:
+        """The draft under the cursor."""
+        draft = self.screen.rows.current
+        assert draft is not None
+        return draft
+
+    def row(self, draft_id: str) -> ListedDraft:
+        """A draft as its row shows it."""
+        return next(row for row in self.screen.query_one("#queue").rows if row and row.id == draft_id)  # type: ignore[attr-defined]
+
+    def choose(self, *ids: str) -> None:
+        """Let the next action be for these."""
+        chosen: Callable[[], Chosen] = lambda: these(ids)  # noqa: E731
+        self.screen.chosen = chosen  # type: ignore[method-assign]
+
+    async def status(self, draft_id: str) -> Status:
+        """What the desk says of a draft."""
+        return (await self.desk.drafts.get(draft_id)).status
+
+    async def until(self, ready: Callable[[], object]) -> None:
+        """Wait for something that happens by itself."""
+        for _ in range(1000):
+            if ready():
+                return
+            await asyncio.sleep(0.005)
+        raise AssertionError(self.text)
+
+
+@asynccontextmanager
+async def reviewing(
+    home: Path, *, texts: tuple[str, ...] = TEXTS, size: tuple[int, int] = (120, 32), **named: str
+) -> AsyncIterator[Review]:
+    """The console on drafts with these texts."""
+    async with open_at(home, **named) as desk:
+        have = {draft.text for draft in (await desk.drafts.list(limit=100)).items}
+        for text in texts:
+            if text not in have:
+                await desk.drafts.create({"text": text})
+    app = Console(lambda: open_at(home, **named), clock=lambda: NOW)
+    async with app.run_test(size=size, notifications=True) as pilot:
+        await settled(pilot)
+        yield Review(app, pilot)

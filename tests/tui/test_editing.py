@@ -1,0 +1,164 @@
+"""Editing in the console: what is typed is never lost."""
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from copydesk.editor import TypedTexts
+from copydesk.tui.app import Console
+from copydesk.tui.modals import edit as edit_module
+from deciding_fixtures import reviewing
+from desk_fixtures import open_at
+
+
+async def test_a_text_is_edited_in_place_and_the_row_shows_it(tmp_path: Path) -> None:
+    async with reviewing(tmp_path) as review:
+        first = review.current
+        await review.press("e", "ctrl+end", *" Really.", "ctrl+s")
+        assert (await review.desk.drafts.get(first.id)).text == f"{first.text} Really."
+        assert review.toasts == ["Edited · u undo"]
+        await review.press("u")
+        assert (await review.desk.drafts.get(first.id)).text == first.text
+
+
+async def test_the_counts_follow_what_is_typed(tmp_path: Path) -> None:
+    async with reviewing(tmp_path, texts=("Ten signs.",)) as review:
+        await review.press("e")
+        assert "x 10/280  bluesky 10/300  mastodon 10/500" in review.text
+        await review.press("ctrl+end", "!")
+        assert "x 11/280" in review.text
+
+
+async def test_leaving_asks_only_where_something_would_be_lost(tmp_path: Path) -> None:
+    async with reviewing(tmp_path) as review:
+        first = review.current
+        await review.press("e", "escape")
+        assert "Ctrl+s saves" not in review.text
+        await review.press("e", "z", "escape")
+        assert "Leave, and lose what you typed?" in review.text
+        await review.press("n")
+        assert "Ctrl+s saves" in review.text
+        await review.press("escape", "y")
+        assert "Ctrl+s saves" not in review.text
+        assert (await review.desk.drafts.get(first.id)).text == first.text
+        assert TypedTexts(tmp_path / "typed").every() == []
+
+
+async def test_what_was_typed_is_offered_again_after_a_crash(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(edit_module, "KEEP_AFTER", 0.01)
+    monkeypatch.setattr("copydesk.tui.screens.deciding.READY_AFTER", 0.01)
+    typed = TypedTexts(tmp_path / "typed")
+    async with reviewing(tmp_path) as review:
+        first = review.current
+        await review.press("e", "ctrl+end", *" Unsaved")
+        await review.until(lambda: (kept := typed.find(first.id)) and kept.text.endswith("Unsaved"))
+    async with reviewing(tmp_path) as review:
+        await review.until(lambda: any("was not saved: e on it goes on" in said for said in review.toasts))
+        await review.press("e")
+        assert f"{first.text} Unsaved" in review.text
+        assert "and did not save it" in review.text
+        await review.press("ctrl+s")
+        assert (await review.desk.drafts.get(first.id)).text == f"{first.text} Unsaved"
+        await review.until(lambda: typed.every() == [])
+
+
+async def test_an_edit_over_another_one_is_asked_for_twice(tmp_path: Path) -> None:
+    async with reviewing(tmp_path) as review:
+        first = review.current
+        await review.press("e", "ctrl+end", "z")
+        async with open_at(tmp_path) as other:
+            await other.drafts.edit(first.id, "Other words.")
+        await review.press("ctrl+s")
+        assert "Ctrl+s again puts your text" in " ".join(review.text.split())
+        await review.press("ctrl+s")
+        assert (await review.desk.drafts.get(first.id)).text == f"{first.text}z"
+
+
+async def test_what_is_pasted_holds_no_command_to_the_terminal(tmp_path: Path) -> None:
+    async with reviewing(tmp_path) as review:
+        await review.press("e")
+        area = review.app.screen.query_one(edit_module.Typing)
+        area.insert("a\x1b]0;title\x07b\u202ec")
+        assert "abc" in area.text
+
+
+async def test_a_posted_or_rejected_draft_is_not_edited(tmp_path: Path) -> None:
+    async with reviewing(tmp_path) as review:
+        await review.press("r", "enter", "K", "e")
+        assert "edit is not possible" in review.toasts[-1]
+
+
+@pytest.fixture
+def editor(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A script that stands in for the user's editor."""
+    script = tmp_path / "editor.py"
+    monkeypatch.setenv("VISUAL", f"{sys.executable} {script}")
+
+    @contextmanager
+    def suspend(self: Console) -> Iterator[None]:
+        yield
+
+    monkeypatch.setattr(Console, "suspend", suspend)
+    return script
+
+
+START = "import sys, pathlib\npath = pathlib.Path(sys.argv[1])\n"
+
+
+async def test_the_editor_edits(tmp_path: Path, editor: Path) -> None:
+    editor.write_text(START + "path.write_text(path.read_text() + ' More.\\n')")
+    async with reviewing(tmp_path) as review:
+        first = review.current
+        await review.press("E")
+        assert (await review.desk.drafts.get(first.id)).text == f"{first.text} More."
+        assert TypedTexts(tmp_path / "typed").every() == []
+
+
+async def test_an_editor_that_changes_nothing_changes_nothing(tmp_path: Path, editor: Path) -> None:
+    editor.write_text(START)
+    async with reviewing(tmp_path) as review:
+        first = review.current
+        await review.press("E")
+        assert review.toasts == ["Nothing was changed."]
+        assert (await review.desk.drafts.get(first.id)).version == first.version
+
+
+@pytest.mark.parametrize(
+    ("end", "said"),
+    [("sys.exit(3)", "ended with 3"), ("import os\nos.kill(os.getpid(), 9)", "was ended by signal 9")],
+)
+async def test_what_an_editor_leaves_that_fails_or_is_killed_is_kept(
+    tmp_path: Path, editor: Path, end: str, said: str
+) -> None:
+    editor.write_text(START + "path.write_text('My words.')\n" + end)
+    async with reviewing(tmp_path) as review:
+        first = review.current
+        await review.press("E")
+        assert said in review.toasts[-1]
+        assert "Your text is kept" in review.toasts[-1]
+        assert (await review.desk.drafts.get(first.id)).text == first.text
+        await review.press("e")
+        assert "My words." in review.text
+        await review.press("ctrl+s")
+        assert (await review.desk.drafts.get(first.id)).text == "My words."
+
+
+async def test_without_an_editor_it_is_said_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for variable in ("VISUAL", "EDITOR"):
+        monkeypatch.delenv(variable, raising=False)
+    monkeypatch.setattr("copydesk.editor.shutil.which", lambda name: None)
+    async with reviewing(tmp_path) as review:
+        await review.press("E")
+        assert review.toasts == ["There is no editor. Set EDITOR."]
+
+
+async def test_where_the_terminal_cannot_be_lent_the_draft_is_edited_here(tmp_path: Path) -> None:
+    assert os.environ.get("TERM") != "web"
+    async with reviewing(tmp_path) as review:
+        await review.press("E")
+        assert any("Edit here: e" in said or "no editor" in said for said in review.toasts)
+        assert TypedTexts(tmp_path / "typed").every() == []

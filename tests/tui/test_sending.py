@@ -1,0 +1,83 @@
+"""Times and posts in the console, before a real desk and a platform that is all here."""
+
+from pathlib import Path
+
+from copydesk.desk import open_desk
+from copydesk.model.draft import Status
+from copydesk.posting.fake import FakePlatform, FakeServer
+from copydesk.tui.app import Console
+from copydesk.tui.screens.deciding import Decides
+from deciding_fixtures import Review, reviewing
+from desk_fixtures import NOW, Watch, settings_at
+from tui_fixtures import settled
+
+
+async def test_a_draft_is_scheduled_to_the_next_slot_and_undone_in_two_steps(tmp_path: Path) -> None:
+    async with reviewing(tmp_path) as review:
+        await review.desk.schedule.set_slots([review.desk.schedule.read_slot("wed 09:00")])
+        first = review.current
+        await review.press("s")
+        assert await review.status(first.id) is Status.SCHEDULED
+        assert review.toasts[-1].startswith("Scheduled for Wed 11 Feb 2026 09:00")
+        await review.press("u")
+        assert await review.status(first.id) is Status.APPROVED
+        await review.press("u")
+        assert await review.status(first.id) is first.status
+
+
+async def test_without_a_slot_nothing_is_approved_either(tmp_path: Path) -> None:
+    async with reviewing(tmp_path) as review:
+        first = review.current
+        await review.press("s")
+        assert await review.status(first.id) is first.status
+        assert review.row(first.id).status is first.status
+        assert "There are no slots to schedule to." in review.toasts[-1]
+
+
+async def test_a_time_is_read_while_it_is_typed(tmp_path: Path) -> None:
+    async with reviewing(tmp_path) as review:
+        first = review.current
+        await review.press("S", *"tomorrow")
+        await review.press(" ", "9")
+        assert "Wed 11 Feb 2026 09:00" in review.text
+        await review.press("enter")
+        drafts = review.desk.drafts
+        assert (await drafts.get(first.id)).scheduled_at is not None
+        assert await review.status(first.id) is Status.SCHEDULED
+        await review.press("K", "S", *"someday", "enter")
+        assert "When is" in review.text
+        await review.press("escape")
+        assert await review.status(first.id) is Status.SCHEDULED
+
+
+async def test_posting_names_the_account_and_tells_what_became_of_it(tmp_path: Path) -> None:
+    server = FakeServer(tmp_path / "posted.jsonl")
+
+    def opened() -> object:
+        return open_desk(settings_at(tmp_path), clock=Watch(), platforms={"fake": FakePlatform(server)})
+
+    async with opened() as desk:  # type: ignore[attr-defined]
+        await desk.drafts.create({"text": "To be posted."})
+        await desk.accounts.connect("fake", {"name": "me"})
+    app = Console(opened, clock=lambda: NOW)  # type: ignore[arg-type]
+    async with app.run_test(size=(120, 32), notifications=True) as pilot:
+        await settled(pilot)
+        review = Review(app, pilot)
+        assert isinstance(app.screen, Decides)
+        first = review.current
+        await review.press("p")
+        assert "Post “To be posted.” now to fake:me?" in review.text
+        await review.press("enter")
+        assert await review.status(first.id) is first.status
+        await review.press("p", "y")
+        assert await review.status(first.id) is Status.POSTED
+        assert any(said.startswith("fake:me: Posted") for said in review.toasts)
+
+
+async def test_without_an_account_no_yes_is_taken(tmp_path: Path) -> None:
+    async with reviewing(tmp_path) as review:
+        first = review.current
+        await review.press("p")
+        assert "No account is connected" in review.text
+        await review.press("y", "n")
+        assert await review.status(first.id) is first.status
