@@ -1,7 +1,8 @@
 """The accounts that posts go to: connected, checked, removed. Their keys go to the vault, and nowhere else."""
 
-from collections.abc import Mapping
-from contextlib import suppress
+import asyncio
+from collections.abc import AsyncIterator, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from msgspec.structs import replace
@@ -21,6 +22,9 @@ from copydesk.store.ids import new_id
 
 if TYPE_CHECKING:
     from copydesk.secrets.vault import Whereabouts
+
+TRIES, BETWEEN = 60, 0.5
+"""How often, and how many seconds apart, it is tried to speak alone for an account that is connected anew."""
 
 
 @runtime_checkable
@@ -114,12 +118,14 @@ class Accounts:
         ConflictError while something is on its way there.
         """
         kept = await self._one(name)
-        await self._ground.write(_remove, kept)
-        platform = self._ground.platform(kept.details.platform)
-        if isinstance(platform, _Leaving):
-            with suppress(CopydeskError):  # whoever wants to be sure takes the access back there
+        await self._ground.read(_refuse_under_way, kept)
+        with suppress(CopydeskError):  # whoever wants to be sure takes the access back there
+            platform = self._ground.platform(kept.details.platform)
+            if isinstance(platform, _Leaving):
                 await platform.disconnect(kept.details)
+        # The keys first: an account that is not known any more could not be named to forget them.
         await self._ground.vault.remove(name_of(kept.details))
+        await self._ground.write(_remove, kept)
         return kept
 
     async def keys(self) -> "Whereabouts":
@@ -142,11 +148,29 @@ class Accounts:
 
     async def _keep(self, connected: Connected) -> ConnectedAccount:
         """Keep the keys first: an account whose keys are lost could only fail."""
-        if connected.secrets:
-            await self._ground.vault.keep(name_of(connected.account), connected.secrets)
-        now = self._ground.clock()
-        kept = await self._ground.write(accounts.connect, new_id(now), connected.account, now)
+        async with self._alone(connected.account):
+            if connected.secrets:
+                await self._ground.vault.keep(name_of(connected.account), connected.secrets)
+            now = self._ground.clock()
+            kept = await self._ground.write(accounts.connect, new_id(now), connected.account, now)
         return await self._one(kept)
+
+    @asynccontextmanager
+    async def _alone(self, account: Account) -> AsyncIterator[None]:
+        """Nobody else speaks for the account meanwhile: who renews its token would overwrite the new keys."""
+        same = (account.platform, account.server, account.id)
+        every = await self.list()
+        known = [each for each in every if (each.details.platform, each.details.server, each.details.id) == same]
+        async with AsyncExitStack() as stack:
+            for each in known:
+                for _ in range(TRIES):
+                    if await stack.enter_async_context(claimed(self._ground, each.id)) is not None:
+                        break
+                    await asyncio.sleep(BETWEEN)
+                else:
+                    says = "Something is being sent there at this moment; the account was not connected anew."
+                    raise NotSentError(says, hint="Try again in a minute.")
+            yield
 
     async def _one(self, name: str) -> ConnectedAccount:
         """The account by its id or its label, or a platform's only one."""
@@ -166,8 +190,12 @@ def _through_browser(one: Platform) -> BrowserPlatform:
     return one  # type: ignore[return-value]  # Protocols cannot be told apart at run time but by their methods
 
 
-def _remove(conn: Connection, user_id: str, kept: ConnectedAccount) -> None:
+def _refuse_under_way(conn: Connection, user_id: str, kept: ConnectedAccount) -> None:
     if deliveries.under_way(conn, user_id, kept.id):
         hint = "Wait until it is there, or give it up: copydesk delivery list"
         raise ConflictError("Something is on its way to this account; it was not removed.", hint=hint)
+
+
+def _remove(conn: Connection, user_id: str, kept: ConnectedAccount) -> None:
+    _refuse_under_way(conn, user_id, kept)
     accounts.remove(conn, user_id, kept.id)

@@ -1,20 +1,23 @@
 """Reads what the platforms report of posts: soon after they are out, and then less and less often."""
 
+import logging
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
-from itertools import groupby
+from itertools import chain, groupby
 
 from sqlalchemy import Connection
 
 from copydesk.desk.claiming import claimed
 from copydesk.desk.ground import Ground
+from copydesk.errors import CopydeskError, StoreError
 from copydesk.model.account import ConnectedAccount
 from copydesk.model.delivery import Figures
-from copydesk.posting.platform import LoginError, NotSentError, PostingError
+from copydesk.posting.platform import LoginError, NotSentError
 from copydesk.secrets.redaction import KNOWN
 from copydesk.store import accounts, deliveries, engagement
 from copydesk.store.deliveries import KeptDelivery
 
+log = logging.getLogger(__name__)
 READINGS = tuple(timedelta(hours=hours) for hours in (1, 6, 24, 3 * 24, 7 * 24, 29 * 24))
 """After a post is out. X tells of clicks for 30 days, so the last reading is on the 29th."""
 LATER = timedelta(minutes=15)
@@ -38,7 +41,10 @@ async def read_figures(ground: Ground) -> int:
 async def _of_account(ground: Ground, account_id: str | None, due: Sequence[KeptDelivery]) -> int:
     """The posts of one account: a removed one, or one without ids, is asked for nothing again."""
     account = await ground.read(accounts.one, account_id) if account_id else None
-    named = {post_id: kept for kept in due if (post_id := _post_id(kept))}
+    named: dict[str, list[KeptDelivery]] = {}
+    for kept in due:
+        if post_id := _post_id(kept):
+            named.setdefault(post_id, []).append(kept)
     others = [kept for kept in due if account is None or _post_id(kept) is None]
     await ground.write(_asked_later, others, None)
     if account is None or not named:
@@ -49,14 +55,18 @@ async def _of_account(ground: Ground, account_id: str | None, due: Sequence[Kept
         return await _read(ground, account, named)
 
 
-async def _read(ground: Ground, account: ConnectedAccount, named: Mapping[str, KeptDelivery]) -> int:
+async def _read(ground: Ground, account: ConnectedAccount, named: Mapping[str, Sequence[KeptDelivery]]) -> int:
     try:
         found = await ground.platform(account.details.platform).figures(account.details, tuple(named))
-    except PostingError as error:
+    except Exception as error:
+        if isinstance(error, StoreError):
+            raise
         if isinstance(error, LoginError):
             await ground.write(accounts.set_trouble, account, KNOWN.redact(str(error)))
+        if not isinstance(error, CopydeskError):  # one platform's fault keeps no other one from being read
+            log.exception("Reading the figures of %s ended in an unexpected way", account.label)
         later = error.retry_after if isinstance(error, NotSentError) else None
-        await ground.write(_asked_later, tuple(named.values()), later or ground.clock() + LATER)
+        await ground.write(_asked_later, tuple(chain.from_iterable(named.values())), later or ground.clock() + LATER)
         return 0
     await ground.write(_kept, named, found, ground.clock())
     return len(named)
@@ -71,11 +81,11 @@ def _post_id(kept: KeptDelivery) -> str | None:
 def _kept(
     conn: Connection,
     user_id: str,
-    named: Mapping[str, KeptDelivery],
+    named: Mapping[str, Sequence[KeptDelivery]],
     found: Mapping[str, Figures | None],
     now: datetime,
 ) -> None:
-    for post_id, kept in named.items():
+    for post_id, kept in ((post_id, kept) for post_id, some in named.items() for kept in some):
         figures = found.get(post_id, Figures())
         if figures is None:
             deliveries.gone(conn, user_id, kept.id, now)

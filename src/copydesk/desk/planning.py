@@ -11,6 +11,7 @@ from sqlalchemy import Connection
 from copydesk.model.account import ConnectedAccount
 from copydesk.model.delivery import State
 from copydesk.posting.delivery import sent_again
+from copydesk.posting.keys import first_seed
 from copydesk.store import changes, deliveries
 from copydesk.store.deliveries import Happened, KeptDelivery, Planned
 from copydesk.store.ids import new_id
@@ -47,6 +48,7 @@ def plan(
                 platform=platform,
                 account=name,
                 digest=digest,
+                seed=first_seed(draft_id, f"{platform}:{each.details.id}@{each.details.server}", due),
                 trouble=each.trouble or "",
             )
         )

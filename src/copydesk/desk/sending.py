@@ -20,9 +20,9 @@ from copydesk.desk.grace import too_late
 from copydesk.desk.ground import Ground
 from copydesk.desk.material import Material, apart, material_of
 from copydesk.desk.stopping import broken_rules
-from copydesk.errors import CopydeskError, StoreError
+from copydesk.errors import CopydeskError, InvalidError, StoreError
 from copydesk.model.account import ConnectedAccount
-from copydesk.model.delivery import Delivery, Intent, State
+from copydesk.model.delivery import Delivery, Intent, Made, State
 from copydesk.posting import delivery as may
 from copydesk.posting.delivery import Move
 from copydesk.posting.platform import (
@@ -81,7 +81,12 @@ class Sender:
                 todo = [kept for kept in todo if kept.progress.state is State.SENDING]
             if not todo or account is None:
                 return list(done)
-            errand = _Errand(self._ground, self._ground.platform(account.details.platform), account, claim_id)
+            try:
+                platform = self._ground.platform(account.details.platform)
+            except InvalidError:
+                log.warning("This Copydesk does not know %s; nothing is sent there", account.label)
+                return list(done)
+            errand = _Errand(self._ground, platform, account, claim_id)
             for kept in todo:
                 done[kept.id] = None
                 if not await errand.run(kept):
@@ -180,8 +185,11 @@ class _Errand:
         if intent is None or progress.first_sent_at is None:
             raise RuntimeError("A delivery is in doubt that was never sent.")
         trust = self._trust(kept)
+        if not await self._ground.write(self._renew):
+            return None
         try:
             made = await self._platform.look_up(details, intent, progress.made, progress.first_sent_at)
+            await self._refuse_anothers(kept, made)
         except LoginError as error:
             self._trouble = says = _words(error)
             return await self._keep(kept, may.held(progress, says), "needs login", says)
@@ -194,6 +202,17 @@ class _Errand:
             return await self._keep(kept, may.made_step(progress, made), "found")
         after = may.absent(progress, trust, self._ground.clock(), jitter=self._jitter())
         return await self._keep(kept, after, "not there")
+
+    def _renew(self, conn: Connection, user_id: str) -> bool:
+        return accounts.renew(conn, user_id, self._account.id, self._claim_id, self._ground.clock() + LEASE)
+
+    async def _refuse_anothers(self, kept: KeptDelivery, made: Made | None) -> None:
+        """What another draft of the same words has made is not what was looked for."""
+        if made is None or not made.ids:
+            return
+        for other in await self._ground.read(deliveries.alike, kept):
+            if any(set(made.ids) & set(each.ids) for each in other.progress.made):
+                raise UnknownOutcomeError("The only such post there is that of another draft with the same text.")
 
     def _trust(self, kept: KeptDelivery) -> Trust:
         """How far the platform can be relied on with the next step. What nobody sees may well be made twice."""

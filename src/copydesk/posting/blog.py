@@ -21,6 +21,7 @@ LONGEST_FOUND_TITLE = 60
 """Characters of a title that is made of a text's first words."""
 LONGEST_SLUG = 60
 """Characters of the words in an address, before the key."""
+LONGEST_WORD, MOST_BRACKETS = 2_000, 1_000
 _WORD = re.compile(r"[a-z0-9]+")
 _LETTERS = re.compile(r"\w+")
 
@@ -65,6 +66,8 @@ def problems(post: Post, *, longest_title: int | None = None) -> Sequence[Proble
     """Why `post` would make no article."""
     if post.format is not Format.BLOG:
         return [Problem(message="A blog takes only drafts of the format BLOG.")]
+    if says := _too_heavy(post):
+        return [Problem(message=says)]
     title, text = _titled(post)
     if not text:
         return [Problem(message="There is no text besides the title.")]
@@ -76,6 +79,18 @@ def problems(post: Post, *, longest_title: int | None = None) -> Sequence[Proble
 def alike(one: str, other: str) -> bool:
     """Whether two titles have the same words: platforms drop characters that they do not like."""
     return _LETTERS.findall(one.casefold()) == _LETTERS.findall(other.casefold())
+
+
+def _too_heavy(post: Post) -> str:
+    """Why the text would keep whoever reads its Markdown for minutes; empty where it would not.
+
+    The reader goes back to each bracket that is not closed, and to each `://` of a word. Nobody writes so many.
+    """
+    if any(len(word) > LONGEST_WORD for part in post.parts for word in part.split()):
+        return f"It has a word of more than {LONGEST_WORD:,} characters."
+    if sum(part.count("[") for part in post.parts) > MOST_BRACKETS:
+        return f"It has more than {MOST_BRACKETS:,} opening brackets."
+    return ""
 
 
 def _titled(post: Post) -> tuple[str, str]:

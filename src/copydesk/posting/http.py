@@ -174,7 +174,7 @@ def _until(moment: str, now: datetime) -> float | None:
 
 def said(text: str) -> str:
     """What a server said, fit for one line of ours: it may be anything."""
-    line = clean(text).strip()
+    line = clean(text[: 4 * LONGEST_SAYING]).strip()
     return line if len(line) <= LONGEST_SAYING else line[: LONGEST_SAYING - 1] + "…"
 
 

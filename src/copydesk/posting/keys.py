@@ -1,12 +1,21 @@
-"""Keys that we choose, so that what was made under them is found again: all follow from the delivery's own id.
+"""Keys that we choose, so that what was made under them is found again: all follow from the delivery's seed.
 
-A delivery keeps its id through every attempt, and through a database that is restored from a backup.
+A delivery keeps its seed through every attempt. That of the first one follows from the draft, the account and the time
+that it was due at, so that a database that is restored from a backup comes to the same one.
 """
 
+from datetime import datetime
 from uuid import UUID, uuid5
 
 _B32 = "234567abcdefghijklmnopqrstuvwxyz"
 _NAMES = UUID("6f1d0f0a-6a53-5f1e-9d0b-4a5e0c1f7b21")
+
+
+def first_seed(draft_id: str, account: str, due: datetime) -> str:
+    """The seed of a draft's first delivery to an account, as a UUIDv7 of the millisecond when it is due."""
+    number = uuid5(_NAMES, f"{draft_id}/{account}/{due.timestamp():.3f}").int
+    millisecond = int(due.timestamp() * 1000) & (1 << 48) - 1
+    return str(UUID(int=millisecond << 80 | 7 << 76 | number & ((1 << 76) - 1) & ~(3 << 62) | 2 << 62))
 
 
 def uuid_key(seed: str, place: int) -> str:

@@ -53,6 +53,7 @@ class Planned(Struct, frozen=True):
     platform: str
     account: str
     digest: str
+    seed: str
     trouble: str = ""
     """Why nothing can go to the account for now."""
 
@@ -156,6 +157,11 @@ _SAME = (
 )
 
 
+_ALIKE = _JOINED.where(
+    delivery.c.digest == bindparam("b_digest"),
+    text("+delivery.account_id = :b_account"),
+    delivery.c.draft_id != bindparam("b_draft"),
+).limit(AT_ONCE)
 _UNENDED = select(delivery.c.id).where(_MINE, delivery.c.draft_id == bindparam("b_draft"), _WAITS).limit(1)
 _UNDER_WAY = select(delivery.c.id).where(_MINE, delivery.c.account_id == bindparam("b_account"), _WAITS).limit(1)
 _TELL = insert(delivery_event)
@@ -188,7 +194,7 @@ def plan(
                 account_id=one_.account_id,
                 state=State.PLANNED,
                 due_at=due,
-                seed=one_.id,
+                seed=one_.seed,
                 digest=one_.digest,
                 progress=progress,
             )
@@ -271,6 +277,12 @@ def same_text(
     }
     found: datetime | None = conn.execute(_SAME, values).scalar()
     return found
+
+
+def alike(conn: Connection, user_id: str, kept: KeptDelivery) -> tuple[KeptDelivery, ...]:
+    """The deliveries of the same text of other drafts to the same account."""
+    values = {"b_user": user_id, "b_digest": kept.digest, "b_account": kept.account_id, "b_draft": kept.draft_id}
+    return tuple(KeptDelivery(**row._mapping) for row in conn.execute(_ALIKE, values))
 
 
 def keep(conn: Connection, user_id: str, seen: KeptDelivery, happened: Happened, now: datetime) -> KeptDelivery | None:
