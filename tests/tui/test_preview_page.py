@@ -1,0 +1,72 @@
+"""How a text would stand where it is meant to go, as it is written on the screen."""
+
+import pytest
+
+from copydesk.model.posting import Preview, PreviewPart
+from copydesk.tui.layout import lay_out
+from copydesk.tui.pages.draft import draft_page
+from copydesk.tui.pages.preview import preview_page
+from tui_fixtures import NOW, draft
+
+LINK = "https://lighthouse.example/1"
+
+
+def part(text: str = "Hello.", length: int = 6, limit: int | None = 300, *stops: str) -> PreviewPart:
+    return PreviewPart(text=text, length=length, limit=limit, stops=stops)
+
+
+def place(*parts: PreviewPart, account: str = "bluesky:me", connected: bool = True, **more: object) -> Preview:
+    return Preview(account=account, platform=account.partition(":")[0], connected=connected, parts=parts, **more)  # type: ignore[arg-type]
+
+
+def text(previews: list[Preview], alts: tuple[str, ...] = (), width: int = 60) -> str:
+    return "\n".join(line.plain.rstrip() for line in lay_out(preview_page(previews, alts), width))
+
+
+def test_a_post_that_fits_says_its_count() -> None:
+    assert text([place(part())]) == "Where it would go  fits everywhere\nbluesky:me  6/300"
+
+
+def test_what_is_too_long_is_said_in_words_with_why_it_is_refused() -> None:
+    page = text([place(part("x", 310), stops=("It is too long.",)), place(part(), account="x", connected=False)])
+    assert "1 of 2 would refuse it" in page
+    assert "bluesky:me  310/300, 10 too long\n  refused: It is too long." in page
+    assert "x  not connected  6/300" in page
+
+
+def test_each_post_of_a_thread_has_its_count_and_what_is_said_of_it() -> None:
+    page = text([place(part("One."), part("Two.", 301, 300, "It is too long."))])
+    assert "bluesky:me  2 posts" in page
+    assert "  1                6/300  One." in page
+    assert "  2  301/300, 1 too long  Two." in page
+    assert "refused, post 2: It is too long." in page
+
+
+def test_a_link_is_a_card_only_where_the_platform_makes_one() -> None:
+    told = part(f"Read {LINK}.")
+    page = text([place(told), place(told, account="x:me", card=True)])
+    assert f"  link, no card: {LINK}\n" in page
+    assert f"  card of {LINK}" in page
+
+
+def test_a_picture_is_its_description_or_the_lack_of_it() -> None:
+    page = text([place(part())], ("A boat.", ""))
+    assert "picture 1  “A boat.”\npicture 2  no description" in page
+
+
+def test_where_nothing_goes_says_what_to_do() -> None:
+    assert "Connect one: Setup" in text([])
+
+
+@pytest.mark.parametrize("width", [1, 12, 40, 200])
+def test_what_is_hostile_keeps_to_the_width_and_is_no_markup(width: int) -> None:
+    hostile = "[/x] \x1b[31m\u202e" + "漢" * 200
+    page = preview_page([place(part(hostile), part(), account=hostile, stops=(hostile,))], (hostile,))
+    lines = lay_out(page, width)
+    assert not any("\x1b" in line.plain or "\u202e" in line.plain for line in lines)
+    assert width < 12 or all(line.cell_length <= max(width, 40) for line in lines)
+
+
+def test_the_page_of_a_draft_has_it_where_it_is_known() -> None:
+    page = "\n".join(line.plain for line in lay_out(draft_page(draft(), NOW, [place(part())]), 60))
+    assert page.index("#opensource") < page.index("Where it would go") < page.index("Checks")
