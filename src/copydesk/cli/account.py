@@ -52,6 +52,8 @@ def connect(
     What is secret is asked for, read from standard input, a line for each, or taken from the environment:
     COPYDESK_CONNECT_PASSWORD and the like. It never stands in the command itself.
     """
+    from copydesk.desk.signing_in import needs_browser  # noqa: PLC0415 - for this alone
+
     ahead = dict(_pair(answer) for answer in answers)
 
     async def work(desk: "Desk") -> ConnectedAccount:
@@ -60,7 +62,7 @@ def connect(
         if plain:
             desk.accounts.allow_plain_keys()
         given = _answers(way, ahead, through_browser=way.browser and (by_hand or sys.stdin.isatty()))
-        if way.browser and not any(given.get(each.name) for each in way.wants if each.optional and each.secret):
+        if needs_browser(way, given):
             return await _through_browser(desk, way, given, url, by_hand=by_hand)
         return await desk.accounts.connect(platform, given, url)
 
@@ -132,21 +134,22 @@ async def _through_browser(
     desk: "Desk", way: "WayIn", given: Mapping[str, str], url: str, *, by_hand: bool
 ) -> ConnectedAccount:
     """Send the user to the platform, and wait for the browser to come back; by hand, for what it shows."""
-    from copydesk.network.loopback import Loopback, code_from  # noqa: PLC0415 - for this alone
+    from copydesk.desk import signing_in  # noqa: PLC0415 - for this alone
+
+    async def show(page: str) -> None:
+        if by_hand:
+            click.echo(f"Open this page, say yes, and come back with what it shows:\n{page}", err=True)
+            return
+        click.echo(f"Say yes in your browser. If none opened, open this page in one:\n{page}", err=True)
+        if on_terminal():
+            webbrowser.open(page)
+
+    async def pasted() -> str:
+        return _line("Code or address", "in a terminal")
 
     if by_hand:
-        redirect = way.by_hand or f"http://127.0.0.1:{way.port or 8400}/callback"
-        sign_in = await desk.accounts.begin(way.platform, given, redirect, url)
-        click.echo(f"Open this page, say yes, and come back with what it shows:\n{sign_in.url}", err=True)
-        code = code_from(_line("Code or address", "in a terminal"), sign_in.state)
-        return await desk.accounts.finish(way.platform, sign_in, code, url)
-    async with Loopback(way.port) as back:
-        sign_in = await desk.accounts.begin(way.platform, given, back.redirect, url)
-        click.echo(f"Say yes in your browser. If none opened, open this page in one:\n{sign_in.url}", err=True)
-        if on_terminal():
-            webbrowser.open(sign_in.url)
-        code = await back.code(sign_in.state)
-        return await desk.accounts.finish(way.platform, sign_in, code, url)
+        return await signing_in.by_hand(desk.accounts, way, given, url, show, pasted)
+    return await signing_in.through_browser(desk.accounts, way, given, url, show)
 
 
 def _pair(answer: str) -> tuple[str, str]:
