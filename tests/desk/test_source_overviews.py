@@ -9,7 +9,8 @@ import pytest
 from copydesk.desk.feed_import import Outcome, TriedFeed
 from copydesk.desk.overviews import DAYS, days_before
 from copydesk.errors import InvalidError
-from desk_fixtures import NOW, ONE, THREE, TWO, Web, add, at, entry, feed, open_at, title
+from copydesk.store.ids import new_id
+from desk_fixtures import NOW, ONE, THREE, TWO, Web, add, at, change, entry, feed, open_at, title
 
 LIST = f"""<opml version="2.0"><body>
 <outline text="One" xmlUrl="{ONE}"/><outline text="Two" xmlUrl="{TWO}"/><outline text="Three" xmlUrl="{THREE}"/>
@@ -70,9 +71,21 @@ async def test_what_a_source_brought_last(tmp_path):
 
 
 async def test_nobody_elses_sources_are_seen(tmp_path):
-    async with open_at(tmp_path, Web()) as desk:
+    web = Web()
+    web.put(ONE, feed(entry(1)))
+    async with open_at(tmp_path, web) as desk:
+        theirs = await add(desk)
+        await desk.pipeline.run()
+        assert len(await desk.sources.recent(theirs.id)) == 1
+    # The owner is the first user there is: another one comes before, whose desk it is now.
+    another = "INSERT INTO user (id, name, time_zone, created_at) VALUES (?, 'new', 'UTC', 0)"
+    change(tmp_path, another, "0" * 8 + new_id(NOW)[8:])
+    async with open_at(tmp_path, web) as desk:
         assert await desk.sources.overview() == ()
-        assert await desk.sources.recent("another's") == ()
+        assert await desk.sources.recent(theirs.id) == ()
+        mine = await add(desk, TWO)
+        (only,) = await desk.sources.overview()
+        assert (only.source.id, only.drafts, sum(only.days)) == (mine.id, 0, 0)
 
 
 async def test_what_may_become_a_source_is_tried_out_and_stored_nowhere(tmp_path):

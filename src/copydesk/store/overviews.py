@@ -39,6 +39,8 @@ def items_by_day(conn: Connection, user_id: str, edges: Sequence[datetime]) -> M
 
 def newest_titles(conn: Connection, user_id: str, source_id: str, limit: int) -> tuple[tuple[str, datetime], ...]:
     """(title, date) of the items that a source brought last."""
-    query = select(item.c.title, item.c.published).where(item.c.user_id == user_id, item.c.source_id == source_id)
+    # The user is asked of the source: asked of the items, SQLite would go through all of his.
+    query = select(item.c.title, item.c.published).join(source, source.c.id == item.c.source_id)
+    query = query.where(source.c.id == source_id, source.c.user_id == user_id)
     rows = conn.execute(query.order_by(item.c.seen.desc(), item.c.published.desc(), item.c.rid.desc()).limit(limit))
     return tuple((title, published) for title, published in rows)

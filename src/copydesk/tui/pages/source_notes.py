@@ -20,16 +20,14 @@ class Example(NamedTuple):
 
 
 EXAMPLES = (
-    Example(
-        "a", SourceType.RSS, "https://lwn.net/headlines/rss", "LWN.net", {}, "a feed: news of Linux and free software"
-    ),
+    Example("a", SourceType.RSS, "https://lwn.net/headlines/rss", "LWN.net", {}, "a feed: Linux and free software"),
     Example(
         "b",
         SourceType.HACKERNEWS,
         "https://news.ycombinator.com/",
         "Hacker News: open source",
         {"query": "open source"},
-        "a search: what Hacker News says about open source",
+        "a search in what Hacker News has",
     ),
     Example(
         "c",
@@ -37,7 +35,7 @@ EXAMPLES = (
         "https://www.reddit.com/r/opensource/",
         "r/opensource",
         {"listing": "new"},
-        "a subreddit",
+        "a subreddit: what is new there",
     ),
 )
 
@@ -66,7 +64,7 @@ def next_steps(taken: frozenset[str]) -> list[Block]:
 def examples(left: list[Example]) -> list[Block]:
     """The examples, and by which key they are taken."""
     rows = [
-        (Content.styled(example.key, "key"), Content.assemble(example.name, "  ", (example.words, "dim")))
+        (Content.styled(example.key, "key"), Content(example.name), Content.styled(example.words, "dim"))
         for example in left
     ]
     return [plain("Or an example. Nothing is fetched before you press P."), Table(rows)]
