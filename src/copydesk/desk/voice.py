@@ -7,7 +7,8 @@ import msgspec
 from sqlalchemy import Connection
 
 from copydesk.desk.ground import Ground
-from copydesk.model.voice import ChangeVoice, Voice, VoiceProfile, checked_voice, laid_over
+from copydesk.model.draft import Format
+from copydesk.model.voice import ChangeVoice, Tried, Voice, VoiceProfile, checked_voice, laid_over
 from copydesk.store import voices
 from copydesk.store.ids import new_id
 
@@ -30,6 +31,16 @@ class Voices:
         Raises InvalidError with every field that breaks a rule.
         """
         return await self._ground.write(_change, given, self._ground.clock(), over=over)
+
+    async def try_out(self, given: ChangeVoice | Mapping[str, object], format: Format, item_id: str = "") -> Tried:
+        """What the writer makes of an item with the voice as it would be; nothing is kept.
+
+        Without an id the item is the newest that has a text. Raises InvalidError as `update`, NotFoundError where
+        there is no item yet, WriterError.
+        """
+        from copydesk.desk.voice_trial import try_out  # noqa: PLC0415 - the writer is not for every command
+
+        return await try_out(self._ground, given, format, item_id)
 
 
 def unfollowed(voice: Voice) -> tuple[str, ...]:

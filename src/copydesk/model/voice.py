@@ -9,7 +9,7 @@ import msgspec
 
 from copydesk.errors import FieldError
 from copydesk.model.asked import CONTROL_BUT_BREAKS, Asked
-from copydesk.model.draft import Format
+from copydesk.model.draft import Checks, Format
 from copydesk.model.wire import Struct
 
 LONGEST_STYLE = LONGEST_EXAMPLE = LONGEST_INSTRUCTIONS = 5_000
@@ -68,6 +68,17 @@ class VoiceProfile(Voice, frozen=True, kw_only=True):
     id: str
     created_at: datetime
     updated_at: datetime
+
+
+class Tried(Struct, frozen=True):
+    """What a writer made of an item with a voice that is not kept yet."""
+
+    title: str
+    """The item's."""
+    item_id: str
+    writer: str
+    text: str
+    checks: Checks
 
 
 class ChangeVoice(Struct, frozen=True, forbid_unknown_fields=True):

@@ -130,6 +130,12 @@ def one(conn: Connection, user_id: str, item_id: str) -> Item | None:
     return _item(row) if row else None
 
 
+def newest(conn: Connection, user_id: str, most: int) -> tuple[Item, ...]:
+    """The items that sources brought last, the newest first."""
+    query = _of_user(user_id).where(item.c.source_id.is_not(None)).order_by(item.c.id.desc()).limit(most)
+    return tuple(_item(row) for row in conn.execute(query))
+
+
 def add_own(conn: Connection, user_id: str, new: NewItem) -> None:
     """Store what the user gave, which belongs to no source and is a story of its own."""
     conn.execute(
