@@ -23,9 +23,11 @@ from copydesk.model.draft import (
     Status,
     StorySource,
 )
+from copydesk.model.filters import Counts
 from copydesk.model.item import Entry, Item, ItemState
 from copydesk.model.run import Progress, Run, RunRequest, RunStats, RunStatus, Stage
 from copydesk.model.source import SourceType
+from copydesk.model.window import Around, Place, Slice, View, belongs
 from copydesk.settings import Settings
 from copydesk.tui.app import Console
 
@@ -156,11 +158,51 @@ class FakeDrafts:
         self.asked: list[str] = []
         """Ids of items, in the order in which they were asked for."""
 
-    async def queue(self, limit: int = 100) -> tuple[ListedDraft, ...]:
-        return self.all[:limit]
+    async def window(
+        self,
+        view: View,
+        *,
+        limit: int = 200,
+        after: Place | None = None,
+        before: Place | None = None,
+        end: bool = False,
+        offset: int = 0,
+    ) -> Slice:
+        shown = [draft for draft in self.all if belongs(view.tab, draft)]
+        ids = [draft.id for draft in shown]
+        if before is not None or end:
+            stop = ids.index(before.id) if before else len(ids)
+            some = shown[max(stop - limit, 0) : stop]
+            more = stop > limit
+        else:
+            start = ids.index(after.id) + 1 if after else offset
+            some = shown[start : start + limit]
+            more = start + limit < len(ids)
+        # In the order of the tests, which is that of their numbers from the last on.
+        return Slice(tuple(some), tuple(Place(None, draft.id) for draft in some), more)
 
-    async def count_to_review(self) -> int:
-        return len(self.all)
+    async def around(self, view: View, place: Place, *, limit: int = 200) -> Around:
+        above = await self.window(view, limit=limit // 2, before=place)
+        ids = [draft.id for draft in self.all if belongs(view.tab, draft)]
+        start = ids.index(place.id) - len(above.drafts)
+        return Around(await self.window(view, limit=limit, offset=start), start)
+
+    async def counts(self) -> Counts:
+        by_status = {status: sum(draft.status is status for draft in self.all) for status in Status}
+        return Counts(by_status=by_status, archived=0)
+
+    async def newest(self) -> str:
+        self._known = {draft.id for draft in self.all}
+        return "newest"
+
+    async def newer_than(self, draft_id: str, view: View) -> int:
+        return sum(draft.id not in self._known and belongs(view.tab, draft) for draft in self.all)
+
+    async def these(self, ids: Sequence[str]) -> tuple[ListedDraft, ...]:
+        return tuple(draft for draft in self.all if draft.id in ids)
+
+    async def tags(self) -> tuple[str, ...]:
+        return ("open-source",)
 
     async def reasons(self, limit: int = 9) -> tuple[str, ...]:
         return ()

@@ -10,6 +10,7 @@ from copydesk.tui.modals.ask import LineScreen, YesScreen
 from copydesk.tui.modals.edit import EditScreen
 from copydesk.tui.modals.feed_import import FeedImport
 from copydesk.tui.modals.fields import FieldsScreen
+from copydesk.tui.modals.filters import FilterScreen
 from copydesk.tui.modals.schedule import PickScreen, PlanScreen, ReadScreen
 from copydesk.tui.modals.source_form import SourceForm
 from copydesk.tui.modals.source_trial import SourceTrial
@@ -23,11 +24,14 @@ from copydesk.tui.screens.sources import SourcesScreen
 from copydesk.tui.widgets.choice import Choice
 from copydesk.tui.widgets.page import Page
 from copydesk.tui.widgets.queue import Queue
+from copydesk.tui.widgets.search_line import SearchLine
 
 OWNERS = {
     Where.LIST: Queue,
     Where.PAGE: Page,
     Where.REVIEW: ReviewScreen,
+    Where.SEARCH: SearchLine,
+    Where.FILTER: FilterScreen,
     Where.SOURCES: SourcesScreen,
     Where.SOURCE_FORM: SourceForm,
     Where.CHOICE: Choice,

@@ -46,12 +46,12 @@ async def test_a_glance_shows_rows_before_the_desk_is_open() -> None:
         while "Quarrystone" not in screen_text(app):
             await pilot.pause(0)
         await pilot.press("j")
-        assert "▌N~ 89" in screen_text(app)
+        assert "▌ N~ 89" in screen_text(app)
         assert "11 of 12 pass" in screen_text(app)
         assert not app._notifications
         let.set()
         await settled(pilot)
-        assert "▌N~ 89" in screen_text(app)
+        assert "▌ N~ 89" in screen_text(app)
         assert "@quarrystonedb · X" in screen_text(app)
 
 
@@ -119,16 +119,15 @@ async def test_the_desk_is_closed_only_when_the_last_question_is_answered() -> N
     desk = FakeDesk(3)
     order: list[str] = []
 
-    async def slow(limit: int) -> tuple[()]:
+    async def slow(*_: object, **__: object) -> None:
         try:
             await asyncio.Event().wait()
         finally:
             await asyncio.sleep(0.01)
             order.append(f"asked, closed {desk.closed}")
-        return ()
 
     async with on_screen(desk) as seen:
-        desk.drafts.queue = slow
+        desk.drafts.window = slow
         await seen._pilot.press("full_stop")
         await seen._pilot.pause()
     assert order == ["asked, closed 0"]

@@ -17,14 +17,14 @@ async def test_the_first_draft_and_its_source_are_shown_at_once() -> None:
 async def test_j_and_k_move_and_the_panes_follow() -> None:
     async with on_screen(FakeDesk(12)) as seen:
         await seen.press("j", "j", "k")
-        assert seen.lines[3].startswith("▌N~ 89")
+        assert seen.lines[4].startswith("▌ N~ 89")
         assert "@quarrystonedb · X" in seen.text
 
 
 async def test_arrows_do_the_same() -> None:
     async with on_screen(FakeDesk(12)) as seen:
         await seen.press("down", "down", "up")
-        assert seen.lines[3].startswith("▌")
+        assert seen.lines[4].startswith("▌")
 
 
 async def test_the_cursor_stays_on_the_rows() -> None:
@@ -41,7 +41,7 @@ async def test_the_last_and_the_first_draft_are_one_key_away() -> None:
         assert seen.app.screen.queue.cursor == 99
         assert any(line.startswith("▌") for line in seen.lines)
         await seen.press("g")
-        assert seen.lines[2].startswith("▌N  93")
+        assert seen.lines[3].startswith("▌ N  93")
 
 
 async def test_half_a_page_at_a_time() -> None:
@@ -168,7 +168,8 @@ async def test_a_desk_without_sources_says_how_to_add_one() -> None:
 
 async def test_a_full_queue_says_how_many_there_are_in_all() -> None:
     async with on_screen(FakeDesk(230)) as seen:
-        assert "Queue · 200 of 230" in seen.text
+        assert "Queue · 230" in seen.text
+        assert "To review 230" in seen.text
 
 
 async def test_refresh_shows_what_is_new_and_keeps_the_cursor_on_its_draft() -> None:
@@ -240,10 +241,10 @@ async def test_a_failing_refresh_is_one_line_in_a_toast() -> None:
     desk = FakeDesk(3)
     async with on_screen(desk) as seen:
 
-        async def queue(limit: int) -> None:
+        async def window(*_: object, **__: object) -> None:
             raise StoreBusyError
 
-        desk.drafts.queue = queue
+        desk.drafts.window = window
         await seen.press("full_stop")
         assert seen.toasts == ["Another process holds the database; nothing was changed. Try again in a moment."]
         assert "Queue · 3" in seen.text
@@ -253,10 +254,10 @@ async def test_an_error_that_nobody_expected_does_not_end_the_console() -> None:
     desk = FakeDesk(3)
     async with on_screen(desk) as seen:
 
-        async def queue(limit: int) -> None:
+        async def window(*_: object, **__: object) -> None:
             raise ValueError("[/odd]\x1b[2J")
 
-        desk.drafts.queue = queue
+        desk.drafts.window = window
         await seen.press("full_stop")
         assert "Copydesk did not expect this" in seen.toasts[0]
         assert "\x1b" not in seen.text

@@ -66,7 +66,7 @@ def test_the_sample_desk_from_nothing_to_drafts_and_out_again(terminal: Terminal
     terminal.press("P")
     terminal.wait_for("10 new drafts")
     terminal.press("Escape")
-    terminal.wait_for(r"Queue · 10[\s\S]*▌N")
+    terminal.wait_for(r"Queue · 10[\s\S]*▌ N")
     terminal.press("Enter")
     terminal.wait_for("by its checks")
     terminal.press("?")

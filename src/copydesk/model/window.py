@@ -5,7 +5,7 @@ from enum import StrEnum
 from typing import Final, NamedTuple
 
 from copydesk.model.draft import TO_REVIEW, Format, ListedDraft, Status
-from copydesk.model.filters import Counts
+from copydesk.model.filters import Archived, Counts, Narrowing
 from copydesk.model.wire import Struct
 
 
@@ -112,3 +112,14 @@ def precedes(tab: Tab, one: Place, other: Place) -> bool:
     if order_of(tab) is Order.SOONEST:
         return (mine, one.id) < (theirs, other.id)
     return (mine, one.id) > (theirs, other.id)
+
+
+def narrowing(view: View) -> Narrowing:
+    """The same drafts as the filters of a list or a search."""
+    return Narrowing(
+        status=STATES[view.tab],
+        format=view.format,
+        source_id=view.source_id,
+        tags=view.tags,
+        archived=(Archived.INCLUDE if view.tab is Tab.ALL else Archived.EXCLUDE).value,
+    )

@@ -59,31 +59,12 @@ class RunChanged(Message, bubble=False):
         return isinstance(message, RunChanged) and message.view.under_way and message.view.run_id == self.view.run_id
 
 
-class QueueRead(Message, bubble=False):
-    """The queue as the desk has it."""
-
-    def __init__(self, drafts: "Sequence[ListedDraft]", total: int, *, sources: bool) -> None:
-        super().__init__()
-        self.drafts = drafts
-        self.total = total
-        self.sources = sources
-        """Whether there is any source."""
-
-
 class ItemRead(Message, bubble=False):
     """A draft's source item."""
 
     def __init__(self, item: "Item") -> None:
         super().__init__()
         self.item = item
-
-
-class NewCounted(Message, bubble=False):
-    """So many drafts wait for review by now."""
-
-    def __init__(self, total: int) -> None:
-        super().__init__()
-        self.total = total
 
 
 class Worked(Message, bubble=False):

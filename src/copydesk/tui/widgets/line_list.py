@@ -103,9 +103,9 @@ class LineList(Drawn, Generic[Row], inherit_bindings=False):
         """Scroll so far that the cursor is on the screen."""
         top, height = self.scroll_offset.y, self.room.height
         if self.cursor < top:
-            self.scroll_to(y=self.cursor, animate=False)
+            self.scroll_to(y=self.cursor, animate=False, immediate=True)
         elif height and self.cursor >= top + height:
-            self.scroll_to(y=self.cursor - height + 1, animate=False)
+            self.scroll_to(y=self.cursor - height + 1, animate=False, immediate=True)
 
     def on_resize(self) -> None:
         """Another width is another drawing."""

@@ -1,26 +1,263 @@
-"""The drafts that wait for review."""
+"""The drafts of a tab: a window over however many there are, with marks."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING
 
 from textual.content import Content
+from textual.geometry import Size
+from textual.message import Message
+from textual.strip import Strip
 
-from copydesk.tui.widgets.line_list import LineList
+from copydesk.tui.layout import Block
+from copydesk.tui.marks import Marks, Span
+from copydesk.tui.widgets.line_list import CURSOR, LineList
+from copydesk.tui.window import Window, Wish
 
 if TYPE_CHECKING:
-    from copydesk.model.draft import ListedDraft
+    from copydesk.model.draft import ListedDraft, Status
+    from copydesk.model.window import Place, Slice
+
+MARK = "●"
+_UNKNOWN = Content.styled("·····", "faint")
 
 
-class Queue(LineList["ListedDraft"]):
-    """One line a draft, the best first."""
+class Queue(LineList["ListedDraft | None"]):
+    """One line a draft. Rows that are not known yet are asked for with `Wanted`, and are empty until they come."""
+
+    class Wanted(Message):
+        """Rows around the cursor are to be read; only the last wish counts."""
+
+        def __init__(self, wish: Wish) -> None:
+            super().__init__()
+            self.wish = wish
+
+        def can_replace(self, message: Message) -> bool:
+            return isinstance(message, Queue.Wanted)
+
+    class Marked(Message):
+        """What is marked has changed."""
+
+        def can_replace(self, message: Message) -> bool:
+            return isinstance(message, Queue.Marked)
 
     def __init__(self, clock: Callable[[], datetime], *, id: str | None = None) -> None:
         super().__init__(id=id)
         self._clock = clock
+        self.window = Window()
+        self.marks = Marks(lambda one, other: one.id > other.id)
+        self.range_from: tuple[int, Place] | None = None
+        """Where the range began that grows with the cursor."""
+        self.fits: Callable[[ListedDraft], bool] = lambda _: True
+        """Whether a draft still belongs to what is shown; one that does not is faded."""
+        self._faded: dict[str, ListedDraft] = {}
+        """What was acted on, as it was before."""
 
-    def draw(self, row: "ListedDraft", width: int) -> Content:
+    # What is shown.
+
+    def show_window(self, window: Window, marks: Marks, cursor: int = 0) -> None:
+        """Show this list, with the cursor at this position."""
+        self.window, self.marks, self.range_from = window, marks, None
+        self._faded.clear()
+        self.show(window, cursor)
+        self.want()
+
+    def say(self, note: Sequence[Block]) -> None:
+        """Show a note in place of the rows."""
+        self.window, self.range_from = Window(), None
+        super().say(note)
+
+    def take(self, wish: Wish, read: "Slice") -> None:
+        """Take over rows that were wanted; the screen does not move, and the cursor stays on its draft."""
+        before = self.current
+        moved = self.window.take(wish, read)
+        if len(self._faded) > len(self.window.rows):
+            known = {row.id for row in self.window.rows}
+            self._faded = {draft_id: row for draft_id, row in self._faded.items() if draft_id in known}
+        top = self.scroll_offset.y
+        self.virtual_size = Size(0, len(self.window))
+        if moved:
+            self._move_all(moved, top)
+        self.cursor = self.validate_cursor(self.cursor)
+        self.refresh()
+        if self.current is not before:
+            self.post_message(self.Moved())
+        self.want()
+
+    def _move_all(self, by: int, top: int) -> None:
+        """The same rows at other positions."""
+        self.marks.move(by)
+        if self.range_from:
+            self.range_from = (self.range_from[0] + by, self.range_from[1])
+        self.set_reactive(Queue.cursor, self.validate_cursor(self.cursor + by))
+        self.scroll_to(y=top + by, animate=False, immediate=True)
+
+    def set_total(self, total: int) -> None:
+        """Take over how many rows there are, where that was not known."""
+        if total > self.window.stop:
+            self.window.total = total
+            self.virtual_size = Size(0, total)
+            self.refresh()
+            self.want()
+
+    def want(self) -> None:
+        """Ask for the rows on the screen, where they are not known, and for those around."""
+        top = self.scroll_offset.y
+        wish = self.window.wish(top, top + max(self.room.height, 1) - 1) if self.window.read else None
+        if wish is not None:
+            self.post_message(self.Wanted(wish))
+
+    def shown_ids(self) -> tuple[str, ...]:
+        """The ids of the rows on the screen."""
+        top = self.scroll_offset.y
+        return self.window.ids(top, top + max(self.room.height, 1) - 1)
+
+    # What happens to drafts.
+
+    def fade(self, ids: "Iterable[str]", status: "Status | None" = None) -> None:
+        """These were acted on, and are in this state now: they stay, in grey, until the list is read again."""
+        from msgspec.structs import replace  # noqa: PLC0415 - what the first paint does not need waits
+
+        def faded(row: "ListedDraft") -> "ListedDraft":
+            self._faded.setdefault(row.id, row)
+            return replace(row, status=status) if status is not None else row
+
+        self._changed(self.window.change(ids, faded))
+
+    def unfade(self, ids: "Iterable[str]") -> None:
+        """Nothing was done to these: they are as they were."""
+        known = [draft_id for draft_id in ids if draft_id in self._faded]
+        self._changed(self.window.change(known, lambda row: self._faded.pop(row.id)))
+
+    def renew(self, asked: "Iterable[str]", drafts: "Iterable[ListedDraft]") -> None:
+        """Rows as the desk has them now; those that were asked for and are not among them are gone."""
+        now = {draft.id: draft for draft in drafts}
+
+        def renewed(row: "ListedDraft") -> "ListedDraft":
+            new, old = now.get(row.id), self._faded.get(row.id)
+            if new is None:
+                self._faded.setdefault(row.id, row)
+            elif old is None or new.version > old.version:
+                self._faded.pop(row.id, None)
+                return row if new == row else new
+            return row
+
+        before = self.current
+        self.window.change(asked, renewed)
+        self.refresh()
+        if self.current is not before:
+            self.post_message(self.Moved())
+
+    def _changed(self, ids: Sequence[str]) -> None:
+        self.refresh()
+        if self.current is not None and self.current.id in ids:
+            self.post_message(self.Moved())
+
+    def is_faded(self, row: "ListedDraft") -> bool:
+        """Whether something was done to it."""
+        return row.id in self._faded or not self.fits(row)
+
+    # Marks.
+
+    def mark(self) -> None:
+        """Mark the draft under the cursor, or take its mark away, and go on."""
+        self.end_range()
+        place = self.window.place(self.cursor)
+        if place is not None:
+            self.marks.toggle(place)
+            self.cursor += 1
+            self._marked()
+
+    def mark_range(self) -> None:
+        """Begin a range, or end the one that grows."""
+        place = self.window.place(self.cursor)
+        if self.range_from is not None:
+            self.end_range()
+        elif place is not None:
+            self.range_from = (self.cursor, place)
+        self._marked()
+
+    def end_range(self) -> None:
+        """What was in the range is marked from now on."""
+        span = self.span()
+        if span is not None:
+            self.marks.mark_span(span)
+        self.range_from = None
+
+    def span(self) -> Span | None:
+        """The range that grows; None where there is none, or its end is not known yet."""
+        place = self.window.place(self.cursor)
+        if self.range_from is None or place is None:
+            return None
+        (first_at, first), (last_at, last) = sorted((self.range_from, (self.cursor, place)))
+        return Span(first, last, first_at, last_at)
+
+    def mark_all(self) -> None:
+        """Mark all that there are."""
+        self.range_from = None
+        self.marks.mark_all()
+        self._marked()
+
+    def mark_only(self, ids: "Iterable[str]") -> None:
+        """Mark these, and nothing else."""
+        self.range_from = None
+        self.marks.mark_only(ids)
+        self._marked()
+
+    def _marked(self) -> None:
+        self.refresh()
+        self.post_message(self.Marked())
+
+    @property
+    def marked(self) -> int:
+        """How many are marked, those in the range that grows too."""
+        growing = abs(self.cursor - self.range_from[0]) + 1 if self.range_from else 0
+        return self.marks.count(len(self.window)) + growing
+
+    def _is_marked(self, at: int) -> bool:
+        if self.range_from and min(self.range_from[0], self.cursor) <= at <= max(self.range_from[0], self.cursor):
+            return True
+        place = self.window.place(at)
+        return place is not None and self.marks.has(place)
+
+    # Moving.
+
+    def on_resize(self) -> None:
+        """There is room for other rows."""
+        self.want()
+
+    def watch_cursor(self, before: int, now: int) -> None:
+        """A range that grows may change any row; what comes next is to be known."""
+        super().watch_cursor(before, now)
+        if self.range_from is not None:
+            self._marked()
+        self.want()
+
+    def watch_scroll_y(self, before: float, now: float) -> None:
+        """The cursor stays on the screen, whatever scrolled it: rows are known around it."""
+        super().watch_scroll_y(before, now)
+        top, height = self.scroll_offset.y, self.room.height
+        if height and self.window.read and not top <= self.cursor < top + height:
+            self.cursor = min(max(self.cursor, top), top + height - 1)
+
+    # Drawing.
+
+    def draw(self, row: "ListedDraft | None", width: int) -> Content:
         """One draft in `width` cells."""
+        if row is None:
+            return _UNKNOWN.truncate(width)
         from copydesk.tui.pages.row import draft_row  # noqa: PLC0415 - what the first paint does not need waits
 
-        return draft_row(row, self._clock(), width)
+        line = draft_row(row, self._clock(), width)
+        return Content.styled(line.plain, "dim") if self.is_faded(row) else line
+
+    def _row(self, at: int, width: int) -> Strip:
+        row = self.window[at]
+        here, marked = at == self.cursor, self._is_marked(at)
+        faded = row is not None and self.is_faded(row)
+        key = (row and (row.id, row.version, row.status, row.archived_at), here, marked, faded, width)
+        if key in self._strips:
+            return self._strips[key]
+        signs = Content.styled((CURSOR if here else " ") + (MARK if marked else " "), "accent")
+        line = signs + self.draw(row, width - 2)
+        return self.strip(line, key=key, below="line-list--cursor" if here else "")

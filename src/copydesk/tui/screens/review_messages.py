@@ -1,0 +1,58 @@
+"""What the desk said to the review's queue. Each names its list: what was said of another one comes too late."""
+
+from typing import TYPE_CHECKING
+
+from textual.message import Message
+
+from copydesk.tui.window import Wish
+
+if TYPE_CHECKING:
+    from copydesk.model.window import Slice
+    from copydesk.tui.queue_reading import Found, Looked
+
+
+class QueueRead(Message, bubble=False):
+    """The list from where it was asked for."""
+
+    def __init__(self, number: int, found: "Found") -> None:
+        super().__init__()
+        self.number = number
+        """Which list it is: each tab, filter and search is another one."""
+        self.found = found
+
+
+class RowsRead(Message, bubble=False):
+    """Rows that were wanted."""
+
+    def __init__(self, number: int, wish: Wish, read: "Slice") -> None:
+        super().__init__()
+        self.number = number
+        self.wish = wish
+        self.read = read
+
+
+class TotalRead(Message, bubble=False):
+    """How many rows a filter shows."""
+
+    def __init__(self, number: int, total: int) -> None:
+        super().__init__()
+        self.number = number
+        self.total = total
+
+
+class LookedAgain(Message, bubble=False):
+    """The rows on the screen as they are now, and what there is beside them."""
+
+    def __init__(self, number: int, looked: "Looked") -> None:
+        super().__init__()
+        self.number = number
+        self.looked = looked
+
+
+class QueryWrong(Message, bubble=False):
+    """What is looked for cannot be looked for."""
+
+    def __init__(self, number: int, why: str) -> None:
+        super().__init__()
+        self.number = number
+        self.why = why

@@ -1,0 +1,192 @@
+"""The review's queue by its keys: tabs, search, filters and marks."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from textual import on
+
+from copydesk.tui.chosen import Chosen, one
+from copydesk.tui.marks import Marks
+from copydesk.tui.screens.review_reading import ReadsQueue
+from copydesk.tui.widgets.queue import Queue
+from copydesk.tui.widgets.tabs_line import TABS, TabsLine
+from copydesk.tui.window import Window
+
+if TYPE_CHECKING:
+    from copydesk.desk import Desk
+    from copydesk.tui.widgets.search_line import SearchLine
+
+
+class Left(NamedTuple):
+    """A tab as it was left."""
+
+    window: Window
+    marks: Marks
+    cursor: int
+    newest: str
+
+
+class QueueScreen(ReadsQueue, inherit_bindings=False):
+    """A queue with tabs. The seams for those who act on drafts are `queue.current`, `chosen` and `keep_marked`."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._left: dict[str, Left] = {}
+
+    # Tabs.
+
+    def action_tab(self, by: int) -> None:
+        """The next tab, or the one before."""
+        names = list(TABS)
+        self.show_tab(names[(names.index(self.tab) + by) % len(names)])
+
+    @on(TabsLine.Clicked)
+    def _click_tab(self, message: TabsLine.Clicked) -> None:
+        self.show_tab(message.tab)
+
+    def show_tab(self, tab: str) -> None:
+        """Another tab, as it was left; search and filters belong to the one that they were made in."""
+        if tab == self.tab or self.app.desk is None:
+            return
+        self._leave()
+        self.tab, self._view, self._filling_since = tab, None, None
+        self.query_one(TabsLine).show(tab)
+        left = self._left.pop(tab, None)
+        if left is None or not left.window.rows:
+            self.queue.say(())
+            self.read_anew()
+            self.show_title()
+            return
+        self._come_back(left)
+
+    def _leave(self) -> None:
+        self._close_search()
+        self.queue.end_range()
+        if self.view.narrowed or self._query:
+            self._view, self._query = None, ""
+            self._left.pop(self.tab, None)
+        elif self.queue.window.read:
+            window = self.queue.window
+            window.shrink(self.queue.cursor)
+            self._left[self.tab] = Left(window, self.queue.marks, self.queue.cursor, self._newest)
+
+    def _come_back(self, left: Left) -> None:
+        from copydesk.tui.queue_reading import Reading  # noqa: PLC0415 - as above
+
+        self._number += 1
+        self._reading, self._newest, self._new = Reading(self.view, ""), left.newest, 0
+        self._set_fits()
+        self.queue.show_window(left.window, left.marks, left.cursor)
+        self.show_title()
+        self.read()
+
+    # Search and filters.
+
+    def action_search(self) -> None:
+        """Look for words in this tab."""
+        if self.app.desk is None:
+            return
+        if self._search is None:
+            from copydesk.tui.widgets.search_line import SearchLine  # noqa: PLC0415 - as above
+
+            self._search = SearchLine()
+            self.mount(self._search, after=self.query_one(TabsLine))
+        self._search.display = True
+        self._search.begin()
+
+    def on_search_line_changed(self, message: "SearchLine.Changed") -> None:
+        """What is found shows while it is typed."""
+        query = message.query.strip()
+        if query != self._query:
+            self._query = query
+            self.queue.cursor = 0
+            self.read_anew()
+
+    def on_search_line_entered(self) -> None:
+        """Go to what was found."""
+        if not self._query:
+            self._close_search()
+        self.queue.focus()
+
+    def on_search_line_left(self) -> None:
+        """Show everything again."""
+        self.clear_search()
+
+    def clear_search(self) -> None:
+        """Everything in the tab again."""
+        self._close_search()
+        self.queue.focus()
+        if self._query:
+            self._query = ""
+            self.queue.cursor = 0
+            self.read_anew()
+
+    def _close_search(self) -> None:
+        if self._search is not None:
+            self._search.end()
+            self._search.display = False
+
+    def action_filter(self) -> None:
+        """Show only some of the tab."""
+        self.app.ask(self._ask_for_filter)
+
+    async def _ask_for_filter(self, desk: "Desk") -> None:
+        from copydesk.tui.modals.filters import FilterScreen  # noqa: PLC0415 - as above
+
+        sources, tags = await desk.sources.list(), await desk.drafts.tags()
+        view = await self.app.push_screen_wait(FilterScreen(self.view, sources, tags))
+        if view is not None and view != self._view:
+            self._view = view
+            self.queue.cursor = 0
+            self.read_anew()
+
+    # Marks.
+
+    def action_mark(self) -> None:
+        """Mark the draft, and go on."""
+        self.queue.mark()
+
+    def action_mark_range(self) -> None:
+        """Begin or end a range."""
+        self.queue.mark_range()
+
+    def action_mark_all(self) -> None:
+        """Mark all that is shown."""
+        if self.queue.rows:
+            self.queue.mark_all()
+
+    @on(Queue.Marked)
+    def _count_marks(self) -> None:
+        self.show_title()
+
+    def chosen(self) -> Chosen | None:
+        """What an action is for: what is marked, else the draft under the cursor."""
+        from copydesk.tui.selected import Selected  # noqa: PLC0415 - as above
+
+        draft, marked = self.queue.current, self.queue.marked
+        if not marked:
+            return one(draft) if draft is not None else None
+        if self.queue.range_from is not None and self.queue.span() is None:
+            return None  # the range's end is not known yet
+        self.queue.end_range()
+        marks = self.queue.marks
+        selected = Selected(self.view, self._query, marks.every, marks.spans, frozenset(marks.but), tuple(marks.ids))
+        return Chosen(None, marked, selected.find)
+
+    def keep_marked(self, ids: "Sequence[str]") -> None:
+        """After a bulk: these stay marked, for nothing was done to them; no others do."""
+        self.queue.mark_only(ids)
+
+    def unmark(self) -> bool:
+        """Take the marks away, then the search, then the filters; False where there was none of them."""
+        if self.queue.marked:
+            self.queue.mark_only(())
+        elif self._query or (self._search is not None and self._search.display):
+            self.clear_search()
+        elif self.view.narrowed:
+            self._view = None
+            self.queue.cursor = 0
+            self.read_anew()
+        else:
+            return False
+        return True
