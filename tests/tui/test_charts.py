@@ -13,18 +13,21 @@ from copydesk.tui.charts import (
     Bar,
     Bars,
     Columns,
+    Estimate,
+    Estimates,
     Heat,
     Point,
     percent,
     scale_top,
     sparkline,
 )
+from copydesk.tui.layout import Block
 
 shares = st.one_of(st.none(), st.floats(0, 1))
 points = st.lists(st.builds(Point, st.just("11 Feb"), shares, st.integers(0, 10**6)), max_size=120)
 
 
-def drawn(chart: Bars | Columns | Heat, width: int = 60) -> list[str]:
+def drawn(chart: Block, width: int = 60) -> list[str]:
     return [line.plain for line in chart.lines(width)]
 
 
@@ -116,3 +119,23 @@ def test_every_hour_has_its_place_at_every_width(width: int) -> None:
 
 def test_without_any_rate_no_shade_is_explained() -> None:
     assert drawn(Heat({(0, 0): None}))[-1].strip() == f"{WITHOUT} no rate"
+
+
+def test_estimates_are_marks_on_one_scale_and_an_interval_is_drawn_only_where_there_is_one() -> None:
+    known = Estimate("two", 0.02, "9 posts", (0.01, 0.04))
+    one, two, none, scale = drawn(Estimates([Estimate("none", 0.04, "9 posts"), known, Estimate("five", None, "–")]))
+
+    assert one.index("●") == two.index("┤") > two.index("●") > two.index("├")
+    assert "─" not in one
+    assert "●" not in none
+    assert scale.split() == ["0.00%", "2.00%", "4.00%"]
+    assert one.index("●") == len(scale.rstrip()) - 1
+
+
+ends = st.tuples(st.floats(0, 1), st.floats(0, 1)).map(sorted).map(tuple)
+estimates = st.builds(Estimate, st.text(max_size=30), shares, st.text(max_size=30), st.one_of(st.none(), ends))
+
+
+@given(st.lists(estimates, max_size=5), st.integers(30, 200))
+def test_no_estimate_is_wider_than_its_room(some: list[Estimate], width: int) -> None:
+    assert all(cell_len(line) <= width for line in drawn(Estimates(some), width))

@@ -11,12 +11,13 @@ from copydesk.model.ways import value_written
 from copydesk.tui.cells import cell, fit
 from copydesk.tui.charts import Estimate, Estimates, percent
 from copydesk.tui.layout import Block, Paragraph, Table, plain
-from copydesk.tui.words import Sign, age, ago, exact, plural
+from copydesk.tui.words import Sign, age, ago, plural
 
 NAMES_WIDTH = 13
 """Cells of what stands beside the variants."""
 LEAST_COLUMN, MOST_COLUMN = 9, 20
 PARAMETER_WIDTH = 12
+WINNER = "✓"
 WIDE_FROM = 60
 """From so many cells on a row says how many drafts there are."""
 STATUS = {
@@ -73,7 +74,7 @@ def experiment_page(tried: Tried, now: datetime) -> list[Block]:
         Paragraph(_state(tried, now)),
         *(Paragraph(line) for line in _remarks(tried)),
         plain(),
-        SideBySide(tuple(_column(variant, arm) for variant, arm in zip(experiment.variants, arms, strict=True))),
+        SideBySide([_column(tried, variant, arm) for variant, arm in zip(experiment.variants, arms, strict=True)]),
         plain(),
         Paragraph(Content.assemble(("Rate", "strong"), "  ", ("interactions by impressions, as counted", "dim"))),
         Estimates([Estimate(arm.name, arm.rate_pooled, _made_of(arm)) for arm in arms]),
@@ -92,7 +93,7 @@ def _state(tried: Tried, now: datetime) -> Content:
             Content.styled(f"began {ago(experiment.started_at, now)}", "dim"),
         ]
     )
-    return words + Content.styled(f" · ended {exact(experiment.ended_at)}" if experiment.ended_at else "", "dim")
+    return words + Content.styled(f" · ended {ago(experiment.ended_at, now)}" if experiment.ended_at else "", "dim")
 
 
 def _remarks(tried: Tried) -> Iterator[Content]:
@@ -148,7 +149,7 @@ def _right(text: str, width: int) -> str:
     return " " * (len(fitted) - len(bare)) + bare
 
 
-def _column(variant: Variant, arm: Arm) -> Column:
+def _column(tried: Tried, variant: Variant, arm: Arm) -> Column:
     value = next(iter(variant.config.values()), None)
     figures = (
         ("value", cell(value_written(value))),
@@ -163,7 +164,8 @@ def _column(variant: Variant, arm: Arm) -> Column:
         ("per post", _or_dash(arm.interactions_per_post, lambda value: f"{value:,.1f}")),
         ("rate", _or_dash(arm.rate_pooled, percent)),
     )
-    return Column(name=cell(arm.name), figures=figures)
+    won = f" {WINNER}" if arm.id == tried.results.winner else ""
+    return Column(name=cell(arm.name) + won, figures=figures)
 
 
 def _share(value: float | None) -> str:
