@@ -7,8 +7,9 @@ import pytest
 
 from copydesk.errors import ConflictError, InvalidError
 from copydesk.model.delivery import Figures
-from copydesk.posting.fake import FakeServer, Fault
-from copydesk.posting.platform import Trust
+from copydesk.model.draft import Format
+from copydesk.posting.fake import FakePlatform, FakeServer, Fault
+from copydesk.posting.platform import Limits, Trust
 from desk_fixtures import NOW, Watch, rows
 from posting_fixtures import ME, YOU, approved, connect, fake, open_posting, status_of
 
@@ -247,3 +248,26 @@ async def test_a_post_of_which_nothing_is_told_is_not_taken_for_gone(
         monkeypatch.undo()
         watch.now = NOW + timedelta(hours=6)
         assert await desk.posting.read_figures() == 1
+
+
+async def test_of_all_accounts_those_are_meant_that_take_the_format(tmp_path: Path) -> None:
+    server = FakeServer()
+    articles = FakePlatform(FakeServer())
+    monthly = Limits(formats=frozenset({Format.BLOG}))
+    articles.limits = monthly
+    async with open_posting(tmp_path, {"fake": FakePlatform(server), "paper": articles}) as desk:
+        await connect(desk)
+        await connect(desk, "daily", platform="paper")
+        short = await approved(desk)
+        assert (await desk.posting.post(short)).posted == (ME,)
+        other = await approved(desk, "Another one.", targetPlatforms=["paper"])
+        assert (await desk.posting.post(other)).posted == ("paper:daily",)
+
+
+async def test_where_no_account_takes_the_format_nothing_is_posted(tmp_path: Path) -> None:
+    articles = FakePlatform(FakeServer())
+    articles.limits = Limits(formats=frozenset({Format.BLOG}))
+    async with open_posting(tmp_path, {"paper": articles}) as desk:
+        await connect(desk, "daily", platform="paper")
+        with pytest.raises(ConflictError, match="No connected account takes drafts of the format SHORT"):
+            await desk.posting.post(await approved(desk))

@@ -68,8 +68,12 @@ async def test_an_account_that_this_copydesk_does_not_know_keeps_no_other_from_b
         result = await desk.posting.post(draft, ["fake"])
         assert result.posted == (ME,)
         other = await approved(desk, "Something else.")
-        await desk.posting.post(other, wait=0.5)
-        assert await status_of(desk, other) == "posting"
+        assert (await desk.posting.post(other)).posted == (ME,)
+        assert await desk.posting.stops(other) == ()
+        third = await approved(desk, "A third thing.")
+        await desk.posting.post(third, ["friendster"], wait=0.5)
+        assert await status_of(desk, third) == "posting"
+        assert await desk.posting.send_due() == ()
     assert [post.text for post in server.posts] == ["One thing worth saying.", "Something else."]
 
 

@@ -62,6 +62,7 @@ async def test_the_grace_period_is_a_setting(tmp_path: Path) -> None:
 async def test_what_waits_for_a_machine_that_was_off_says_so(tmp_path: Path) -> None:
     async with open_at(tmp_path) as desk:
         await connect(desk, platform="bluesky")
+        await connect(desk, platform="wordpress")
         draft = await put_at(desk, NOW - HOUR)
         blog = await put_at(desk, NOW - 25 * HOUR, format="BLOG")
         assert await missed(desk) == {draft, blog}

@@ -4,7 +4,7 @@ import asyncio
 import signal
 import subprocess
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from datetime import timedelta
 from pathlib import Path
 
@@ -15,6 +15,7 @@ from copydesk.desk.process import me
 from copydesk.errors import StoreBusyError
 from copydesk.jobs import Jobs, Said, running
 from copydesk.jobs import jobs as module
+from copydesk.jobs.doing import Did
 from copydesk.model.job import JobName, Outlook
 from copydesk.model.run import RunStatus
 from copydesk.store import jobs as kept
@@ -61,7 +62,7 @@ async def _is(desk: Desk, draft: str, status: str) -> bool:
     return await status_of(desk, draft) == status
 
 
-def instead(monkeypatch: pytest.MonkeyPatch, name: JobName, work: Callable[[Desk], Awaitable[str]]) -> None:
+def instead(monkeypatch: pytest.MonkeyPatch, name: JobName, work: Callable[[Desk], Awaitable[Sequence[Did]]]) -> None:
     """Let a job do something else."""
     monkeypatch.setitem(module.DOING, name, work)
 
@@ -178,7 +179,7 @@ async def test_drafts_that_wait_for_their_text_are_written(tmp_path: Path) -> No
 
 
 async def test_one_that_fails_ends_no_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    async def fail(_: Desk) -> str:
+    async def fail(_: Desk) -> Sequence[Did]:
         raise RuntimeError("no such luck")
 
     heard, watch = Heard(), Watch()
@@ -218,14 +219,14 @@ async def test_two_desks_are_never_at_one_job_at_the_same_time(tmp_path: Path, m
     inside: list[str] = []
     most = 0
 
-    def counted(name: JobName) -> Callable[[Desk], Awaitable[str]]:
-        async def work(desk: Desk) -> str:
+    def counted(name: JobName) -> Callable[[Desk], Awaitable[Sequence[Did]]]:
+        async def work(desk: Desk) -> Sequence[Did]:
             nonlocal most
             inside.append(name)
             most = max(most, inside.count(name))
             await desk.work.states()
             inside.remove(name)
-            return ""
+            return ()
 
         return work
 
@@ -299,12 +300,12 @@ async def test_what_a_living_process_is_at_is_left_to_it_for_as_long_as_it_shows
 async def test_a_job_that_was_taken_over_is_broken_off(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     broken = asyncio.Event()
 
-    async def hang(_: Desk) -> str:
+    async def hang(_: Desk) -> Sequence[Did]:
         try:
             await asyncio.Event().wait()
         finally:
             broken.set()
-        return ""
+        return ()
 
     instead(monkeypatch, JobName.ZONES, hang)
     monkeypatch.setattr(module, "BEAT", 0.01)
@@ -409,8 +410,8 @@ async def test_a_clock_that_went_back_does_not_put_the_alarm_off(monkeypatch: py
 
 
 async def test_the_end_leaves_nobody_behind_who_looks_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    async def soon(_: Desk) -> str:
-        return "done"
+    async def soon(_: Desk) -> list[Did]:
+        return [Did("done")]
 
     instead(monkeypatch, JobName.ZONES, soon)
     async with open_at(tmp_path) as desk:
@@ -438,14 +439,14 @@ async def test_the_end_lets_a_short_job_finish_and_breaks_a_long_one_off(
 ) -> None:
     ended = []
 
-    async def short(_: Desk) -> str:
+    async def short(_: Desk) -> Sequence[Did]:
         await asyncio.sleep(0.02)
         ended.append("short")
-        return ""
+        return ()
 
-    async def long(_: Desk) -> str:
+    async def long(_: Desk) -> Sequence[Did]:
         await asyncio.Event().wait()
-        return ""
+        return ()
 
     instead(monkeypatch, JobName.ZONES, short)
     instead(monkeypatch, JobName.MISSED, long)

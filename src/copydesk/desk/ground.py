@@ -11,7 +11,9 @@ from sqlalchemy import Connection
 
 from copydesk import __version__
 from copydesk.desk.platforms import Platforms
-from copydesk.errors import CopydeskError
+from copydesk.errors import CopydeskError, InvalidError
+from copydesk.model.account import ConnectedAccount, named
+from copydesk.model.draft import Format
 from copydesk.settings import Settings
 from copydesk.store import sources as kept_sources
 from copydesk.store.engine import Engines
@@ -91,6 +93,20 @@ class Ground:
     def platform(self, name: str) -> "Platform":
         """A platform that posts go to, by its name; InvalidError where there is none of that name."""
         return self.platforms.of(name)
+
+    def meant(
+        self, connected: Sequence[ConnectedAccount], names: Sequence[str], format: Format
+    ) -> tuple[ConnectedAccount, ...]:
+        """The accounts that `names` mean; for none, all that take drafts of this format."""
+        if names:
+            return named(connected, names)
+        return tuple(each for each in connected if self._takes(each, format))
+
+    def _takes(self, account: ConnectedAccount, format: Format) -> bool:
+        try:
+            return format in self.platform(account.details.platform).limits.formats
+        except InvalidError:  # another Copydesk's, whose platforms this one does not know
+            return False
 
     @cached_property
     def vault(self) -> "Vault":

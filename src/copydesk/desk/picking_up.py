@@ -12,7 +12,7 @@ from copydesk.desk.grace import grace, in_words, late_before, too_late
 from copydesk.desk.ground import Ground
 from copydesk.desk.planning import plan
 from copydesk.errors import StoreError
-from copydesk.model.account import ConnectedAccount, named
+from copydesk.model.account import ConnectedAccount
 from copydesk.model.draft import Format, Status
 from copydesk.model.history import SYSTEM, EventKind
 from copydesk.model.transitions import Happening, after_happening
@@ -25,7 +25,7 @@ from copydesk.store.deliveries import Happened
 from copydesk.store.planned import Timed
 
 T = TypeVar("T")
-NOT_CONNECTED = "No platform was connected when it was due; nothing was sent."
+NOT_CONNECTED = "No account that takes it was connected when it was due; nothing was sent."
 MOVED = "moved"
 """What the history calls a time that moved with the rules of its zone."""
 AT_ONCE = 100
@@ -87,7 +87,7 @@ class PickingUp:
                 draft_id=each.id,
                 format=each.format,
                 at=each.at,
-                accounts=tuple(account.id for account in named(connected, each.platforms)),
+                accounts=tuple(account.id for account in self._ground.meant(connected, each.platforms, each.format)),
             )
             for each in timed
         ]

@@ -20,7 +20,7 @@ from copydesk.desk.sending import SAME_TEXT, Sender
 from copydesk.desk.stopping import broken_rules
 from copydesk.desk.telling import report_of, told, ways
 from copydesk.errors import ConflictError, FieldError, InvalidError, NotFoundError
-from copydesk.model.account import ConnectedAccount, named, unknown
+from copydesk.model.account import ConnectedAccount, unknown
 from copydesk.model.change import LONGEST_ID
 from copydesk.model.delivery import ENDED, Delivery, State
 from copydesk.model.draft import Action, Format, ListedDraft, Status, plain
@@ -36,6 +36,8 @@ from copydesk.store.deliveries import Happened, KeptDelivery, Told
 from copydesk.store.ids import new_id
 
 T = TypeVar("T")
+Meant = Callable[[Sequence[ConnectedAccount], Sequence[str], Format], tuple[ConnectedAccount, ...]]
+"""Which accounts names mean for a format: `Ground.meant`."""
 WAIT = 30.0
 """Seconds that `post` waits for the end of its deliveries."""
 LOOK = 0.1
@@ -57,12 +59,13 @@ class Posting:
         Answers when every delivery has ended or after `wait` seconds; what is under way then is gone on with by
         itself. Raises InvalidError for a name that is none, NotFoundError, ConflictError.
         """
-        begun = await self._ground.write(_post_now, draft_id, tuple(platforms), self._ground.clock())
+        now, meant = self._ground.clock(), self._ground.meant
+        begun = await self._ground.write(_post_now, draft_id, tuple(platforms), now, meant)
         await self._wait_for(draft_id, begun, wait)
         return await self._ground.read(_result, draft_id, begun)
 
-    async def send_due(self) -> tuple[str, ...]:
-        """Do what can be done about every delivery; a sentence for each that has something new to say.
+    async def send_due(self) -> tuple[DeliveryReport, ...]:
+        """Do what can be done about every delivery; what became of each of them.
 
         Nothing is done while the clock is in doubt: how long ago something was sent is told by it.
         """
@@ -70,7 +73,7 @@ class Posting:
             return ()
         touched = await self._shielded(self._sender.send_due)
         reports = [await self._report(delivery_id) for delivery_id in touched]
-        return tuple(f"{report.account}: {report.says}" for report in reports if report)
+        return tuple(report for report in reports if report)
 
     async def deliveries(self, draft_id: str) -> tuple[DeliveryReport, ...]:
         """Where a draft went, and what became of it there; NotFoundError."""
@@ -116,7 +119,7 @@ class Posting:
 
     async def stops(self, draft_id: str, platforms: Sequence[str] = ()) -> tuple[Stop, ...]:
         """What would stop a draft from being posted as it is; nothing is asked of the network."""
-        draft, to = await self._ground.read(_draft_and_accounts, draft_id, tuple(platforms))
+        draft, to = await self._ground.read(_draft_and_accounts, draft_id, tuple(platforms), self._ground.meant)
         post, digest = draft_post(draft, self._ground.clock()), digest_of(draft.text)
         every = await self._ground.read(_of_draft, draft_id)
         found: list[Stop] = []
@@ -164,7 +167,7 @@ class Posting:
 
     async def prices(self, draft_id: str, platforms: Sequence[str] = ()) -> tuple[Price, ...]:
         """What posting a draft costs, account by account; nothing of those that cost nothing."""
-        draft, to = await self._ground.read(_draft_and_accounts, draft_id, tuple(platforms))
+        draft, to = await self._ground.read(_draft_and_accounts, draft_id, tuple(platforms), self._ground.meant)
         post = draft_post(draft, self._ground.clock())
         every = [(each, cost(self._ground.platform(each.details.platform), post, each.details)) for each in to]
         return tuple(
@@ -266,12 +269,12 @@ def _decide(conn: Connection, user_id: str, delivery_id: str, decision: _Decisio
 
 
 def _post_now(
-    conn: Connection, user_id: str, draft_id: str, platforms: tuple[str, ...], now: datetime
+    conn: Connection, user_id: str, draft_id: str, platforms: tuple[str, ...], now: datetime, meant: Meant
 ) -> tuple[str, ...]:
     """Let a draft go; the ids of the deliveries that begin."""
     seen = changes.one_seen(conn, user_id, draft_id)
     after(Action.POST, seen.status, archived=seen.archived)
-    to = _accounts(conn, user_id, seen, platforms)
+    to = _accounts(conn, user_id, seen, platforms, meant)
     every = deliveries.of_draft(conn, user_id, draft_id)
     there = [kept for account in to if (kept := standing(every, account)) and may_be_live(kept)]
     if len(there) == len(to):
@@ -281,8 +284,10 @@ def _post_now(
     return plan(conn, user_id, draft_id, missing, now, now)
 
 
-def _accounts(conn: Connection, user_id: str, seen: Seen, platforms: tuple[str, ...]) -> tuple[ConnectedAccount, ...]:
-    """The accounts that are meant: those that are named, else those that the draft is for, else all."""
+def _accounts(
+    conn: Connection, user_id: str, seen: Seen, platforms: tuple[str, ...], meant: Meant
+) -> tuple[ConnectedAccount, ...]:
+    """The accounts that are meant: those that are named, else those that the draft is for, else all that take it."""
     connected = accounts.every(conn, user_id)
     if not connected:
         hint = "Connect one: copydesk account connect bluesky"
@@ -291,10 +296,13 @@ def _accounts(conn: Connection, user_id: str, seen: Seen, platforms: tuple[str, 
         known = ", ".join(account.label for account in connected)
         raise InvalidError(FieldError("platforms", f"{', '.join(wrong)} is not connected; there is {known}"))
     shown = lists.one(conn, user_id, seen.id)
-    meant = named(connected, platforms or (shown.target_platforms if shown else ()))
-    if not meant:
+    names = platforms or (shown.target_platforms if shown else ())
+    to = meant(connected, names, seen.format)
+    if not to and names:
         raise _refused(seen, "None of its platforms is connected; nothing was posted.")
-    return meant
+    if not to:
+        raise _refused(seen, f"No connected account takes drafts of the format {seen.format}; nothing was posted.")
+    return to
 
 
 def _why_not(there: Sequence[KeptDelivery]) -> tuple[str, str]:
@@ -346,12 +354,12 @@ def _of_draft(conn: Connection, user_id: str, draft_id: str) -> tuple[KeptDelive
 
 
 def _draft_and_accounts(
-    conn: Connection, user_id: str, draft_id: str, platforms: tuple[str, ...]
+    conn: Connection, user_id: str, draft_id: str, platforms: tuple[str, ...], meant: Meant
 ) -> tuple[ListedDraft, tuple[ConnectedAccount, ...]]:
     shown = lists.one(conn, user_id, draft_id)
     if shown is None:
         raise changes.no_draft(draft_id)
-    return shown, named(accounts.every(conn, user_id), platforms or shown.target_platforms)
+    return shown, meant(accounts.every(conn, user_id), platforms or shown.target_platforms, shown.format)
 
 
 def _at_hand(kept: KeptDelivery, now: datetime, seconds: float) -> bool:

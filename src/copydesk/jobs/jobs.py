@@ -2,14 +2,14 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from datetime import datetime, timedelta
 
 from copydesk.desk import Desk
 from copydesk.errors import CopydeskError, StoreError
 from copydesk.jobs.alarm import EVERY, Alarm
-from copydesk.jobs.doing import DOING
+from copydesk.jobs.doing import DOING, Did
 from copydesk.jobs.due import Situation, due_jobs
 from copydesk.model.job import Claim, ClockDoubt, JobName, Outlook
 from copydesk.model.wire import Struct
@@ -129,10 +129,11 @@ class Jobs:
         claim = await self._desk.work.begin(name)
         if claim is None:
             return False
-        says, failure, finished = "", None, False
+        did: Sequence[Did] = ()
+        failure, finished = None, False
         try:
             async with self._beating(claim):
-                says = await DOING[name](self._desk)
+                did = await DOING[name](self._desk)
             finished = True
         except Exception as error:
             failure, finished = error, True
@@ -141,9 +142,9 @@ class Jobs:
             await self._desk.work.end(claim, finished=finished, error=failure)
         if failure is not None:
             self._say(name, _words(failure), failed=True)
-        elif says:
-            self._say(name, says)
-        return bool(says)
+        for each in did:
+            self._say(name, each.says, failed=each.failed)
+        return bool(did)
 
     @asynccontextmanager
     async def _beating(self, claim: Claim) -> AsyncIterator[None]:
