@@ -133,6 +133,17 @@ async def test_what_another_process_schedules_appears_under_a_cursor_that_stays(
         assert seen.cursor == Place(TODAY, Hour(12))
 
 
+async def test_the_line_of_now_goes_on_with_the_time(tmp_path: Path) -> None:
+    watch = Watch(NOW)
+    async with on_schedule(tmp_path, clock=watch) as seen:
+        watch.now = NOW + HOUR + 7 * MINUTE
+        seen.screen._tick()
+        await seen.wait()
+        assert "▸11:37" in seen.text
+        assert "▸10:30" not in seen.text
+        assert seen.cursor == Place(TODAY, Hour(10))
+
+
 async def test_a_desk_that_cannot_be_read_leaves_the_week_and_says_why(tmp_path: Path) -> None:
     async with on_schedule(tmp_path) as seen:
 
@@ -355,7 +366,7 @@ async def test_without_slots_the_plan_says_why_nothing_goes_anywhere(tmp_path: P
 async def test_a_slot_is_made_at_the_cursor(tmp_path: Path, answer: str, made: Slot) -> None:
     async with on_schedule(tmp_path) as seen:
         await seen.press("j", "j", "n")
-        assert "A slot every Wed, at which minute after 12:00?" in seen.text
+        assert "A slot every Wed, at which minute of 12:00–12:59?" in seen.text
         await (seen.type(answer) if answer else seen.press("enter"))
         assert await seen.desk.schedule.slots() == (made,)
         assert f"[:{made.minute:02}" in seen.text
@@ -455,7 +466,7 @@ async def test_a_clock_in_doubt_stands_above_the_week_until_it_is_accepted(
         monkeypatch.setattr(seen.app.desk.schedule, "clock_doubt", doubt)
         monkeypatch.setattr(seen.app.desk.schedule, "accept_clock", accept)
         await seen.press("]")
-        assert "The clock jumped forward by 3 hours. Nothing goes out until you say it is right: C" in seen.text
+        assert "C accept · The clock jumped forward by 3 hours: nothing goes out." in seen.text
         await seen.press("C")
         assert "jumped" not in seen.text
 

@@ -178,8 +178,8 @@ def change_shown(change: Change) -> str:
 def doubt_shown(doubt: ClockDoubt) -> Content:
     """What is wrong with the clock, and what to do about it."""
     way = "forward" if doubt.seconds > 0 else "back"
-    words = f"The clock jumped {way} by {_amount(abs(doubt.seconds))}. Nothing goes out until you say it is right: "
-    return Content.assemble((words, "bad"), ("C", "key"), (" it is right", "bad"))
+    words = f"The clock jumped {way} by {_amount(abs(doubt.seconds))}: nothing goes out."
+    return Content.assemble(("C", "key"), (" accept · ", "dim"), (words, "bad"))
 
 
 def _amount(seconds: float) -> str:

@@ -51,13 +51,13 @@ class WeekChanges(WeekScreen):
         if self.grid.cursor is not None:
             self._ask_minute(self.grid.cursor)
 
-    def _ask_minute(self, where: Place, value: str = "00", wrong: str = "") -> None:
+    def _ask_minute(self, where: Place, value: str = "", wrong: str = "") -> None:
         hour = Slot(day_of_week=where.day.isoweekday() % 7, hour=where.hour.hour, minute=0)
-        question = f"A slot every {slot_shown(hour)[:3]}, at which minute after {hour.hour:02}:00?"
-        hint = wrong or "A minute, or another time as 4:30. Esc leaves."
+        question = f"A slot every {slot_shown(hour)[:3]}, at which minute of {hour.hour:02}:00–{hour.hour:02}:59?"
+        hint = wrong or f"Enter alone: {hour.hour:02}:00. Or a minute, or another time as 4:30. Esc leaves."
 
         def make(answer: str | None) -> None:
-            slot = _slot(hour, answer) if answer is not None else None
+            slot = _slot(hour, answer or "00") if answer is not None else None
             if slot is not None:
                 self._make(slot)
             elif answer is not None:
@@ -102,11 +102,11 @@ class WeekChanges(WeekScreen):
         if self.week is None:
             return
         hint = wrong or "A name such as Europe/Prague. What is scheduled keeps its time. Esc leaves."
-        asked = LineScreen("The time zone of slots and times", value=value or self.week.zone, hint=hint)
+        asked = LineScreen(f"Which time zone in the place of {self.week.zone}?", value=value, hint=hint)
         self.app.push_screen(asked, self._set_zone)
 
     def _set_zone(self, name: str | None) -> None:
-        if name is None or self.week is None or name.strip() == self.week.zone:
+        if not name or self.week is None or name.strip() == self.week.zone:
             return
         before, after = self.week.zone, name.strip()
 
