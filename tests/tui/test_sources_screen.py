@@ -146,6 +146,23 @@ async def test_an_address_that_can_be_no_source_is_refused_in_words(tmp_path: Pa
         await until(seen, "url: ")
 
 
+async def test_what_nobody_expected_leaves_the_form_as_it_is(tmp_path: Path) -> None:
+    async with on_sources(tmp_path) as seen:
+
+        async def fail(*_: object, **__: object) -> None:
+            raise RuntimeError("boom")
+
+        assert seen.app.desk is not None
+        seen.app.desk.sources.try_out = fail  # type: ignore[assignment]
+        await seen.press("n")
+        await write(seen, ONE)
+        await seen.press("enter")
+        await until(seen, "That went wrong.")
+        assert "boom" in seen.toasts[0]
+        assert ONE in seen.text
+        assert "Enter reads it once" in seen.text
+
+
 async def test_what_was_typed_is_thrown_away_the_second_time_only(tmp_path: Path) -> None:
     async with on_sources(tmp_path) as seen:
         await seen.press("n")
@@ -331,6 +348,41 @@ async def test_the_run_goes_on_when_it_is_left_and_ends_when_it_is_cancelled(tmp
         seen.app.simulate_key("escape")
         seen.app.simulate_key("X")
         await until(seen, "The run was cancelled")
+
+
+async def test_the_run_is_shown_again_after_another_screen(tmp_path: Path) -> None:
+    web = small_web()
+    held = web.hold(ONE)
+    async with on_sources(tmp_path, _one, web=web) as seen:
+        seen.app.simulate_key("P")
+        await held.came.wait()
+        for key in ("1", "3"):
+            seen.app.simulate_key(key)
+        held.go.set()
+        await until(seen, "new drafts")
+        assert "ingest  ━" in seen.text
+
+
+async def test_leaving_a_list_of_feeds_keeps_what_was_added(tmp_path: Path) -> None:
+    path = tmp_path / "feeds.opml"
+    path.write_text(OPML)
+    web = small_web()
+    held = web.hold(TWO)
+    async with on_sources(tmp_path / "desk", web=web) as seen:
+        await seen.press("i")
+        await write(seen, str(path))
+        seen.app.simulate_key("enter")
+        await held.came.wait()
+        seen.app.simulate_key("escape")
+        await until(seen, "Sources · 1")
+        assert "First" in seen.text
+
+
+async def test_while_it_is_about_runs_no_source_is_changed(tmp_path: Path) -> None:
+    async with on_sources(tmp_path, three_sources, size=(80, 24)) as seen:
+        await seen.press("tab", "space", "D", "e", "t")
+        assert len(seen.app.screen_stack) == 1
+        assert seen.toasts == []
 
 
 async def test_what_another_process_adds_appears_and_moves_no_cursor(tmp_path: Path) -> None:

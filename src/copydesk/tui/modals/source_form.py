@@ -165,7 +165,7 @@ class SourceForm(ModalScreen[Source | None], inherit_bindings=False):
     def action_go_on(self) -> None:
         """Test what was not tested; else save."""
         place = self._entered.place
-        if self._busy or not place.url:
+        if self._busy or not place.url or self.app.desk is None:
             return
         if self._is_read(place):
             self.action_save()
@@ -177,10 +177,17 @@ class SourceForm(ModalScreen[Source | None], inherit_bindings=False):
     async def _try(self, desk: "Desk", place: Place) -> None:
         try:
             result = await desk.sources.try_out(place.type, place.url, config=place.config)
-        except CopydeskError as error:
-            self.post_message(SourceRefused(str(error)))
+        except Exception as error:
+            self._refuse(error)
         else:
             self.post_message(PlaceTried(place, result))
+
+    def _refuse(self, error: Exception) -> None:
+        """Say it in the form; what nobody expected goes on to whoever tells it."""
+        known = isinstance(error, CopydeskError)
+        self.post_message(SourceRefused(str(error) if known else "That went wrong."))
+        if not known:
+            raise error
 
     @on(PlaceTried)
     def _show_tried(self, message: PlaceTried) -> None:
@@ -207,15 +214,15 @@ class SourceForm(ModalScreen[Source | None], inherit_bindings=False):
     def action_save(self) -> None:
         """Save it, tested or not."""
         entered = self._entered
-        if entered.place.url and not self._busy:
+        if entered.place.url and not self._busy and self.app.desk is not None:
             self._busy = True
             self.app.ask(lambda desk: self._save(desk, entered))
 
     async def _save(self, desk: "Desk", entered: Entered) -> None:
         try:
             saved = await self._change(desk, self._source, entered) if self._source else await self._add(desk, entered)
-        except CopydeskError as error:
-            self.post_message(SourceRefused(str(error)))
+        except Exception as error:
+            self._refuse(error)
         else:
             self.post_message(SourceSaved(saved))
 

@@ -16,6 +16,7 @@ from copydesk.tui.words import plural
 
 if TYPE_CHECKING:
     from copydesk.desk import Desk
+    from copydesk.desk.overviews import SourceOverview
     from copydesk.model.source import Source
 
 LARGEST = 16 * 1024 * 1024
@@ -34,9 +35,13 @@ class SourceActions(RunScreen, inherit_bindings=False):
         """The source that the cursor goes to when the sources are read next."""
 
     @property
+    def chosen(self) -> "SourceOverview | None":
+        """The source that keys act on."""
+        return self.sources.current
+
+    @property
     def _current(self) -> "Source | None":
-        row = self.sources.current
-        return row.source if row else None
+        return self.chosen.source if self.chosen else None
 
     # Sources.
 
@@ -91,7 +96,7 @@ class SourceActions(RunScreen, inherit_bindings=False):
         """Delete it, after a yes."""
         from copydesk.tui.modals.ask import YesScreen  # noqa: PLC0415 - as above
 
-        row = self.sources.current
+        row = self.chosen
         if row is None:
             return
         items, drafts = plural(row.source.item_count, "item"), plural(row.drafts, "draft")

@@ -59,6 +59,8 @@ class SourcesScreen(SourceActions, inherit_bindings=False):
         super().__init__()
         self._statistics: RunStatistics | None = None
         self._brought: dict[str, Sequence[RecentItem]] = {}
+        self._fresh: set[str] = set()
+        """The sources of which it is known since the desk was read last."""
         self._reading: Latest[Desk] = Latest(self._read_all)
         self._asking: Latest[tuple[Desk, str]] = Latest(self._read_brought)
         self._shown: str | None = None
@@ -104,7 +106,7 @@ class SourcesScreen(SourceActions, inherit_bindings=False):
     def _fill(self, message: SourcesRead) -> None:
         """Each cursor stays on its row, or on its line where that is gone."""
         self._statistics = message.statistics
-        self._brought.clear()
+        self._fresh.clear()
         if message.sources:
             self.query_one("#sources-pane", ListPane).show_heads(shown=True)
             self.sources.show(message.sources, self._place(message.sources))
@@ -115,10 +117,11 @@ class SourcesScreen(SourceActions, inherit_bindings=False):
 
     def _place(self, sources: "Sequence[SourceOverview]") -> int:
         current = self.sources.current
-        wanted = self.to_find or (current.source.id if current else None)
-        self.to_find = None
         places = {row.source.id: at for at, row in enumerate(sources)}
-        return places.get(wanted or "", self.sources.cursor)
+        if self.to_find in places:
+            wanted, self.to_find = self.to_find, None
+            return places[wanted or ""]
+        return places.get(current.source.id if current else "", self.sources.cursor)
 
     def _fill_runs(self, message: SourcesRead) -> None:
         self.query_one("#runs-pane", ListPane).show_heads(shown=bool(message.runs))
@@ -144,6 +147,11 @@ class SourcesScreen(SourceActions, inherit_bindings=False):
 
     # What the cursor stands on.
 
+    @property
+    def chosen(self) -> "SourceOverview | None":
+        """While it is about runs no source is: it may not even be on the screen."""
+        return None if self._of_runs else self.sources.current
+
     @on(LineList.Moved)
     def _show_current(self) -> None:
         if self._of_runs:
@@ -157,7 +165,7 @@ class SourcesScreen(SourceActions, inherit_bindings=False):
         steps = source_notes.next_steps(self.taken) if self.is_beginning else []
         blocks = [*steps, *source_page(row, self._brought.get(row.source.id), self.app.clock())]
         self._show("Source", row.source.id, blocks)
-        if row.source.id not in self._brought and self.app.desk is not None:
+        if row.source.id not in self._fresh and self.app.desk is not None:
             self.app.ask(lambda desk: self._asking.wish((desk, row.source.id)))
 
     def _show(self, title: str, shown: str, blocks: Sequence[Block]) -> None:
@@ -175,6 +183,7 @@ class SourcesScreen(SourceActions, inherit_bindings=False):
     @on(Brought)
     def _keep_brought(self, message: Brought) -> None:
         self._brought[message.source_id] = message.items
+        self._fresh.add(message.source_id)
         row = self.sources.current
         if row is not None and row.source.id == message.source_id and not self._of_runs:
             self._show_current()
