@@ -129,6 +129,15 @@ async def test_what_another_process_records_is_shown_and_the_cursor_stays(tmp_pa
         assert after.split("▌")[1] == before.split("▌")[1]
 
 
+async def test_q_on_a_narrow_terminal_leads_back_to_the_figures_first(tmp_path: Path) -> None:
+    async with shown(tmp_path, (80, 24)) as seen:
+        await seen.press("tab", "q")
+        assert "Figures · " in seen.text
+        assert seen.app.is_running
+        await seen.press("q")
+        assert seen.app._exit
+
+
 async def test_a_period_without_posts_leads_to_a_longer_one(tmp_path: Path) -> None:
     old = ("x", 60, 0, "SHORT", 100, 5, 0, 0, 0)
     async with shown(tmp_path, fill=lambda conn, user: put_post(conn, user, old)) as seen:

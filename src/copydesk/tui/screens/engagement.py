@@ -27,6 +27,7 @@ from copydesk.tui.styles import sheet
 from copydesk.tui.widgets.line_list import LineList
 from copydesk.tui.widgets.page import Page
 from copydesk.tui.widgets.posts import Posts
+from copydesk.tui.widgets.too_small import TooSmall
 from copydesk.tui.words import plural
 
 if TYPE_CHECKING:
@@ -166,6 +167,13 @@ class EngagementScreen(DeskScreen):
     def action_back(self) -> None:
         """Back to the figures."""
         self._go_to("figures")
+
+    def go_back(self) -> bool:
+        """Back to the figures where a narrow terminal shows the posts; False where they can be seen."""
+        if self.figures_pane.region or self.query_one(TooSmall).display:
+            return False
+        self._go_to("figures")
+        return True
 
     # What can be done.
 
