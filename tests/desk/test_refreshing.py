@@ -41,9 +41,20 @@ async def test_after_the_last_reading_they_can_still_be_asked_for(tmp_path: Path
         assert (await desk.engagement.posts())[0].likes == 9
 
 
-async def test_what_was_never_sent_or_is_not_there_any_more_is_not_asked_for(tmp_path: Path) -> None:
+async def test_what_was_never_sent_is_not_asked_for(tmp_path: Path) -> None:
     async with open_posting(tmp_path, fake()) as desk:
         draft_id = await approved(desk)
         await desk.engagement.record({"draftId": draft_id, "platform": "x", "likes": 1})
 
+        assert await desk.posting.refresh_figures([draft_id]) == 0
+
+
+async def test_a_post_that_was_noticed_to_be_gone_is_not_asked_for_again(tmp_path: Path) -> None:
+    server = FakeServer()
+    async with open_posting(tmp_path, fake(server)) as desk:
+        await connect(desk)
+        draft_id = await approved(desk)
+        server.remove((await desk.posting.post(draft_id)).draft.post_id or "")
+
+        assert await desk.posting.refresh_figures([draft_id]) == 1
         assert await desk.posting.refresh_figures([draft_id]) == 0
