@@ -1,15 +1,17 @@
 """The console on its screen Schedule, before a real desk whose clock stands still."""
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from copydesk.desk import Desk
+from copydesk.model.schedule import Slot
 from copydesk.tui.app import Console
 from copydesk.tui.screens.schedule import ScheduleScreen
 from copydesk.tui.week_clock import Place
 from desk_fixtures import Watch, open_at
+from schedule_fixtures import put, put_at
 from tui_fixtures import Seen, settled
 
 NOW = datetime(2026, 3, 25, 9, 30, tzinfo=UTC)
@@ -90,3 +92,12 @@ def console_of(home: Path, now: datetime = NOW, clock: Callable[[], datetime] | 
     """The console of the desk in `home`."""
     told = clock or Watch(now)
     return Console(lambda: open_at(home, clock=told), clock=told)
+
+
+async def fill(home: Path, *, slots: Sequence[Slot] = (), at: Sequence[datetime] = (), approved: int = 0) -> list[str]:
+    """A desk with these slots, drafts at these times and approved drafts; the ids of those that have a time."""
+    async with open_at(home, clock=Watch(NOW)) as desk:
+        await desk.schedule.set_zone("Europe/Prague")
+        await desk.schedule.set_slots(slots)
+        await put(desk, approved, text="An approved draft")
+        return [await put_at(desk, each, text=f"Draft {number}") for number, each in enumerate(at, 1)]
