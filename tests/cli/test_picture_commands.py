@@ -87,7 +87,7 @@ def test_a_description_that_is_missing_is_asked_for_and_nothing_is_blocked(tmp_p
         said = call_here(tmp_path, "draft", "new", "The harbour opens.", *args)
         assert said.code == 0
         assert said.err.startswith(asked)
-        assert bool(asked) == ("--alt" in said.err)
+        assert bool(asked) == ("copydesk draft describe ID TEXT" in said.err)
 
 
 def test_a_draft_is_shown_with_what_its_pictures_lack(tmp_path):

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from copydesk.desk.pictures import pictures_of
-from copydesk.errors import InvalidError
+from copydesk.errors import ConflictError, InvalidError
 from copydesk.model.draft import DraftImage, ImageSource
 from copydesk.pictures.errors import PictureError
 from copydesk.posting.bluesky import Bluesky
@@ -292,3 +292,20 @@ async def test_a_picture_whose_draft_is_gone_is_still_had(desk):
     image = DraftImage(id="0", url=ONE, alt=None, position=0, source=ImageSource.OG)
     (made,) = await pictures_of(desk.ground, (image,), LIMITS)
     assert made.width == 200
+
+
+async def test_a_picture_is_described_and_taken_off_while_its_draft_can_be_edited(tmp_path):
+    async with open_at(tmp_path) as desk:
+        image = {"url": "https://one.example/a.png", "source": "OG"}
+        made = await desk.drafts.create({"text": "With a picture.", "images": [image]})
+        draft_id = made.drafts[0].id
+        described = await desk.drafts.describe(draft_id, " Two bars ")
+        assert [each.alt for each in described.images] == ["Two bars"]
+        with pytest.raises(InvalidError, match="picture: is none of the draft's"):
+            await desk.drafts.describe(draft_id, "x", picture=2)
+        with pytest.raises(InvalidError, match="alt"):
+            await desk.drafts.describe(draft_id, " ")
+        assert (await desk.drafts.describe(draft_id, None)).images == ()
+        await desk.drafts.reject(draft_id)
+        with pytest.raises(ConflictError):
+            await desk.drafts.describe(draft_id, "x")

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import click
 
 from copydesk.cli.context import Context, pass_context, print_json
-from copydesk.cli.show import moment, table
+from copydesk.cli.show import first_line, moment, table
 from copydesk.model.posting import DeliveryReport
 from copydesk.text import clean
 
@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from copydesk.desk import Desk
 
 AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON in the interface's shape.")
+BEGINNING = 30
+"""Characters of a draft by which it is known in the list."""
 DELIVERY = click.argument("delivery_id", metavar="DELIVERY")
 
 
@@ -28,14 +30,21 @@ def delivery() -> None:
 def list_(context: Context, *, draft_id: str | None, as_json: bool) -> None:
     """List the deliveries of a draft, or every one that has not ended or that failed lately."""
 
-    async def work(desk: "Desk") -> tuple[DeliveryReport, ...]:
-        return await (desk.posting.deliveries(draft_id) if draft_id else desk.posting.unsettled())
+    async def work(desk: "Desk") -> tuple[tuple[DeliveryReport, ...], dict[str, str]]:
+        if draft_id:
+            return await desk.posting.deliveries(draft_id), {}
+        every = await desk.posting.unsettled()
+        drafts = [await desk.drafts.get(each) for each in dict.fromkeys(each.draft_id for each in every)]
+        return every, {found.id: first_line(found.text, BEGINNING) for found in drafts}
 
-    every = context.run(work)
+    every, texts = context.run(work)
     if as_json:
         print_json(every)
         return
-    rows = [(each.id, each.account, each.state.replace("_", " "), context.advice(each.says)) for each in every]
+    rows = [
+        (each.id, each.account, each.state.replace("_", " "), texts.get(each.draft_id, ""), context.advice(each.says))
+        for each in every
+    ]
     table(rows, empty="It was not sent anywhere." if draft_id else "Nothing is on its way, and nothing failed lately.")
 
 

@@ -5,7 +5,7 @@ from zoneinfo import ZoneInfo
 
 import click
 
-from copydesk.cli import diff, posting, review, story, writing
+from copydesk.cli import diff, pictures, posting, review, story, writing
 from copydesk.cli.context import Context, pass_context, print_json
 from copydesk.cli.filters import NAMES, narrowing, with_filters
 from copydesk.cli.sheet import facts_of, print_draft
@@ -25,7 +25,7 @@ def draft() -> None:
     """The drafts, and what is known of each."""
 
 
-for command in (*writing.COMMANDS, *review.COMMANDS, *posting.COMMANDS, *story.COMMANDS, diff.diff):
+for command in (*writing.COMMANDS, *review.COMMANDS, *posting.COMMANDS, *pictures.COMMANDS, *story.COMMANDS, diff.diff):
     draft.add_command(command)
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
+from copydesk.cli.context import Context, pass_context, print_json
 from copydesk.errors import CopydeskError
 from copydesk.model.change import Created, checked_create
 from copydesk.model.draft import DraftImage, ImageSource
@@ -102,7 +103,9 @@ def say_undescribed(images: Iterable[DraftImage]) -> None:
     missing = [f"{place}" for place, image in enumerate(images, 1) if not image.alt]
     if missing:
         which = f"Picture {missing[0]} has" if len(missing) == 1 else f"Pictures {', '.join(missing)} have"
-        click.echo(f"{which} no description for people who cannot see it; --alt gives one.", err=True)
+        click.echo(
+            f"{which} no description for people who cannot see it. Give one: copydesk draft describe ID TEXT", err=True
+        )
 
 
 async def _image(desk: "Desk", image: str, alt: str | None) -> dict[str, object]:
@@ -110,6 +113,27 @@ async def _image(desk: "Desk", image: str, alt: str | None) -> dict[str, object]
     on_web = "://" in image or kept_digest(image) is not None
     url = image if on_web else await desk.drafts.keep_picture(_file(image))
     return {"url": url, "source": ImageSource.UPLOAD, "alt": alt}
+
+
+@click.command()
+@click.argument("draft_id", metavar="ID")
+@click.argument("alt", required=False, metavar="[TEXT]")
+@click.option("--picture", type=click.IntRange(min=1), default=1, show_default=True, help="Which of its pictures.")
+@click.option("--remove", is_flag=True, help="Take the picture off instead.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON in the interface's shape.")
+@pass_context
+def describe(context: Context, *, draft_id: str, alt: str | None, picture: int, remove: bool, as_json: bool) -> None:
+    """Say what a draft's picture shows, for people who cannot see it, or take it off."""
+    if remove is bool(alt):
+        raise click.UsageError("Give the description, or --remove.")
+    changed = context.run(lambda desk: desk.drafts.describe(draft_id, None if remove else alt, picture=picture))
+    if as_json:
+        print_json(changed)
+    else:
+        click.echo(f"Picture {picture} of {changed.id} is {'taken off' if remove else 'described'}.")
+
+
+COMMANDS = (describe,)
 
 
 def _file(name: str) -> Path:

@@ -10,13 +10,21 @@ from sqlalchemy import Connection
 
 from copydesk.desk.claiming import claimed
 from copydesk.desk.ground import Ground
-from copydesk.desk.keys import name_of
+from copydesk.desk.keys import name_of, trouble_of
 from copydesk.errors import ConflictError, CopydeskError, FieldError, InvalidError, NotFoundError
 from copydesk.model.account import ConnectedAccount, named
 from copydesk.model.delivery import Account
 from copydesk.model.wire import Struct
-from copydesk.posting.platform import BrowserPlatform, Connected, LoginError, NotSentError, Platform, SignIn, Wanted
-from copydesk.secrets.redaction import KNOWN
+from copydesk.posting.platform import (
+    CONNECT_AGAIN,
+    BrowserPlatform,
+    Connected,
+    LoginError,
+    NotSentError,
+    Platform,
+    SignIn,
+    Wanted,
+)
 from copydesk.store import accounts, deliveries
 from copydesk.store.ids import new_id
 
@@ -79,7 +87,11 @@ class Accounts:
         SecretsError where the keys cannot be kept: then nothing is connected.
         """
         one, where = self._asked(platform, given, server)
-        connected = await one.connect(where, given)
+        try:
+            connected = await one.connect(where, given)
+        except LoginError as error:
+            hint = "Check what you gave." if error.hint == CONNECT_AGAIN else error.hint
+            raise LoginError(error.message, hint=hint) from None
         found = await self._ground.vault.given(name_of(connected.account))
         if found and found.items() <= connected.secrets.items():  # they stay where they are
             connected = replace(connected, secrets={})
@@ -107,8 +119,9 @@ class Accounts:
             try:
                 details = await self._ground.platform(kept.details.platform).check(kept.details)
             except LoginError as error:
-                await self._ground.write(accounts.set_trouble, kept, KNOWN.redact(str(error)))
-                raise
+                says = trouble_of(error, kept.details)
+                await self._ground.write(accounts.set_trouble, kept, says)
+                raise LoginError(says) from None
             await self._ground.write(accounts.checked, kept.id, details, self._ground.clock())
         return await self._one(kept.id)
 

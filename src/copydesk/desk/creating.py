@@ -15,12 +15,15 @@ from sqlalchemy import Connection
 from copydesk.desk.checking import checked_new
 from copydesk.desk.ground import Ground
 from copydesk.desk.trial import assign
-from copydesk.model.change import Created, CreateDraft, Mode, NewImage, checked_create, created
-from copydesk.model.draft import Draft, DraftImage, Format, ImageSource, Status
+from copydesk.errors import FieldError, InvalidError
+from copydesk.model.change import LONGEST_ALT, Created, CreateDraft, Mode, NewImage, checked_create, created
+from copydesk.model.draft import Draft, DraftImage, Format, ImageSource, Status, plain
 from copydesk.model.history import USER
 from copydesk.model.item import Entry, ItemState
 from copydesk.model.picture import kept_digest
-from copydesk.store import drafts, generation, items
+from copydesk.model.transitions import after_edit
+from copydesk.store import changes, drafts, generation, items, lists
+from copydesk.store import pictures as kept_pictures
 from copydesk.store.drafts import NewDraft
 from copydesk.store.ids import new_id
 from copydesk.store.items import NewItem
@@ -54,6 +57,16 @@ class Creating:
         from copydesk.desk.pictures import keep_file  # noqa: PLC0415 - seldom needed
 
         return await keep_file(self._ground, path)
+
+    async def describe(self, draft_id: str, alt: str | None, *, picture: int = 1) -> Draft:
+        """Say what a draft's picture shows, the first of which is 1; None takes the picture off.
+
+        Raises InvalidError for a text that is too long and for a picture that there is not, NotFoundError, and
+        ConflictError where the draft cannot be edited.
+        """
+        if alt is not None and not 1 <= len(alt.strip()) <= LONGEST_ALT:
+            raise InvalidError(FieldError("alt", f"takes 1 to {LONGEST_ALT:,} characters"))
+        return await self._ground.write(_describe, draft_id, alt and alt.strip(), picture)
 
     async def make_picture(self, prompt: str, provider: ImageSource) -> str:
         """Have an image generator make a picture, which may cost money; returns the url that `create` takes for it.
@@ -170,3 +183,13 @@ def _keep_request(
             variant_id=turn.variant_id if turn else None,
         )
         drafts.add(conn, user_id, new)
+
+
+def _describe(conn: Connection, user_id: str, draft_id: str, alt: str | None, picture: int) -> Draft:
+    seen = changes.one_seen(conn, user_id, draft_id)
+    after_edit(seen.status, archived=seen.archived)
+    if not kept_pictures.describe(conn, user_id, draft_id, picture, alt):
+        raise InvalidError(FieldError("picture", "is none of the draft's"))
+    shown = lists.one(conn, user_id, draft_id)
+    assert shown is not None
+    return plain(shown)

@@ -9,11 +9,11 @@ from sqlalchemy import Connection
 
 from copydesk.desk.claiming import claimed
 from copydesk.desk.ground import Ground
+from copydesk.desk.keys import trouble_of
 from copydesk.errors import CopydeskError, StoreError
 from copydesk.model.account import ConnectedAccount
 from copydesk.model.delivery import Figures
 from copydesk.posting.platform import LoginError, NotSentError
-from copydesk.secrets.redaction import KNOWN
 from copydesk.store import accounts, deliveries, engagement
 from copydesk.store.deliveries import KeptDelivery
 
@@ -62,7 +62,7 @@ async def _read(ground: Ground, account: ConnectedAccount, named: Mapping[str, S
         if isinstance(error, StoreError):
             raise
         if isinstance(error, LoginError):
-            await ground.write(accounts.set_trouble, account, KNOWN.redact(str(error)))
+            await ground.write(accounts.set_trouble, account, trouble_of(error, account.details))
         if not isinstance(error, CopydeskError):  # one platform's fault keeps no other one from being read
             log.exception("Reading the figures of %s ended in an unexpected way", account.label)
         later = error.retry_after if isinstance(error, NotSentError) else None

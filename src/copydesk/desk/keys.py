@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from copydesk.errors import SecretsError
 from copydesk.model.delivery import Account
-from copydesk.posting.platform import LoginError, NotSentError
+from copydesk.posting.platform import CONNECT_AGAIN, LoginError, NotSentError
 from copydesk.posting.platforms import PLATFORMS
 from copydesk.secrets.redaction import KNOWN, watch_crashes, watch_logs
 from copydesk.secrets.vault import open_vault
@@ -64,6 +64,14 @@ def vault_of(settings: "Settings", ask: "Ask | None") -> "Vault":
     KNOWN.add(settings.reddit.client_secret, settings.twitter.bearer_token)
     KNOWN.add(settings.images_a.key, settings.images_b.key)
     return open_vault(settings, ask=ask, single=_single())
+
+
+def trouble_of(error: LoginError, account: Account) -> str:
+    """Why nothing can go to an account, and how that is put right; without the key that a platform may have said."""
+    hint = (
+        f"Connect it again: copydesk account connect {account.platform}" if error.hint == CONNECT_AGAIN else error.hint
+    )
+    return redacted(f"{error.message} {hint}".strip())
 
 
 def redacted(text: str) -> str:

@@ -18,6 +18,7 @@ from copydesk.desk.claiming import LEASE, claimed
 from copydesk.desk.ended import keep
 from copydesk.desk.grace import too_late
 from copydesk.desk.ground import Ground
+from copydesk.desk.keys import trouble_of
 from copydesk.desk.material import Material, apart, material_of
 from copydesk.desk.stopping import broken_rules
 from copydesk.errors import CopydeskError, InvalidError, StoreError
@@ -191,7 +192,7 @@ class _Errand:
             made = await self._platform.look_up(details, intent, progress.made, progress.first_sent_at)
             await self._refuse_anothers(kept, made)
         except LoginError as error:
-            self._trouble = says = _words(error)
+            self._trouble = says = trouble_of(error, details)
             return await self._keep(kept, may.held(progress, says), "needs login", says)
         except Exception as error:
             says, later = _words(error), getattr(error, "retry_after", None)
@@ -225,7 +226,7 @@ class _Errand:
         says = _words(error)
         match error:
             case LoginError():
-                self._trouble = says
+                self._trouble = says = trouble_of(error, self._account.details)
                 return may.held(progress, says)
             case RefusedPostError():
                 return may.refused(progress, says)

@@ -54,7 +54,7 @@ def _planned(kept: KeptDelivery) -> str:
     progress = kept.progress
     if not progress.error:
         return "Waits to be sent."
-    return progress.error + (f" Tried again at {_at(progress.not_before)}." if progress.not_before else "")
+    return progress.error + (f" Next try at {_at(progress.not_before)}." if progress.not_before else "")
 
 
 def _unknown(kept: KeptDelivery) -> str:
@@ -102,7 +102,7 @@ def _looked(progress: Delivery) -> str:
 
 
 def _at(moment: datetime | None) -> str:
-    return f"{moment.astimezone():%-d %b %H:%M:%S}" if moment else ""
+    return f"{moment.astimezone():%-d %b %H:%M:%S %Z}" if moment else ""
 
 
 def _each(ids: tuple[str, ...], urls: tuple[str, ...]) -> list[tuple[str | None, str | None]]:

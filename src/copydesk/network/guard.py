@@ -125,7 +125,7 @@ class GuardedBackend(httpcore.AsyncNetworkBackend):
         except (socket.gaierror, UnicodeError):
             raise UnreachableError(
                 f"There is no address for the name {host}.",
-                hint="Check the source's address, and the connection to the internet.",
+                hint="Check the address, and the connection to the internet.",
             ) from None
         return list(dict.fromkeys(found))
 
@@ -158,7 +158,7 @@ class GuardedBackend(httpcore.AsyncNetworkBackend):
             name = host if host == where else f"{host} ({where})"
             raise RefusedAddressError(
                 f"{name} is not a public address.",
-                hint="To read sources on this machine or the local network, set network.allow_private"
+                hint="To reach what is on this machine or the local network, set network.allow_private"
                 " (COPYDESK_NETWORK__ALLOW_PRIVATE=true).",
             )
         return allowed[:MAX_ADDRESSES]

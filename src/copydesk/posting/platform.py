@@ -155,6 +155,10 @@ class LoginError(PostingError):
     category = "needs-login"
 
 
+CONNECT_AGAIN = "Connect the account again."
+"""The usual hint of a LoginError; the desk knows how that is done."""
+
+
 class NotSentError(PostingError):
     """Certainly nothing was made; it can be tried again, at `retry_after` where the platform says when."""
 

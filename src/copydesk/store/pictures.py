@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from sqlalchemy import Connection, exists, select, update
+from sqlalchemy import Connection, delete, exists, select, update
 
 from copydesk.model.draft import Status
 from copydesk.model.picture import kept_digest, kept_url
@@ -32,6 +32,20 @@ def note_stored(conn: Connection, user_id: str, image_id: str, url: str) -> str:
     conn.execute(update(draft_image).where(*mine, draft_image.c.stored.is_(None)).values(stored=url))
     noted = conn.execute(select(draft_image.c.stored).where(*mine)).scalar()
     return str(noted) if noted is not None else url
+
+
+def describe(conn: Connection, user_id: str, draft_id: str, picture: int, alt: str | None) -> bool:
+    """Give a draft's picture, the first of which is 1, a description; without one take the picture off.
+
+    False where the draft has no such picture.
+    """
+    mine = (draft_image.c.user_id == user_id, draft_image.c.draft_id == draft_id)
+    in_order = select(draft_image.c.id).where(*mine).order_by(draft_image.c.position, draft_image.c.id)
+    image_id = conn.execute(in_order.offset(picture - 1).limit(1)).scalar()
+    this = draft_image.c.id == image_id
+    if alt is None:
+        return conn.execute(delete(draft_image).where(*mine, this)).rowcount == 1
+    return conn.execute(update(draft_image).where(*mine, this).values(alt=alt)).rowcount == 1
 
 
 def kept_digests(conn: Connection, user_id: str) -> frozenset[str]:  # noqa: ARG001 - the folder is everybody's
