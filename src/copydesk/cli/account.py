@@ -14,13 +14,12 @@ from copydesk.cli.ask import ask, on_terminal
 from copydesk.cli.context import Context, pass_context, print_json
 from copydesk.cli.show import ago, table
 from copydesk.errors import CopydeskError
-from copydesk.model.account import ConnectedAccount
+from copydesk.model.account import ConnectedAccount, Wanted
 from copydesk.text import clean
 
 if TYPE_CHECKING:
     from copydesk.desk import Desk
     from copydesk.desk.accounts import WayIn
-    from copydesk.posting.platform import Wanted
 
 AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON in the interface's shape.")
 PLATFORMS = ("bluesky", "mastodon", "x", "linkedin", "threads", "wordpress", "ghost", "devto", "micropub", "webhook")
@@ -189,7 +188,7 @@ def _answers(way: "WayIn", ahead: Mapping[str, str], *, through_browser: bool) -
     return given
 
 
-def _secret(wanted: "Wanted") -> str:
+def _secret(wanted: Wanted) -> str:
     if sys.stdin.isatty():
         return getpass.getpass(f"{wanted.question}: ")
     return _read(wanted.question, f"in {PREFIX}{wanted.name.upper()}", optional=wanted.optional)

@@ -7,6 +7,15 @@ from copydesk.model.delivery import Account
 from copydesk.model.wire import Struct
 
 
+class Wanted(Struct, frozen=True):
+    """One thing that connecting an account asks the user for."""
+
+    name: str
+    question: str
+    secret: bool = False
+    optional: bool = False
+
+
 class ConnectedAccount(Struct, frozen=True):
     """An account that was connected. No secret is in it."""
 

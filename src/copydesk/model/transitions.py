@@ -81,7 +81,7 @@ HAPPENINGS: Mapping[Happening, Move] = {
 _WAIT = {
     _S.PENDING_GENERATION: "Wait until its text is written.",
     _S.PENDING_REGENERATION: "Wait until its new version is written.",
-    _S.POSTING: "copydesk delivery list tells how it gets on; copydesk daemon, or an open console, goes on with it.",
+    _S.POSTING: "Wait until its deliveries have ended; copydesk delivery list tells how they get on.",
 }
 
 

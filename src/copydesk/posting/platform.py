@@ -10,6 +10,7 @@ from datetime import datetime, timedelta
 from typing import ClassVar, Protocol
 
 from copydesk.errors import CopydeskError
+from copydesk.model.account import Wanted
 from copydesk.model.delivery import Account, Evidence, Figures, Intent, Made, Step
 from copydesk.model.draft import Format
 from copydesk.model.wire import Struct
@@ -50,15 +51,6 @@ class Secrets(Protocol):
     async def keep(self, account: Account, secrets: Mapping[str, str]) -> None:
         """Replace the secrets of an account; they are safe on the disk when this returns."""
         ...
-
-
-class Wanted(Struct, frozen=True):
-    """One thing that connecting an account asks the user for."""
-
-    name: str
-    question: str
-    secret: bool = False
-    optional: bool = False
 
 
 class Connected(Struct, frozen=True):
