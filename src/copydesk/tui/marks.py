@@ -68,14 +68,14 @@ class Marks:
 
     def mark_span(self, span: Span) -> None:
         """Mark what stands from one place to another. What it meets becomes one with it."""
+        for kept in (self.ids, self.but):
+            for draft_id in [key for key, place in kept.items() if place and span.holds(place, self._precedes)]:
+                del kept[draft_id]
         for other in self.spans:
             if not self._precedes(other.last, span.first) and not self._precedes(span.last, other.first):
                 span = self._joined(span, other)
                 self.spans = tuple(each for each in self.spans if each is not other)
         self.spans = (*self.spans, span)
-        for kept in (self.ids, self.but):
-            for draft_id in [key for key, place in kept.items() if place and span.holds(place, self._precedes)]:
-                del kept[draft_id]
 
     def _joined(self, one: Span, other: Span) -> Span:
         first = one.first if self._precedes(one.first, other.first) else other.first
@@ -85,6 +85,12 @@ class Marks:
     def move(self, by: int) -> None:
         """The list has learnt that its rows stand so much further down."""
         self.spans = tuple(each._replace(first_at=each.first_at + by, last_at=each.last_at + by) for each in self.spans)
+
+    def mark_each(self, places: "Iterable[Place]") -> None:
+        """Mark these rows, one by one."""
+        for place in places:
+            if not self.has(place):
+                self.toggle(place)
 
     def mark_all(self) -> None:
         """Mark every row of the list, those too that come later."""

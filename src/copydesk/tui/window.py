@@ -53,7 +53,8 @@ class Window(Sequence["ListedDraft | None"]):
         self.places: list[Place] = []
         self.read = False
         """Whether anything was read, though it be nothing."""
-        self._forward_only = forward_only
+        self.forward_only = forward_only
+        """Whether it can be read from its beginning only; then all that was read is kept."""
 
     def __len__(self) -> int:
         return self.total
@@ -98,7 +99,7 @@ class Window(Sequence["ListedDraft | None"]):
         return Wish(Way.BEFORE, self.places[0]) if up else None
 
     def _jump(self, first: int, last: int) -> Wish:
-        if self._forward_only and self.rows:
+        if self.forward_only and self.rows:
             return Wish(Way.AFTER, self.places[-1])
         if first < PAGE - AHEAD:
             return Wish(Way.START)
@@ -127,7 +128,7 @@ class Window(Sequence["ListedDraft | None"]):
         self.rows += rows
         self.places += places
         self._known_end(more=more)
-        if not self._forward_only:
+        if not self.forward_only:
             spare = max(len(self.rows) - MOST, 0)
             del self.rows[:spare], self.places[:spare]
             self.start += spare
@@ -173,7 +174,7 @@ class Window(Sequence["ListedDraft | None"]):
 
     def shrink(self, at: int) -> None:
         """Keep only some rows around this position, for the list is not looked at."""
-        if self._forward_only:
+        if self.forward_only:
             return
         first = max(min(at - self.start - KEPT // 2, len(self.rows) - KEPT), 0)
         self.rows, self.places = self.rows[first : first + KEPT], self.places[first : first + KEPT]

@@ -1,5 +1,6 @@
 """What the desk said to the review's queue. Each names its list: what was said of another one comes too late."""
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from textual.message import Message
@@ -7,6 +8,7 @@ from textual.message import Message
 from copydesk.tui.window import Wish
 
 if TYPE_CHECKING:
+    from copydesk.model.source import Source
     from copydesk.model.window import Slice
     from copydesk.tui.queue_reading import Found, Looked
 
@@ -56,3 +58,12 @@ class QueryWrong(Message, bubble=False):
         super().__init__()
         self.number = number
         self.why = why
+
+
+class OptionsRead(Message, bubble=False):
+    """What the queue can be filtered by."""
+
+    def __init__(self, sources: "Sequence[Source]", tags: Sequence[str]) -> None:
+        super().__init__()
+        self.sources = sources
+        self.tags = tags

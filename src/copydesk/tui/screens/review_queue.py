@@ -7,13 +7,19 @@ from textual import on
 
 from copydesk.tui.chosen import Chosen, one
 from copydesk.tui.marks import Marks
+from copydesk.tui.messages import DeskOpened
+from copydesk.tui.screens.review_messages import OptionsRead
 from copydesk.tui.screens.review_reading import ReadsQueue
 from copydesk.tui.widgets.queue import Queue
 from copydesk.tui.widgets.tabs_line import TABS, TabsLine
 from copydesk.tui.window import Window
 
+READY_AFTER = 1.0
+"""Seconds after which the search is made, asked for or not: its first letter is not to wait for it."""
+
 if TYPE_CHECKING:
     from copydesk.desk import Desk
+    from copydesk.model.window import View
     from copydesk.tui.widgets.search_line import SearchLine
 
 
@@ -82,25 +88,34 @@ class QueueScreen(ReadsQueue, inherit_bindings=False):
 
     # Search and filters.
 
-    def action_search(self) -> None:
-        """Look for words in this tab."""
-        if self.app.desk is None:
-            return
+    @on(DeskOpened)
+    def _make_search_ready(self) -> None:
+        self.set_timer(READY_AFTER, self._make_search)
+
+    async def _make_search(self) -> None:
         if self._search is None:
             from copydesk.tui.widgets.search_line import SearchLine  # noqa: PLC0415 - as above
 
             self._search = SearchLine()
-            self.mount(self._search, after=self.query_one(TabsLine))
-        self._search.display = True
-        self._search.begin()
+            self._search.display = False
+            await self.mount(self._search, after=self.query_one(TabsLine))
+
+    async def action_search(self) -> None:
+        """Look for words in this tab."""
+        if self.app.desk is None:
+            return
+        await self._make_search()
+        if self._search is not None:
+            self._search.display = True
+            # At once: what is typed next is no key of the queue any more.
+            self.set_focus(self._search.line)
 
     def on_search_line_changed(self, message: "SearchLine.Changed") -> None:
         """What is found shows while it is typed."""
         query = message.query.strip()
         if query != self._query:
             self._query = query
-            self.queue.cursor = 0
-            self.read_anew()
+            self._read_from_start()
 
     def on_search_line_entered(self) -> None:
         """Go to what was found."""
@@ -118,8 +133,7 @@ class QueueScreen(ReadsQueue, inherit_bindings=False):
         self.queue.focus()
         if self._query:
             self._query = ""
-            self.queue.cursor = 0
-            self.read_anew()
+            self._read_from_start()
 
     def _close_search(self) -> None:
         if self._search is not None:
@@ -131,14 +145,23 @@ class QueueScreen(ReadsQueue, inherit_bindings=False):
         self.app.ask(self._ask_for_filter)
 
     async def _ask_for_filter(self, desk: "Desk") -> None:
+        self.post_message(OptionsRead(await desk.sources.list(), await desk.drafts.tags()))
+
+    @on(OptionsRead)
+    def _choose_filter(self, message: OptionsRead) -> None:
         from copydesk.tui.modals.filters import FilterScreen  # noqa: PLC0415 - as above
 
-        sources, tags = await desk.sources.list(), await desk.drafts.tags()
-        view = await self.app.push_screen_wait(FilterScreen(self.view, sources, tags))
+        self.app.push_screen(FilterScreen(self.view, message.sources, message.tags), self._narrow)
+
+    def _narrow(self, view: "View | None") -> None:
         if view is not None and view != self._view:
             self._view = view
-            self.queue.cursor = 0
-            self.read_anew()
+            self._read_from_start()
+
+    def _read_from_start(self) -> None:
+        """Another list: nothing of the one before stays."""
+        self.queue.cursor = 0
+        self.read_anew()
 
     # Marks.
 
@@ -185,8 +208,7 @@ class QueueScreen(ReadsQueue, inherit_bindings=False):
             self.clear_search()
         elif self.view.narrowed:
             self._view = None
-            self.queue.cursor = 0
-            self.read_anew()
+            self._read_from_start()
         else:
             return False
         return True

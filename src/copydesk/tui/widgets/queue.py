@@ -180,7 +180,10 @@ class Queue(LineList["ListedDraft | None"]):
     def end_range(self) -> None:
         """What was in the range is marked from now on."""
         span = self.span()
-        if span is not None:
+        if span is not None and self.window.forward_only:
+            # What a search finds has no ends by which the desk would find it again.
+            self.marks.mark_each(self.window.places[span.first_at : span.last_at + 1])
+        elif span is not None:
             self.marks.mark_span(span)
         self.range_from = None
 

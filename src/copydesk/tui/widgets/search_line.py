@@ -40,19 +40,15 @@ class SearchLine(Horizontal, inherit_bindings=False):
         yield Input(placeholder=HOW, select_on_focus=False)
         yield Static(classes="-wrong")
 
-    def on_mount(self) -> None:
-        """It was asked for to be written in."""
-        self.query_one(Input).focus()
-
-    def begin(self) -> None:
-        """Write in it."""
-        if self.is_mounted:
-            self.query_one(Input).focus()
+    @property
+    def line(self) -> Input:
+        """Where the words are written."""
+        return self.query_one(Input)
 
     def end(self) -> None:
         """Forget what was written."""
         with self.prevent(Input.Changed):
-            self.query_one(Input).value = ""
+            self.line.value = ""
         self.say("")
 
     def say(self, wrong: str) -> None:
