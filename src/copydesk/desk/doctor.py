@@ -51,7 +51,8 @@ async def examine(settings: Settings, opened: Callable[[], AbstractAsyncContextM
     found = [_settings(settings), _space(settings.data_home)]
     try:
         async with opened() as desk:
-            found.append(_database(settings.database_file))
+            # In a thread: it reads the whole database, and the console shows this, too.
+            found.append(await asyncio.to_thread(_database, settings.database_file))
             found += [await _sources(desk), await _runs(desk), *await _accounts(desk), await _pictures(desk)]
     except CopydeskError as error:
         found.append(Examined(what="database", verdict=Verdict.ERROR, found=error.message, advice=error.hint))

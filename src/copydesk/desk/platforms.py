@@ -21,6 +21,13 @@ class Platforms:
         self._made: dict[str, Platform] = dict(given)
         self._transport: GuardedTransport | None = None
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Every platform that an account can be connected of."""
+        from copydesk.posting.platforms import PLATFORMS  # noqa: PLC0415 - as in `_make`
+
+        return tuple(dict.fromkeys((*PLATFORMS, *self._made)))
+
     def of(self, name: str) -> "Platform":
         """The platform of that name; InvalidError where there is none."""
         if name not in self._made:

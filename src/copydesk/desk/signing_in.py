@@ -1,9 +1,11 @@
 """The way into an account through the user's browser, for whoever shows the user something: a console, a command."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
 from typing import TYPE_CHECKING
 
+from copydesk.errors import SignInError
 from copydesk.network.loopback import HOST, PATH, Loopback, code_from
 
 if TYPE_CHECKING:
@@ -18,6 +20,10 @@ Pasted = Callable[[], Awaitable[str]]
 """What the user pastes: the code, or the address that the browser ended at."""
 
 
+class NobodyListensError(SignInError):
+    """The address that the browser is to come back to cannot be used here: it goes by hand alone."""
+
+
 def needs_browser(way: "WayIn", given: Mapping[str, str]) -> bool:
     """Whether what was given leads through the browser: it holds no key that would do without."""
     return way.browser and not any(given.get(each.name) for each in way.wants if each.optional and each.secret)
@@ -28,9 +34,9 @@ async def through_browser(
 ) -> "ConnectedAccount":
     """Send the user to the platform, and wait until the browser comes back, or the user pastes where it ended.
 
-    Raises SignInError where it does not, also where nothing can listen for it, and as `Accounts.finish`.
+    Raises SignInError where it does not, NobodyListensError where nothing can listen for it, and as `Accounts.finish`.
     """
-    async with Loopback(way.port) as back:
+    async with _listening(way.port) as back:
         sign_in = await accounts.begin(way.platform, given, back.redirect, server)
         await show(sign_in.url)
         waiting = [asyncio.ensure_future(back.code(sign_in.state))]
@@ -43,6 +49,16 @@ async def through_browser(
                 task.cancel()
             await asyncio.gather(*waiting, return_exceptions=True)
         return await accounts.finish(way.platform, sign_in, done.pop().result(), server)
+
+
+@asynccontextmanager
+async def _listening(port: int | None) -> AsyncIterator[Loopback]:
+    async with AsyncExitStack() as stack:
+        try:
+            back = await stack.enter_async_context(Loopback(port))
+        except SignInError as error:
+            raise NobodyListensError(error.message, hint=error.hint) from None
+        yield back
 
 
 async def by_hand(

@@ -40,6 +40,9 @@ class Field(NamedTuple):
     longest: int = 200
     offered: Sequence[str] = ()
     """What is completed while it is typed; the right arrow takes it."""
+    value: str = ""
+    secret: bool = False
+    """Whether nobody is to read it over the shoulder."""
 
 
 class FieldsScreen(ModalScreen[str | None], inherit_bindings=False):
@@ -130,6 +133,8 @@ class FieldsScreen(ModalScreen[str | None], inherit_bindings=False):
 
 def _line(field: Field) -> Input:
     return Input(
+        clean(field.value),
+        password=field.secret,
         placeholder=clean(field.shown),
         restrict="[0-9]*" if field.digits else None,
         max_length=field.longest,
