@@ -62,7 +62,7 @@ def _place(one: Preview) -> Iterator[Block]:
 def _count(part: PreviewPart) -> Content:
     """`257/280`; what is too much is said in words."""
     if part.limit is None:
-        return Content.styled(f"{part.length:,} characters", "dim")
+        return Content.styled(plural(part.length, "character"), "dim")
     figures = f"{part.length:,}/{part.limit:,}"
     over = part.length - part.limit
     return Content.styled(f"{figures}, {over:,} too long" if over > 0 else figures, "bad" if over > 0 else "good")

@@ -1,0 +1,118 @@
+"""Composing a draft: what was typed before is offered, what is typed is kept, and the desk makes the draft of it."""
+
+import asyncio
+import os
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from copydesk.editor import Typed, TypedTexts
+from copydesk.errors import CopydeskError
+from copydesk.model.change import ChangeDraft, Created, Mode
+from copydesk.model.draft import Action, ImageSource, Status
+from copydesk.model.picture import kept_digest
+from copydesk.tui.compose_entry import APPROVE, REVIEW, Composed, GivenPicture, asked, kept, pictures_of, read
+from copydesk.tui.modals.compose import ComposeScreen, ToCompose
+from copydesk.tui.words import ago, plural
+
+if TYPE_CHECKING:
+    from copydesk.desk import Desk
+    from copydesk.tui.desk_app import DeskApp
+
+COMPOSE = "compose"
+"""The name of the one screen to compose on."""
+FOLDER = "composed"
+NEW = "new"
+"""What it is kept as: it has no id yet."""
+
+
+def compose(app: "DeskApp") -> None:
+    """Compose a draft, or go on with what was typed and not made."""
+    app.ask(partial(_begin, app))
+
+
+async def _begin(app: "DeskApp", desk: "Desk") -> None:
+    texts = TypedTexts(desk.settings.data_home / FOLDER)
+    typed = await asyncio.to_thread(texts.find, NEW)
+    if not app.is_screen_installed(COMPOSE):
+        app.install_screen(ComposeScreen(), COMPOSE)
+    screen = app.get_screen(COMPOSE)
+    assert isinstance(screen, ComposeScreen)
+    if screen not in app.screen_stack:
+        screen.begin(_to_compose(app, desk, texts, typed))
+        app.push_screen(screen)
+
+
+def _to_compose(app: "DeskApp", desk: "Desk", texts: TypedTexts, typed: Typed | None) -> ToCompose:
+    writing = asyncio.Lock()
+
+    async def keep(composed: Composed) -> None:
+        async with writing:
+            await asyncio.to_thread(texts.keep, NEW, 0, kept(composed))
+
+    async def forget() -> None:
+        async with writing:
+            await asyncio.to_thread(texts.forget, NEW)
+
+    notice = f"You typed this {ago(typed.at, app.clock())}, and no draft was made of it." if typed else ""
+    return ToCompose(
+        begun=read(typed.text) if typed else Composed(),
+        keep=keep,
+        make=partial(_make, app, desk),
+        forget=forget,
+        notice=notice,
+    )
+
+
+async def _make(app: "DeskApp", desk: "Desk", composed: Composed) -> str:
+    """Make the draft; why not, or nothing."""
+    try:
+        images = [await _image(desk, picture) for picture in pictures_of(composed)]
+        made = await desk.drafts.create({**asked(composed), "images": images})
+    except CopydeskError as error:
+        return str(error)
+    if made.mode is Mode.GENERATE:
+        app.notify(f"{plural(len(made.drafts), 'draft')} will be written; look in Review.")
+        app.ask(partial(_write, app, made))
+    else:
+        app.ask(partial(_go_on, app, made.drafts[0].id, composed.then))
+    return ""
+
+
+async def _image(desk: "Desk", picture: GivenPicture) -> dict[str, object]:
+    """A picture as the desk takes it; one in a file is kept before."""
+    on_web = "://" in picture.place or kept_digest(picture.place) is not None
+    url = picture.place if on_web else await desk.drafts.keep_picture(_file(picture.place))
+    return {"url": url, "source": ImageSource.UPLOAD, "alt": picture.alt or None}
+
+
+def _file(name: str) -> Path:
+    # Path's own raises where there is no such user.
+    return Path(os.path.expanduser(name))  # noqa: PTH111
+
+
+async def _write(app: "DeskApp", made: Created, desk: "Desk") -> None:
+    """Have it written now, and say what came of it."""
+    ids = [draft.id for draft in made.drafts]
+    await desk.generation.finish(ids)
+    drafts = [await desk.drafts.get(draft_id) for draft_id in ids]
+    failed = [draft for draft in drafts if draft.status is Status.GENERATION_FAILED]
+    if failed:
+        app.notify(f"{plural(len(failed), 'draft')} could not be written: {failed[0].last_error}", severity="warning")
+    else:
+        app.notify(f"{plural(len(drafts), 'draft')} written; in Review.")
+
+
+async def _go_on(app: "DeskApp", draft_id: str, then: str, desk: "Desk") -> None:
+    """Approve it and give it a time, where that was asked for; it is made, whatever becomes of that."""
+    if then == REVIEW:
+        app.notify("The draft is made; it waits in Review.")
+        return
+    await desk.drafts.change(draft_id, ChangeDraft(action=Action.APPROVE))
+    if then == APPROVE:
+        app.notify("The draft is made and approved.")
+        return
+    changed = await desk.schedule.next_for(draft_id)
+    assert changed.scheduled_at is not None
+    (shown,) = await desk.schedule.shown(changed.scheduled_at)
+    app.notify(f"The draft is made, and goes out {shown}.")

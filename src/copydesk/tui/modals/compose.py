@@ -1,0 +1,309 @@
+"""A new draft: its fields, and beside them how it would stand where it is meant to go. What is typed is kept."""
+
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from textual import getters, on
+from textual.app import ComposeResult
+from textual.containers import Container, Horizontal, Vertical, VerticalScroll
+from textual.content import Content
+from textual.message import Message
+from textual.screen import ModalScreen
+from textual.timer import Timer
+from textual.widget import Widget
+from textual.widgets import Input, Static, TextArea
+
+from copydesk.model.draft import Format
+from copydesk.model.posting import Preview
+from copydesk.text import clean
+from copydesk.tui.compose_entry import APPROVE, FORMATS, REVIEW, SCHEDULE, TEXT, WRITTEN, Composed, pictures_of
+from copydesk.tui.desk_app import DeskApp
+from copydesk.tui.keys import Where, bindings
+from copydesk.tui.latest import Latest
+from copydesk.tui.layout import plain
+from copydesk.tui.modals.ask import YesScreen
+from copydesk.tui.modals.edit import KEEP_AFTER, Typing
+from copydesk.tui.pages.preview import preview_page
+from copydesk.tui.source_entry import listed
+from copydesk.tui.styles import sheet
+from copydesk.tui.widgets.choice import Choice
+from copydesk.tui.widgets.ink import INK
+from copydesk.tui.widgets.page import Page
+
+if TYPE_CHECKING:
+    from copydesk.desk import Desk
+
+LOOK_AFTER = 0.15
+"""Seconds without a key after which the preview follows."""
+LONGEST = 5000
+"""Characters of a line."""
+_WAYS = {TEXT: "my own text", WRITTEN: "have it written"}
+_THEN = {REVIEW: "to review", APPROVE: "approved", SCHEDULE: "approved, next free slot"}
+_LINES = {
+    "url": "a page to write from",
+    "prompt": "what to write; with a page, what to make of it",
+    "tags": "with commas between them",
+    "platforms": "where it is meant to go; empty for all: bluesky, x",
+}
+_TO_BE_WRITTEN = "The text is still to be written; how it stands where it goes is shown with the draft, in Review."
+_NOTHING = "Type, and here is what it comes to on each platform."
+
+
+class ToCompose(NamedTuple):
+    """Where a new draft begins, and what is done with it."""
+
+    begun: Composed
+    keep: Callable[[Composed], Awaitable[None]]
+    """Keeps what is typed; raises OSError."""
+    make: Callable[[Composed], Awaitable[str]]
+    """Makes the draft; why not, or nothing."""
+    forget: Callable[[], Awaitable[None]]
+    """What was kept is not wanted."""
+    notice: str = ""
+
+
+class ComposeScreen(ModalScreen[bool], inherit_bindings=False):
+    """Ctrl+s makes the draft, Esc leaves; True where it was made.
+
+    There is one for the whole console, for Textual keeps every text area that there ever was.
+    """
+
+    CSS_PATH = sheet("compose.tcss")
+    COMPONENT_CLASSES = set(INK)
+    BINDINGS = bindings(Where.COMPOSE)
+    AUTO_FOCUS = "#text"
+    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-medium"), (150, "-wide")]
+
+    app = getters.app(DeskApp)
+    preview = getters.query_one("#preview", Page)
+
+    class Looked(Message, bubble=False):
+        """How it would stand."""
+
+        def __init__(self, composed: Composed, previews: Sequence[Preview]) -> None:
+            super().__init__()
+            self.composed = composed
+            self.previews = previews
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._asked: ToCompose | None = None
+        self._loaded = Composed()
+        self._keeping: Timer | None = None
+        self._waiting: Timer | None = None
+        self._making = False
+        self._looking = Latest(self._look)
+
+    # What is on it.
+
+    def compose(self) -> ComposeResult:
+        """The fields, what comes of them, and the keys."""
+        with Vertical(id="compose"):
+            yield Static(Content("A new draft"), id="compose-title")
+            with Container(id="compose-body"):
+                with VerticalScroll(id="compose-form", can_focus=False):
+                    yield from self._fields()
+                yield Page(id="preview")
+            yield Static(Content(""), id="compose-notice")
+            yield Static(
+                Content("Ctrl+s makes the draft · Tab next · Ctrl+n empties it · Esc leaves"), id="compose-keys"
+            )
+
+    def _fields(self) -> Iterable[Widget]:
+        yield _line("", Choice(_WAYS, TEXT, id="way"))
+        yield Typing(id="text", soft_wrap=True, tab_behavior="focus")
+        for name in ("url", "prompt"):
+            yield _line(name, _input(name))
+        yield _line("format", Choice({kind.value: kind.value for kind in Format}, Format.SHORT, id="format"))
+        yield _line("formats", Choice(FORMATS, "SHORT", id="formats"))
+        for name in ("tags", "platforms"):
+            yield _line(name, _input(name))
+        yield Static(Content("pictures, a line each: file or address | what it shows"), classes="-label")
+        yield Typing(id="pictures", soft_wrap=True, tab_behavior="focus")
+        yield _line("then", Choice(_THEN, REVIEW, id="then"))
+
+    def begin(self, asked: ToCompose) -> None:
+        """Compose this from now on."""
+        self._asked = asked
+        if self.is_mounted:
+            self._load(asked)
+
+    def on_mount(self) -> None:
+        """Show what is asked for."""
+        self.preview.set_title("Preview")
+        if self._asked is not None:
+            self._load(self._asked)
+
+    def _load(self, asked: ToCompose) -> None:
+        self._making = False
+        self._fill(asked.begun)
+        self._loaded = self.composed
+        self._notice(asked.notice)
+        self.query_one("#text" if asked.begun.way == TEXT else "#url").focus()
+
+    def _fill(self, composed: Composed) -> None:
+        for area in self.query(Typing):
+            area.load_text(getattr(composed, str(area.id)))
+            area.move_cursor(area.document.end)
+        for field in self.query(Input):
+            field.value = getattr(composed, str(field.id))
+        for choice in self.query(Choice):
+            choice.value = getattr(composed, str(choice.id))
+        self._show_way()
+        self._look_now()
+
+    def _show_way(self) -> None:
+        """Only the fields of the way that was chosen."""
+        text = self.query_one("#way", Choice).value == TEXT
+        self.query_one("#text").display = text
+        for name, shown in (("url", not text), ("prompt", not text), ("format", text), ("formats", not text)):
+            self.query_one(f"#{name}-line").display = shown
+        self.query_one("#then-line").display = text
+
+    def _notice(self, words: str) -> None:
+        notice = self.query_one("#compose-notice", Static)
+        notice.update(Content(clean(words)))
+        notice.display = bool(words)
+
+    # What is typed.
+
+    @property
+    def composed(self) -> Composed:
+        """What stands in the fields."""
+        values = {str(area.id): area.text for area in self.query(Typing)}
+        values |= {str(field.id): field.value for field in self.query(Input)}
+        values |= {str(choice.id): choice.value for choice in self.query(Choice)}
+        return Composed(**values)
+
+    @on(TextArea.Changed)
+    def _typed(self) -> None:
+        self._follow()
+
+    @on(Input.Changed)
+    def _entered(self, event: Input.Changed) -> None:
+        safe = clean(event.value)
+        if safe != event.value:
+            # It was pasted; the field would hand it on to the terminal.
+            event.input.value = safe
+        else:
+            self._follow()
+
+    @on(Choice.Turned)
+    def _turned(self) -> None:
+        self._show_way()
+        self._follow()
+
+    def _follow(self) -> None:
+        if self._waiting is not None:
+            self._waiting.stop()
+        self._waiting = self.set_timer(LOOK_AFTER, self._look_now)
+        if self._keeping is None and self._asked is not None and self.composed != self._loaded:
+            self._keeping = self.set_timer(KEEP_AFTER, self._keep)
+
+    async def _keep(self) -> None:
+        self._keeping = None
+        if self._asked is None or self._making:
+            return
+        try:
+            await self._asked.keep(self.composed)
+        except OSError as error:
+            self._notice(f"What you type cannot be kept in a file: {error.strerror or error}.")
+
+    # What comes of it.
+
+    def _look_now(self) -> None:
+        composed, desk = self.composed, self.app.desk
+        if composed.way == WRITTEN:
+            self.preview.show([plain(_TO_BE_WRITTEN, "dim")])
+        elif not composed.text.strip():
+            self.preview.show([plain(_NOTHING, "dim")])
+        elif desk is not None:
+            self.app.ask(lambda _: self._looking.wish((desk, composed)))
+
+    async def _look(self, wish: "tuple[Desk, Composed]") -> None:
+        desk, composed = wish
+        previews = await desk.posting.preview(
+            composed.text,
+            Format(composed.format),
+            listed(composed.platforms),
+            tags=listed(composed.tags),
+            alts=[picture.alt for picture in pictures_of(composed)],
+        )
+        self.post_message(self.Looked(composed, previews))
+
+    @on(Looked)
+    def _show_look(self, message: Looked) -> None:
+        if message.composed.way != self.composed.way or not self.composed.text.strip():
+            return
+        top = self.preview.scroll_offset.y
+        alts = [picture.alt for picture in pictures_of(message.composed)]
+        self.preview.show(preview_page(message.previews, alts))
+        self.preview.scroll_to(y=top, animate=False)
+
+    # The end.
+
+    def action_save(self) -> None:
+        """Make the draft."""
+        if not self._making and self._asked is not None:
+            self._making = True
+            self._notice("")
+            self.run_worker(self._make(self._asked), exit_on_error=False)
+
+    async def _make(self, asked: ToCompose) -> None:
+        refused = await asked.make(self.composed)
+        self._making = False
+        if refused:
+            self._notice(refused)
+            await self._keep()
+        else:
+            self._end(made=True)
+
+    def action_clear(self) -> None:
+        """Throw away what stands there, after a yes."""
+        if self.composed.anything:
+            self.app.push_screen(YesScreen("Throw away what stands here?"), self._cleared)
+
+    def _cleared(self, yes: bool | None) -> None:  # noqa: FBT001 - Textual hands it over so
+        if yes and self._asked is not None:
+            self._fill(Composed())
+            self._loaded = self.composed
+            self._notice("")
+            self.app.run_worker(self._asked.forget(), exit_on_error=False)
+
+    def action_leave(self) -> None:
+        """Leave it; where something would be lost, ask."""
+        if self._making:
+            return
+        if not self.composed.anything:
+            self._end(made=False)
+            return
+        self.app.push_screen(YesScreen("Leave, and lose what you typed?"), self._left)
+
+    def _left(self, yes: bool | None) -> None:  # noqa: FBT001 - as above
+        if yes:
+            self._end(made=False)
+
+    def _end(self, *, made: bool) -> None:
+        for timer in (self._keeping, self._waiting):
+            if timer is not None:
+                timer.stop()
+        self._keeping = self._waiting = None
+        if self._asked is not None:
+            self.app.run_worker(self._asked.forget(), exit_on_error=False)
+        self._asked = None
+        self.dismiss(made)
+
+    def action_next_field(self, by: int) -> None:
+        """The next field, or the one before."""
+        if by > 0:
+            self.focus_next()
+        else:
+            self.focus_previous()
+
+
+def _input(name: str) -> Input:
+    return Input(placeholder=_LINES[name], id=name, max_length=LONGEST, select_on_focus=False)
+
+
+def _line(label: str, field: Widget) -> Horizontal:
+    return Horizontal(Static(Content(label), classes="-label"), field, classes="-line", id=f"{field.id}-line")
