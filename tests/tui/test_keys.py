@@ -8,18 +8,22 @@ from copydesk.tui.keys import KEYS, Key, Where, bindings, clashes, footer, shown
 from copydesk.tui.layout import lay_out
 from copydesk.tui.modals.ask import LineScreen, YesScreen
 from copydesk.tui.modals.edit import EditScreen
+from copydesk.tui.modals.compose import ComposeScreen
+from copydesk.tui.modals.connect import SignInScreen
 from copydesk.tui.modals.feed_import import FeedImport
 from copydesk.tui.modals.fields import FieldsScreen
 from copydesk.tui.modals.filters import FilterScreen
 from copydesk.tui.modals.schedule import PickScreen, PlanScreen, ReadScreen
 from copydesk.tui.modals.source_form import SourceForm
 from copydesk.tui.modals.source_trial import SourceTrial
+from copydesk.tui.modals.voice import VoiceScreen
 from copydesk.tui.pages.help import help_page
 from copydesk.tui.screens.engagement import EngagementScreen
 from copydesk.tui.screens.experiments import ExperimentsScreen
 from copydesk.tui.screens.help import HelpScreen
 from copydesk.tui.screens.review import ReviewScreen
 from copydesk.tui.screens.schedule import ScheduleScreen
+from copydesk.tui.screens.setup import SetupScreen
 from copydesk.tui.screens.sources import SourcesScreen
 from copydesk.tui.widgets.choice import Choice
 from copydesk.tui.widgets.page import Page
@@ -43,6 +47,10 @@ OWNERS = {
     Where.READ: ReadScreen,
     Where.EXPERIMENTS: ExperimentsScreen,
     Where.ENGAGEMENT: EngagementScreen,
+    Where.SETUP: SetupScreen,
+    Where.VOICE: VoiceScreen,
+    Where.SIGN_IN: SignInScreen,
+    Where.COMPOSE: ComposeScreen,
     Where.FIELDS: FieldsScreen,
     Where.CONSOLE: Console,
     Where.HELP: HelpScreen,

@@ -44,12 +44,19 @@ def _engagement() -> Screen[None]:
     return EngagementScreen()
 
 
+def _setup() -> Screen[None]:
+    from copydesk.tui.screens.setup import SetupScreen  # noqa: PLC0415 - as above
+
+    return SetupScreen()
+
+
 SCREENS: dict[str, Callable[[], Screen[Any]]] = {
     "review": _review,
     "schedule": _schedule,
     "sources": _sources,
     "experiments": _experiments,
     "engagement": _engagement,
+    "setup": _setup,
 }
 """Every screen, imported and made when it is first shown."""
 
@@ -129,6 +136,12 @@ class Console(DeskApp, inherit_bindings=False):
         from copydesk.tui.screens.help import HelpScreen  # noqa: PLC0415
 
         self.push_screen(HelpScreen())
+
+    def action_compose(self) -> None:
+        """Compose a draft, or go on with one."""
+        from copydesk.tui.composing import compose  # noqa: PLC0415
+
+        compose(self)
 
     def action_leave(self) -> None:
         """Go back where there is something to go back to; else end the console."""

@@ -26,6 +26,10 @@ class Where(StrEnum):
     READ = "While a draft is read"
     EXPERIMENTS = "Experiments"
     ENGAGEMENT = "Engagement"
+    SETUP = "Setup"
+    VOICE = "While the voice is edited"
+    SIGN_IN = "While the browser is waited for"
+    COMPOSE = "While a draft is composed"
     FIELDS = "In a form"
     CONSOLE = "Everywhere"
     HELP = "In this help"
@@ -171,6 +175,25 @@ KEYS = (
     Key("engagement.previous_pane", Where.ENGAGEMENT, "shift+tab", "pane(-1)", "the pane before"),
     Key("engagement.refresh", Where.ENGAGEMENT, ".", "refresh", "read the desk again"),
     Key("engagement.back", Where.ENGAGEMENT, "escape", "back", "back to the figures"),
+    Key("setup.edit", Where.SETUP, "e", "edit", "edit the voice, or the time zone", "edit"),
+    Key("setup.connect", Where.SETUP, "n", "connect", "connect an account", "connect"),
+    Key("setup.check", Where.SETUP, "t", "check", "ask the account's server whether it works", "check"),
+    Key("setup.remove", Where.SETUP, "D", "remove", "forget the account and its keys; asks", "remove"),
+    Key("setup.next_pane", Where.SETUP, "tab", "pane(1)", "the next pane", "pane"),
+    Key("setup.previous_pane", Where.SETUP, "shift+tab", "pane(-1)", "the pane before"),
+    Key("setup.refresh", Where.SETUP, ".", "refresh", "read the desk again, look again where things are"),
+    Key("setup.back", Where.SETUP, "escape", "back", "back to the sections"),
+    Key("voice.save", Where.VOICE, "ctrl+s", "save", "keep it"),
+    Key("voice.try", Where.VOICE, "ctrl+t", "try_now", "try it now, without waiting"),
+    Key("voice.next", Where.VOICE, "tab", "next_field(1)", "the next field"),
+    Key("voice.previous", Where.VOICE, "shift+tab", "next_field(-1)", "the field before"),
+    Key("voice.leave", Where.VOICE, "escape", "leave", "leave it; asks where something would be lost"),
+    Key("sign_in.leave", Where.SIGN_IN, "escape", "leave", "wait no longer"),
+    Key("compose.save", Where.COMPOSE, "ctrl+s", "save", "make the draft"),
+    Key("compose.next", Where.COMPOSE, "tab", "next_field(1)", "the next field"),
+    Key("compose.previous", Where.COMPOSE, "shift+tab", "next_field(-1)", "the field before"),
+    Key("compose.clear", Where.COMPOSE, "ctrl+n", "clear", "throw away what stands there; asks"),
+    Key("compose.leave", Where.COMPOSE, "escape", "leave", "leave it; asks where something was typed"),
     Key("fields.next", Where.FIELDS, "tab,down", "next_field(1)", "the next line"),
     Key("fields.previous", Where.FIELDS, "shift+tab,up", "next_field(-1)", "the line before"),
     Key("fields.leave", Where.FIELDS, "escape", "leave", "leave the form"),
@@ -188,6 +211,7 @@ KEYS = (
     Key("yes.no", Where.YES, "n,enter,escape,q", "answer(False)", "no"),
     Key("edit.save", Where.EDIT, "ctrl+s", "save", "save it"),
     Key("edit.leave", Where.EDIT, "escape", "leave", "leave it; asks where something would be lost"),
+    Key("console.compose", Where.CONSOLE, "c,ctrl+n", "compose", "compose a draft of your own"),
     Key("console.help", Where.CONSOLE, "?", "help", "these keys", "help"),
     Key("console.palette", Where.CONSOLE, ":,ctrl+p", "command_palette", "commands, colour themes"),
     Key("console.quit", Where.CONSOLE, "q,ctrl+c", "leave", "quit", "quit"),

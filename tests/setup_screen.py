@@ -1,0 +1,81 @@
+"""The screen Setup before a real desk whose platforms are all here, on a clock that stands still."""
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from datetime import timedelta
+from pathlib import Path
+
+from copydesk.desk import Desk, open_desk
+from copydesk.settings import load
+from copydesk.tui.app import Console
+from desk_fixtures import NOW, ONE, Web, add, entry, feed
+from signing_in_platforms import both
+from tui_fixtures import Seen, settled
+
+Furnish = Callable[[Desk], Awaitable[None]]
+LATER = NOW + timedelta(hours=2)
+
+
+@asynccontextmanager
+async def setup_desk(home: Path) -> AsyncIterator[Desk]:
+    """The desk in `home`, whose keys are kept in a plain file."""
+    named = {"COPYDESK_SECRETS__KEYRING": "false", "COPYDESK_SECRETS__PLAIN": "true"}
+    web = Web()
+    web.put(ONE, feed(*(entry(number, hours=number) for number in range(1, 4)), title="The Ferry Gazette"))
+    async with open_desk(load(named, home), clock=lambda: NOW, transport=web, platforms=both()) as desk:
+        yield desk
+
+
+def setup_console(home: Path) -> Console:
+    """The console of the desk in `home`."""
+    return Console(lambda: setup_desk(home), clock=lambda: LATER)
+
+
+async def furnished(desk: Desk) -> None:
+    """Two accounts, one of which is in trouble; a voice; drafts."""
+    await desk.accounts.connect("keyed", {"handle": "harbour", "password": "open"})
+    await desk.accounts.connect("keyed", {"handle": "locked", "password": "open"})
+    await desk.voice.update(
+        {
+            "style": "Plain words.\nNo hype.",
+            "avoid": ["game-changer", "unlock"],
+            "examples": ["A ferry is a road that moves.", "Two lines,\none thought."],
+            "formats": {"SHORT": {"hashtags": 1, "emoji": "never"}},
+        }
+    )
+    await desk.schedule.set_zone("Europe/Prague")
+    await add(desk)
+    await desk.pipeline.run()
+
+
+@asynccontextmanager
+async def on_setup(
+    home: Path, furnish: Furnish | None = None, *, size: tuple[int, int] = (120, 36), key: str = "6"
+) -> AsyncIterator[Seen]:
+    """The screen Setup of a desk that was furnished so, or another screen."""
+    if furnish is not None:
+        async with setup_desk(home) as desk:
+            await furnish(desk)
+    app = setup_console(home)
+    async with app.run_test(size=size, notifications=True) as pilot:
+        await settled(pilot)
+        seen = Seen(app, pilot)
+        await seen.press(key)
+        yield seen
+
+
+async def write(seen: Seen, text: str) -> None:
+    """Type a text into what has the focus."""
+    names = {"\n": "enter"}
+    for letter in text:
+        seen.app.simulate_key(names.get(letter, letter))
+    await seen.wait()
+
+
+async def until(seen: Seen, words: str) -> None:
+    """Wait until this is on the screen, or in a toast."""
+    for _ in range(400):
+        if words in seen.text or any(words in said for said in seen.toasts):
+            return
+        await seen.wait()
+    raise AssertionError(f"{words!r} never came:\n{seen.text}\n{seen.toasts}")
