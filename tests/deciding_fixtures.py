@@ -12,6 +12,7 @@ from copydesk.model.draft import ListedDraft, Status
 from copydesk.tui.app import Console
 from copydesk.tui.chosen import Chosen, these
 from copydesk.tui.screens.deciding import Decides
+from copydesk.tui.widgets.queue import Queue
 from desk_fixtures import NOW, open_at
 from tui_fixtures import Seen, settled
 
@@ -43,7 +44,7 @@ class Review(Seen):
 
     def row(self, draft_id: str) -> ListedDraft:
         """A draft as its row shows it."""
-        return next(row for row in self.screen.query_one("#queue").rows if row and row.id == draft_id)  # type: ignore[attr-defined]
+        return next(row for row in self.screen.query_one(Queue).window.rows if row.id == draft_id)
 
     def choose(self, *ids: str) -> None:
         """Let the next action be for these."""

@@ -106,11 +106,13 @@ def editor(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return script
 
 
-START = "import sys, pathlib\npath = pathlib.Path(sys.argv[1])\n"
+def does(editor: Path, what: str) -> None:
+    """Let the editor do this with the file at `path`."""
+    editor.write_text(f"import os, sys, pathlib\npath = pathlib.Path(sys.argv[1])\n{what}")
 
 
 async def test_the_editor_edits(tmp_path: Path, editor: Path) -> None:
-    editor.write_text(START + "path.write_text(path.read_text() + ' More.\\n')")
+    does(editor, "path.write_text(path.read_text() + ' More.\\n')")
     async with reviewing(tmp_path) as review:
         first = review.current
         await review.press("E")
@@ -119,7 +121,7 @@ async def test_the_editor_edits(tmp_path: Path, editor: Path) -> None:
 
 
 async def test_an_editor_that_changes_nothing_changes_nothing(tmp_path: Path, editor: Path) -> None:
-    editor.write_text(START)
+    does(editor, "")
     async with reviewing(tmp_path) as review:
         first = review.current
         await review.press("E")
@@ -129,12 +131,12 @@ async def test_an_editor_that_changes_nothing_changes_nothing(tmp_path: Path, ed
 
 @pytest.mark.parametrize(
     ("end", "said"),
-    [("sys.exit(3)", "ended with 3"), ("import os\nos.kill(os.getpid(), 9)", "was ended by signal 9")],
+    [("sys.exit(3)", "ended with 3"), ("os.kill(os.getpid(), 9)", "was ended by signal 9")],
 )
 async def test_what_an_editor_leaves_that_fails_or_is_killed_is_kept(
     tmp_path: Path, editor: Path, end: str, said: str
 ) -> None:
-    editor.write_text(START + "path.write_text('My words.')\n" + end)
+    does(editor, f"path.write_text('My words.')\n{end}")
     async with reviewing(tmp_path) as review:
         first = review.current
         await review.press("E")
