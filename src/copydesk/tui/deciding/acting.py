@@ -244,6 +244,8 @@ class Acts:
         if not undone:
             others = [each for each in outcome.succeeded if each not in set(as_read)]
             self._show_rows(others, message.statuses, outcome.status)
+        if outcome.kind is EventKind.UNDO and len(outcome.succeeded) == 1:
+            self.screen.go_to(outcome.succeeded[0])
         self._row.clear()
         self.app.say(outcomes.back(outcome))
 

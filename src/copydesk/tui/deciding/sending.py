@@ -143,11 +143,11 @@ class Sends(Acts):
         try:
             result = await desk.posting.post(draft.id)
         except CopydeskError as error:
-            self.rows.unfade([draft.id])
+            self.screen.call_later(self._bring_back, draft.id)
             self.app.notify(f"{name_of(draft.text)}: {error}", severity="error")
             return
         self.remember(draft, result.draft)
-        self.rows.fade([draft.id], result.draft.status)
+        self.screen.call_later(self.rows.fade, [draft.id], result.draft.status)
         for report in await desk.posting.deliveries(draft.id):
             if before.get(report.id) != report.attempts:
                 sent = report.account in result.posted

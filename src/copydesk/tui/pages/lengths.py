@@ -10,6 +10,7 @@ from copydesk.text.thread import split_parts
 from copydesk.tui.words import plural
 
 GAP = Content("  ")
+TOO_LONG = "too long"
 
 
 def platforms_of(targets: Iterable[str]) -> tuple[str, ...]:
@@ -23,7 +24,8 @@ def lengths(text: str, format: Format, platforms: Sequence[str], width: int) -> 
     if format is Format.BLOG:
         return [Content.styled(f"{plural(len(text.split()), 'word')}, {plural(len(text), 'character')}", "dim")]
     parts = split_parts(text) if format is Format.THREAD else [text]
-    counts = [_count(parts, platform) for platform in platforms]
+    # What is too long stands first: there may be no room for the rest.
+    counts = sorted((_count(parts, platform) for platform in platforms), key=lambda count: TOO_LONG not in count.plain)
     if format is Format.THREAD:
         counts.insert(0, Content.styled(plural(len(parts), "post"), "dim"))
     return _lines(counts, width)
@@ -36,7 +38,9 @@ def _count(parts: Sequence[str], platform: str) -> Content:
     most = max(counts)
     where = f"{counts.index(most) + 1}: " if len(counts) > 1 else ""
     words = f"{platform} {where}{most}/{limit}"
-    return Content.styled(f"{words}, {most - limit} too long", "bad") if most > limit else Content.styled(words, "dim")
+    return (
+        Content.styled(f"{words}, {most - limit} {TOO_LONG}", "bad") if most > limit else Content.styled(words, "dim")
+    )
 
 
 def _lines(counts: Sequence[Content], width: int) -> list[Content]:

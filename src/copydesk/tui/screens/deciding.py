@@ -11,6 +11,7 @@ from textual import on
 from copydesk.tui.chosen import Chosen, one
 from copydesk.tui.messages import Decided, DeskOpened, Worked
 from copydesk.tui.screens.desk_screen import DeskScreen
+from copydesk.tui.widgets.queue import Queue
 from copydesk.tui.widgets.top_line import TopLine
 
 if TYPE_CHECKING:
@@ -57,6 +58,13 @@ class Decides(DeskScreen, inherit_bindings=False):
         """What an action is for."""
         draft = self.rows.current
         return one(draft) if draft else None
+
+    def go_to(self, draft_id: str) -> None:
+        """Put the cursor on a draft, where its row is known."""
+        queue = self.query_one(Queue)
+        at = queue.window.find(draft_id)
+        if at is not None:
+            queue.cursor = at
 
     def keep_marked(self, ids: Sequence[str]) -> None:
         """After a bulk: these stay marked, for nothing was done to them; no others do."""
