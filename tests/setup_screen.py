@@ -79,3 +79,12 @@ async def until(seen: Seen, words: str) -> None:
             return
         await seen.wait()
     raise AssertionError(f"{words!r} never came:\n{seen.text}\n{seen.toasts}")
+
+
+async def gone(seen: Seen, words: str) -> None:
+    """Wait until this is on the screen no more."""
+    for _ in range(400):
+        if words not in seen.text:
+            return
+        await seen.wait()
+    raise AssertionError(f"{words!r} stays:\n{seen.text}")

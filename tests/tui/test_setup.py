@@ -8,7 +8,7 @@ import pytest
 from copydesk.desk import Desk
 from copydesk.tui import browser
 from copydesk.tui.modals import connect as connecting
-from setup_screen import furnished, on_setup, setup_desk, until, write
+from setup_screen import furnished, gone, on_setup, setup_desk, until, write
 from signing_in_platforms import CODE, say_yes
 from tui_fixtures import Seen
 
@@ -142,11 +142,7 @@ async def test_the_voice_is_tried_while_it_is_edited_and_kept_when_asked(tmp_pat
             await seen.press("right")
         assert "‹never›" in next(line for line in seen.lines if " link " in line)
         await seen.press("ctrl+t")
-        for _ in range(400):
-            if "https://stories.example/3" not in seen.text:
-                break
-            await seen.wait()
-        assert "https://stories.example/3" not in seen.text
+        await gone(seen, "https://stories.example/3")
         assert "by the offline writer" in seen.text
         await seen.press("ctrl+s")
         await until(seen, "The voice is kept.")

@@ -256,7 +256,7 @@ class ComposeScreen(ModalScreen[bool], inherit_bindings=False):
             self._notice(refused)
             await self._keep()
         else:
-            self._end(made=True)
+            await self._end(made=True)
 
     def action_clear(self) -> None:
         """Throw away what stands there, after a yes."""
@@ -275,22 +275,23 @@ class ComposeScreen(ModalScreen[bool], inherit_bindings=False):
         if self._making:
             return
         if not self.composed.anything:
-            self._end(made=False)
+            self.run_worker(self._end(made=False), exit_on_error=False)
             return
         self.app.push_screen(YesScreen("Leave, and lose what you typed?"), self._left)
 
     def _left(self, yes: bool | None) -> None:  # noqa: FBT001 - as above
         if yes:
-            self._end(made=False)
+            self.run_worker(self._end(made=False), exit_on_error=False)
 
-    def _end(self, *, made: bool) -> None:
+    async def _end(self, *, made: bool) -> None:
+        """Go back; what was kept is gone before anybody can come here again."""
         for timer in (self._keeping, self._waiting):
             if timer is not None:
                 timer.stop()
         self._keeping = self._waiting = None
-        if self._asked is not None:
-            self.app.run_worker(self._asked.forget(), exit_on_error=False)
-        self._asked = None
+        asked, self._asked = self._asked, None
+        if asked is not None:
+            await asked.forget()
         self.dismiss(made)
 
     def action_next_field(self, by: int) -> None:
