@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from textual import getters, on
+from textual.actions import SkipAction
 
 from copydesk.errors import CopydeskError
 from copydesk.text import clean
@@ -128,7 +129,9 @@ class SourceActions(RunScreen, inherit_bindings=False):
         return all(row.source.last_fetch is None and row.source.url in known for row in self.sources.rows)
 
     def action_take_example(self, number: int) -> None:
-        """Add an example, where the desk is new; nothing is fetched."""
+        """Add an example, where the desk is new; nothing is fetched. Elsewhere c composes a draft, as everywhere."""
+        if not self.is_beginning:
+            raise SkipAction
         example = EXAMPLES[number]
         if self.app.desk is not None and self.is_beginning and example.url not in self.taken:
             self.app.ask(lambda desk: self._take(desk, example))
