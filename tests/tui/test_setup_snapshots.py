@@ -1,0 +1,116 @@
+"""How Setup and Compose look. `pytest --snapshot-update` takes over what is meant to change."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from pathlib import Path
+
+import pytest
+from textual.pilot import Pilot
+from textual.widgets import Input, TextArea
+
+from copydesk.desk.accounts import Accounts
+from copydesk.errors import CopydeskError
+from copydesk.secrets.places import Where
+from copydesk.secrets.vault import Whereabouts
+from copydesk.tui.app import Console
+from copydesk.tui.themes import LIGHT
+from setup_screen import furnished, setup_console, setup_desk, until
+from tui_fixtures import Seen, settled
+
+Compare = Callable[..., bool]
+Before = Callable[[Pilot[int]], Awaitable[None]]
+THREAD = "A ferry is a road that moves.\n---\nhttps://lighthouse.example/1 " + "It has no lanes. " * 20
+
+
+@pytest.fixture
+def full(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Console:
+    """The console of a desk with two accounts, a voice and drafts; where the keys are has no path in its name."""
+
+    async def keys(self: Accounts) -> Whereabouts:
+        return Whereabouts(where=Where.KEYRING, begun=True, usable=True, says="the system's keyring", environment=())
+
+    monkeypatch.setattr(Accounts, "keys", keys)
+
+    async def furnish() -> None:
+        async with setup_desk(tmp_path) as desk:
+            await furnished(desk)
+
+    asyncio.run(furnish())
+    return setup_console(tmp_path)
+
+
+def after(*keys: str, theme: str = "", words: str = "", text: str = "") -> Before:
+    """What to do before the picture is taken: keys, a text in what is typed, words that have to be there."""
+
+    async def do(pilot: Pilot[int]) -> None:
+        if theme:
+            pilot.app.theme = theme
+        await settled(pilot)
+        assert isinstance(pilot.app, Console)
+        seen = Seen(pilot.app, pilot)
+        await seen.press("6", *keys)
+        if text:
+            pilot.app.screen.query_one("#text", TextArea).insert(text)
+        if words:
+            await until(seen, words)
+        for field in (*pilot.app.screen.query(Input), *pilot.app.screen.query(TextArea)):
+            field.cursor_blink = False
+
+    return do
+
+
+@pytest.mark.parametrize("theme", ["", LIGHT.name], ids=["dark", "light"])
+def test_accounts(snap_compare: Compare, full: Console, theme: str) -> None:
+    before = after("tab", "j", "t", theme=theme, words="! keyed:locked")
+
+    async def quiet(pilot: Pilot[int]) -> None:
+        await before(pilot)
+        pilot.app.clear_notifications()
+
+    assert snap_compare(full, terminal_size=(120, 36), run_before=quiet)
+
+
+@pytest.mark.parametrize("keys", [(), ("j",), ("j", "j"), ("j", "j", "j")], ids=["accounts", "voice", "writer", "zone"])
+def test_a_narrow_terminal(snap_compare: Compare, full: Console, keys: Sequence[str]) -> None:
+    assert snap_compare(full, terminal_size=(80, 24), run_before=after(*keys))
+
+
+def test_forty_columns(snap_compare: Compare, full: Console) -> None:
+    assert snap_compare(full, terminal_size=(40, 24), run_before=after("j", "enter"))
+
+
+def test_no_account_yet(snap_compare: Compare, tmp_path: Path) -> None:
+    assert snap_compare(setup_console(tmp_path), terminal_size=(80, 24), run_before=after())
+
+
+def test_a_desk_that_cannot_be_opened(snap_compare: Compare) -> None:
+    def fail() -> object:
+        raise CopydeskError("The database is damaged.", hint="`copydesk doctor` says more.")
+
+    assert snap_compare(Console(fail), terminal_size=(80, 24), run_before=after())  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("size", [(120, 36), (80, 24)], ids=["wide", "narrow"])
+def test_the_voice_is_edited(snap_compare: Compare, full: Console, size: tuple[int, int]) -> None:
+    assert snap_compare(full, terminal_size=size, run_before=after("j", "e", words="by the offline writer"))
+
+
+def test_the_form_of_an_account(snap_compare: Compare, full: Console) -> None:
+    assert snap_compare(full, terminal_size=(80, 24), run_before=after("n", "enter", words="Esc leaves it"))
+
+
+@pytest.mark.parametrize("theme", ["", LIGHT.name], ids=["dark", "light"])
+def test_a_draft_is_composed(snap_compare: Compare, full: Console, theme: str) -> None:
+    before = after("c", theme=theme, words="fits everywhere", text="A ferry is a road that moves.")
+    assert snap_compare(full, terminal_size=(120, 36), run_before=before)
+
+
+def test_a_thread_is_composed_in_a_narrow_terminal(snap_compare: Compare, full: Console) -> None:
+    async def before(pilot: Pilot[int]) -> None:
+        await after("c", words="fits", text=THREAD)(pilot)
+        assert isinstance(pilot.app, Console)
+        seen = Seen(pilot.app, pilot)
+        await seen.press("tab", "right")
+        await until(seen, "2 posts")
+
+    assert snap_compare(full, terminal_size=(80, 24), run_before=before)
