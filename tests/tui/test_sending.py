@@ -81,3 +81,19 @@ async def test_without_an_account_no_yes_is_taken(tmp_path: Path) -> None:
         assert "No account is connected" in review.text
         await review.press("y", "n")
         assert await review.status(first.id) is first.status
+
+
+async def test_what_would_stop_a_draft_later_is_said_after_its_approval(tmp_path: Path) -> None:
+    def opened() -> object:
+        platform = FakePlatform(FakeServer(tmp_path / "posted.jsonl"))
+        return open_desk(settings_at(tmp_path), clock=Watch(), platforms={"fake": platform})
+
+    async with opened() as desk:  # type: ignore[attr-defined]
+        await desk.drafts.create({"text": "Too long. " * 200})
+        await desk.accounts.connect("fake", {"name": "me"})
+    app = Console(opened, clock=lambda: NOW)  # type: ignore[arg-type]
+    async with app.run_test(size=(120, 32), notifications=True) as pilot:
+        await settled(pilot)
+        review = Review(app, pilot)
+        await review.press("a")
+        await review.until(lambda: any("would not go to fake:me" in said for said in review.toasts))

@@ -84,12 +84,15 @@ class Decided(Message, bubble=False):
         statuses: "Mapping[str, Status] | None" = None,
         *,
         many: bool = False,
+        shown: "Status | None" = None,
         then: Callable[[Sequence[str]], None] | None = None,
     ) -> None:
         super().__init__()
         self.outcome = outcome
         self.statuses = statuses or {}
         """The states of the drafts by their ids, where they are known."""
+        self.shown = shown
+        """What the row of a single draft says already."""
         self.many = many
         self.then = then
         """Hears of the drafts that it was done to."""

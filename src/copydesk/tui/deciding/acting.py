@@ -96,7 +96,7 @@ class Acts:
         if status is not None:
             self.rows.fade([draft.id], status)
             self._move_on(draft)
-        self.app.carry_out(lambda desk: self._change_one(desk, draft, steps, then))
+        self.app.carry_out(lambda desk: self._change_one(desk, draft, steps, status, then))
 
     def _move_on(self, draft: ListedDraft) -> None:
         current = self.rows.current
@@ -117,7 +117,7 @@ class Acts:
         return status
 
     async def _change_one(
-        self, desk: "Desk", draft: ListedDraft, steps: Sequence[ChangeDraft], then: Then | None
+        self, desk: "Desk", draft: ListedDraft, steps: Sequence[ChangeDraft], shown: Status | None, then: Then | None
     ) -> None:
         asked, names = steps[-1], {draft.id: name_of(draft.text)}
         try:
@@ -129,7 +129,7 @@ class Acts:
             return
         self.remember(draft, changed)
         outcome = Outcome(named(asked.action), (draft.id,), how=how, names=names)
-        self.screen.post_message(Decided(outcome, {draft.id: changed.status}, then=then))
+        self.screen.post_message(Decided(outcome, {draft.id: changed.status}, shown=shown, then=then))
 
     async def _each_step(self, desk: "Desk", draft: ListedDraft, steps: Sequence[ChangeDraft]) -> Draft:
         """Carry out the steps; where a later one fails, what was done before it is taken back."""
@@ -215,7 +215,8 @@ class Acts:
         if outcome.kind is not EventKind.CHANGE:
             self._show_back(message)
             return
-        self._show_rows(outcome.succeeded, message.statuses, outcome.status)
+        if message.shown is None or set(message.statuses.values()) != {message.shown}:
+            self._show_rows(outcome.succeeded, message.statuses, outcome.status)
         for draft_id in outcome.failed:
             self._bring_back(draft_id)
         if message.many:

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 MOST_LOOKED_AT = 20
 """Drafts of a bulk of which it is said what would stop them."""
 LISTED = 3
+AFTER = 0.5
+"""Seconds after an approval: of many in a row it is looked for once."""
 APPROVE = ChangeDraft(action=Action.APPROVE)
 
 
@@ -157,10 +159,10 @@ class Sends(Acts):
 
     def look_for_stops(self, ids: Sequence[str]) -> None:
         """Look, behind everything else, what would stop these from going out as they are, and say it."""
-        self._unchecked += ids[:MOST_LOOKED_AT]
+        self._unchecked = [*self._unchecked, *ids[:MOST_LOOKED_AT]][-MOST_LOOKED_AT:]
         if not self._checking:
             self._checking = True
-            self.app.ask(self._look_for_stops)
+            self.screen.set_timer(AFTER, lambda: self.app.ask(self._look_for_stops))
 
     async def _look_for_stops(self, desk: "Desk") -> None:
         found: list[str] = []
