@@ -17,18 +17,18 @@ LATER = NOW + timedelta(hours=2)
 
 
 @asynccontextmanager
-async def setup_desk(home: Path) -> AsyncIterator[Desk]:
-    """The desk in `home`, whose keys are kept in a plain file."""
-    named = {"COPYDESK_SECRETS__KEYRING": "false", "COPYDESK_SECRETS__PLAIN": "true"}
+async def setup_desk(home: Path, *, plain: bool = True) -> AsyncIterator[Desk]:
+    """The desk in `home`, whose keys are kept in a plain file, or in an encrypted one."""
+    named = {"COPYDESK_SECRETS__KEYRING": "false", "COPYDESK_SECRETS__PLAIN": f"{plain}".lower()}
     web = Web()
     web.put(ONE, feed(*(entry(number, hours=number) for number in range(1, 4)), title="The Ferry Gazette"))
     async with open_desk(load(named, home), clock=lambda: NOW, transport=web, platforms=both()) as desk:
         yield desk
 
 
-def setup_console(home: Path) -> Console:
+def setup_console(home: Path, *, plain: bool = True) -> Console:
     """The console of the desk in `home`."""
-    return Console(lambda: setup_desk(home), clock=lambda: LATER)
+    return Console(lambda: setup_desk(home, plain=plain), clock=lambda: LATER)
 
 
 async def furnished(desk: Desk) -> None:
@@ -50,13 +50,18 @@ async def furnished(desk: Desk) -> None:
 
 @asynccontextmanager
 async def on_setup(
-    home: Path, furnish: Furnish | None = None, *, size: tuple[int, int] = (120, 36), key: str = "6"
+    home: Path,
+    furnish: Furnish | None = None,
+    *,
+    size: tuple[int, int] = (120, 36),
+    key: str = "6",
+    plain: bool = True,
 ) -> AsyncIterator[Seen]:
     """The screen Setup of a desk that was furnished so, or another screen."""
     if furnish is not None:
         async with setup_desk(home) as desk:
             await furnish(desk)
-    app = setup_console(home)
+    app = setup_console(home, plain=plain)
     async with app.run_test(size=size, notifications=True) as pilot:
         await settled(pilot)
         seen = Seen(app, pilot)
@@ -79,6 +84,22 @@ async def until(seen: Seen, words: str) -> None:
             return
         await seen.wait()
     raise AssertionError(f"{words!r} never came:\n{seen.text}\n{seen.toasts}")
+
+
+async def asked(seen: Seen, words: str) -> None:
+    """As `until`, while somebody waits for an answer: the console does not come to rest."""
+    for _ in range(400):
+        if words in seen.text:
+            return
+        await seen._pilot.pause(0.01)
+    raise AssertionError(f"{words!r} never came:\n{seen.text}")
+
+
+async def answer(seen: Seen, text: str) -> None:
+    """As `write`, for `asked`."""
+    names = {"\n": "enter", "\t": "tab"}
+    for letter in text:
+        await seen._pilot.press(names.get(letter, "space" if letter == " " else letter))
 
 
 async def gone(seen: Seen, words: str) -> None:

@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 from textual.pilot import Pilot
@@ -296,6 +297,7 @@ class FakeDesk:
         self.drafts = FakeDrafts(made, [item(number) for number in range(max(count, len(made)))])
         self.sources = FakeSources(sources)
         self.pipeline = FakePipeline()
+        self.ground = SimpleNamespace(ask=None)
         self.settings = Settings(data_home=Path("/nowhere"))
         self.trouble: CopydeskError | None = None
         self.opened = 0

@@ -8,7 +8,7 @@ import pytest
 from copydesk.desk import Desk
 from copydesk.tui import browser
 from copydesk.tui.modals import connect as connecting
-from setup_screen import furnished, gone, on_setup, setup_desk, until, write
+from setup_screen import answer, asked, furnished, gone, on_setup, setup_desk, until, write
 from signing_in_platforms import CODE, say_yes
 from tui_fixtures import Seen
 
@@ -58,6 +58,36 @@ async def test_what_is_missing_is_named_and_the_form_stays(tmp_path: Path) -> No
         await seen.press("enter")
         await until(seen, "handle: is missing")
         await seen.press("escape")
+    assert await labels(tmp_path) == []
+
+
+async def connect_by_key(seen: Seen, name: str) -> None:
+    await choose(seen, KEYED)
+    await answer(seen, f"{name}\topen\n")
+
+
+async def test_a_passphrase_is_asked_for_on_the_screen_a_new_one_twice(tmp_path: Path) -> None:
+    async with on_setup(tmp_path, plain=False) as seen:
+        await connect_by_key(seen, "me")
+        await asked(seen, "A new passphrase for the keys to your accounts")
+        await answer(seen, "four little words here\tfour\n")
+        await asked(seen, "once more: is another one")
+        assert "four" not in seen.text
+        await answer(seen, " little words here\n")
+        await until(seen, "keyed:me is connected.")
+    async with on_setup(tmp_path, plain=False) as seen:
+        await connect_by_key(seen, "you")
+        await asked(seen, "The passphrase of the keys to your accounts")
+        await answer(seen, "four little words here\n")
+        await until(seen, "keyed:you is connected.")
+
+
+async def test_without_a_passphrase_nothing_is_connected(tmp_path: Path) -> None:
+    async with on_setup(tmp_path, plain=False) as seen:
+        await connect_by_key(seen, "me")
+        await asked(seen, "A new passphrase")
+        seen.app.simulate_key("escape")
+        await until(seen, "passphrase to keep keys with")
     assert await labels(tmp_path) == []
 
 

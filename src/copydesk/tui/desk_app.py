@@ -83,6 +83,7 @@ class DeskApp(App[int], inherit_bindings=False):
             opening = await asyncio.to_thread(self._open_desk)
             async with opening as desk:
                 self.desk = desk
+                desk.ground.ask = self._ask_passphrase
                 self._tell(DeskOpened())
                 watching = asyncio.create_task(self._watch(desk))
                 try:
@@ -95,6 +96,12 @@ class DeskApp(App[int], inherit_bindings=False):
         except Exception as error:
             self.trouble = _known(error)
             self._tell(DeskClosed(self.trouble))
+
+    async def _ask_passphrase(self, *, new: bool) -> str:
+        """Whatever asks for the keys to accounts, it is asked here."""
+        from copydesk.tui.passphrase import passphrase  # noqa: PLC0415 - seldom needed
+
+        return await passphrase(self, new=new)
 
     async def _watch(self, desk: "Desk") -> None:
         """Notice what is written, by whichever process, and tell the screen."""
