@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Protocol
 
 from textual import getters, on
 from textual.app import ComposeResult
@@ -67,11 +67,25 @@ def fields_of(way: "WayIn") -> list[Field]:
     shown = way.server or "https://…"
     server = Field(SERVER, "server", shown, longest=LONGEST)
     asked = [
-        Field(each.name, each.question, "may stay empty" if each.optional else "", longest=LONGEST, secret=each.secret)
+        Field(each.name, each.name.replace("_", " "), _shown(each), longest=LONGEST, secret=each.secret)
         for each in way.wants
     ]
     # Where the user has to say where it is, that comes first.
     return [*asked, server] if way.server else [server, *asked]
+
+
+class _Asked(Protocol):
+    """What a platform asks for."""
+
+    @property
+    def question(self) -> str: ...
+
+    @property
+    def optional(self) -> bool: ...
+
+
+def _shown(asked: _Asked) -> str:
+    return f"{asked.question} (may stay empty)" if asked.optional else asked.question
 
 
 class SignInScreen(ModalScreen[str | None], inherit_bindings=False):
