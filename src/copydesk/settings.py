@@ -18,6 +18,8 @@ from copydesk.errors import SettingsError
 
 PREFIX = "COPYDESK_"
 FILE = "settings.toml"
+KEYS = "keys"
+"""The section with the console's keys, which has no names of its own: it takes those of the key table."""
 Positive = Annotated[int, msgspec.Meta(ge=1)]
 Share = Annotated[float, msgspec.Meta(ge=0, le=1)]
 
@@ -210,6 +212,8 @@ class Settings(_Section, frozen=True, kw_only=True):
     images_b: ImagesB = ImagesB()
     secrets: Secrets = Secrets()
     database: Database = Database()
+    keys: dict[str, str] = {}
+    """Of an action of the console -> its keys: `review.approve = "y"`. Which actions there are the console knows."""
     config_home: Path = Path()
     data_home: Path = Path()
 
@@ -254,9 +258,10 @@ def load(environ: Mapping[str, str] = os.environ, home: Path | None = None) -> S
     config, data = homes(home, environ)
     source = _Source(config / FILE)
     sections = source.sections()
+    keys = source.keys(sections.pop(KEYS, {}))
     _add_environment(sections, environ)
     try:
-        settings = msgspec.convert(sections, Settings, strict=True, dec_hook=_secret)
+        settings = msgspec.convert(sections | {KEYS: keys}, Settings, strict=True, dec_hook=_secret)
     except msgspec.ValidationError as error:
         raise source.explain(str(error), environ) from None
     source.check_expressions(settings.pipeline)
@@ -353,10 +358,25 @@ class _Source:
             hint = 'Each line is `name = value`, below a [section]; text stands in "quotes".'
             raise SettingsError(f"{self.path} is not TOML: {error}.", hint=hint) from None
         for section, values in found.items():
+            if section == KEYS and isinstance(values, dict):
+                continue
             if section not in SECTIONS or not isinstance(values, dict):
                 raise self._error(section, "", f"there is no section [{section}].", _nearest(section, ""))
             for name in values:
                 self._check(section, name)
+        return found
+
+    def keys(self, values: Mapping[str, object], above: str = "") -> dict[str, str]:
+        """Id -> keys of the console, whether an id is written in quotes or, with its dot, without."""
+        found: dict[str, str] = {}
+        for name, value in values.items():
+            key = f"{above}{name}"
+            if isinstance(value, dict):
+                found |= self.keys(value, f"{key}.")
+            elif isinstance(value, str):
+                found[key] = value
+            else:
+                raise self._error(KEYS, key, f"keys.{key} is no text.", 'Keys stand in quotes, such as "a" or "a,f2".')
         return found
 
     def _check(self, section: str, name: str) -> None:
