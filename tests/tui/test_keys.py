@@ -13,7 +13,7 @@ from copydesk.tui.modals.connect import SignInScreen
 from copydesk.tui.modals.feed_import import FeedImport
 from copydesk.tui.modals.fields import FieldsScreen
 from copydesk.tui.modals.filters import FilterScreen
-from copydesk.tui.modals.schedule import PickScreen, PlanScreen, ReadScreen
+from copydesk.tui.modals.schedule import PickScreen, PlanScreen
 from copydesk.tui.modals.source_form import SourceForm
 from copydesk.tui.modals.source_trial import SourceTrial
 from copydesk.tui.modals.voice import VoiceScreen
@@ -44,7 +44,6 @@ OWNERS = {
     Where.SCHEDULE: ScheduleScreen,
     Where.PLAN: PlanScreen,
     Where.PICK: PickScreen,
-    Where.READ: ReadScreen,
     Where.EXPERIMENTS: ExperimentsScreen,
     Where.ENGAGEMENT: EngagementScreen,
     Where.SETUP: SetupScreen,
@@ -99,6 +98,6 @@ def test_the_footer_fits_into_80_columns(where: Where) -> None:
 
 
 def test_the_help_lists_every_key() -> None:
-    page = "\n".join(line.plain for line in lay_out(help_page(), 64))
+    page = "\n".join(line.plain for line in lay_out(help_page(Where), 64))
     for key in KEYS:
         assert any(shown(key)[0] in line and key.description in line for line in page.split("\n")), key.id

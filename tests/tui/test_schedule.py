@@ -185,7 +185,7 @@ async def test_hostile_texts_break_nothing(tmp_path: Path, text: str) -> None:
         await desk.schedule.set_slots([slot(FRI, 9)])
     for size in ((120, 30), (80, 24), (40, 12)):
         async with on_schedule(tmp_path, size=size) as seen:
-            await seen.press("j", "enter", "q", "s", "escape", "A")
+            await seen.press("j", "enter", "2", "s", "escape", "A")
             assert "\x1b" not in seen.text
             assert "\u202e" not in seen.text
             await seen.press("escape")

@@ -3,6 +3,7 @@
 from datetime import UTC, date, datetime
 from pathlib import Path
 
+from copydesk.tui.screens.review import ReviewScreen
 from copydesk.tui.week_clock import Hour, Place
 from desk_fixtures import Watch, open_at
 from schedule_fixtures import FRI, THU, WED, put_one, slot, status_of, times
@@ -141,12 +142,16 @@ async def test_without_approved_drafts_there_is_nothing_to_choose(tmp_path: Path
         assert seen.toasts[-1] == "No approved draft waits for a time."
 
 
-async def test_enter_reads_the_draft(tmp_path: Path) -> None:
-    await fill(tmp_path, at=[NOW + HOUR])
+async def test_enter_shows_the_draft_on_the_review_in_the_tab_that_has_it(tmp_path: Path) -> None:
+    _, draft = await fill(tmp_path, at=[NOW + 30 * HOUR, NOW + HOUR])
     async with on_schedule(tmp_path) as seen:
         await seen.press("j", "enter")
-        assert "Draft · q closes" in seen.text
-        await seen.press("q")
+        review = seen.app.screen
+        assert isinstance(review, ReviewScreen)
+        assert review.tab == "scheduled"
+        assert review.queue.current is not None
+        assert review.queue.current.id == draft
+        await seen.press("2")
         assert seen.app.screen is seen.screen
 
 

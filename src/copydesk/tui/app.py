@@ -1,17 +1,24 @@
 """The console: its screens, its looks, its keys."""
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
-from textual.app import App, SystemCommand
+from textual.app import App
 from textual.screen import Screen
 
 from copydesk.tui import themes
 from copydesk.tui.desk_app import DeskApp, Glance, OpenDesk
-from copydesk.tui.keys import KEYS, Where, bindings
+from copydesk.tui.keymap import own_keys
+from copydesk.tui.keys import KEYS, SCREEN_NAMES, Key, Where, bindings
 from copydesk.tui.styles import sheet
+
+if TYPE_CHECKING:
+    from textual.command import Provider
+
+    from copydesk.tui.screens.review import ReviewScreen
+    from copydesk.tui.screens.sources import SourcesScreen
 
 
 def _review() -> Screen[None]:
@@ -61,18 +68,25 @@ SCREENS: dict[str, Callable[[], Screen[Any]]] = {
 """Every screen, imported and made when it is first shown."""
 
 
+def _commands() -> "type[Provider]":
+    from copydesk.tui.palette import Commands  # noqa: PLC0415 - as above
+
+    return Commands
+
+
 class Console(DeskApp, inherit_bindings=False):
     """A person's desk, in a terminal.
 
     `open_desk` gives the desk, not yet open: the console opens it after the first paint and closes it at its end.
     `glance`, where there is one, gives the first rows before that. With `jobs` it does what is due by itself, as long
     as it is open. `name` is shown beside the title where there are
-    several desks; `clock` gives the time in UTC.
+    several desks; `clock` gives the time in UTC; `keys` is the key table with the user's own keys in it.
     """
 
     CSS_PATH = [sheet("base.tcss"), sheet("review.tcss")]
     DEFAULT_MODE = "review"
     BINDINGS = bindings(Where.CONSOLE)
+    COMMANDS = {_commands}
     COMMAND_PALETTE_BINDING = "ctrl+p"
     TITLE = "Copydesk"
 
@@ -84,8 +98,11 @@ class Console(DeskApp, inherit_bindings=False):
         jobs: bool = False,
         name: str = "",
         clock: Callable[[], datetime] | None = None,
+        keys: Sequence[Key] = KEYS,
     ) -> None:
-        super().__init__(open_desk, glance=glance, jobs=jobs, name=name, clock=clock)
+        super().__init__(open_desk, glance=glance, jobs=jobs, name=name, clock=clock, keys=keys)
+        if own := own_keys(keys):
+            self.set_keymap(own)
         self.animation_level = "none"
         self.register_theme(themes.DARK)
         self.register_theme(themes.LIGHT)
@@ -112,19 +129,43 @@ class Console(DeskApp, inherit_bindings=False):
         """The first paint is out: now the desk."""
         self.open()
 
-    def get_system_commands(self, screen: Screen[Any]) -> Iterable[SystemCommand]:
-        """What the palette offers: the actions of the key table, and the themes."""
-        for key in KEYS:
-            if key.where in {Where.REVIEW, Where.CONSOLE} and key.footer:
-                yield SystemCommand(key.description.capitalize(), key.footer, self._action(screen, key.action))
-        yield SystemCommand("Change the colours", "themes", self.action_change_theme)
+    # From anywhere to a screen.
 
-    def _action(self, screen: Screen[Any], action: str) -> Callable[[], object]:
-        async def act() -> None:
-            owner = self if hasattr(self, f"action_{action.partition('(')[0]}") else screen
-            await self.run_action(action, owner)
+    def do(self, key: Key) -> None:
+        """Do an action of the key table, on its screen."""
+        self.run_worker(self._do(key), exit_on_error=False)
 
-        return act
+    async def _do(self, key: Key) -> None:
+        name = key.where.name.lower()
+        if name in SCREEN_NAMES:
+            screen = await self._go_to(name)
+            await self.run_action(key.action, screen)
+        else:
+            await self.run_action(key.action, self)
+
+    async def _go_to(self, name: str) -> Screen[Any]:
+        """Switch to a screen; it, when it has read what it shows."""
+        await self.switch_mode(name)
+        await self.answered()
+        return self.screen_stack[0]
+
+    def show_draft(self, draft_id: str) -> None:
+        """Show a draft on the review, with the cursor on it."""
+        self.run_worker(self._show_draft(draft_id), exit_on_error=False)
+
+    async def _show_draft(self, draft_id: str) -> None:
+        screen = await self._go_to("review")
+        cast("ReviewScreen", screen).show_draft(draft_id)
+
+    def show_source(self, source_id: str) -> None:
+        """Show a source on its screen, with the cursor on it."""
+        self.run_worker(self._show_source(source_id), exit_on_error=False)
+
+    async def _show_source(self, source_id: str) -> None:
+        screen = cast("SourcesScreen", await self._go_to("sources"))
+        screen.to_find = source_id
+        screen.read()
+        screen.sources.focus()
 
     def action_show_screen(self, name: str) -> None:
         """Another screen, as it was left."""
@@ -132,10 +173,17 @@ class Console(DeskApp, inherit_bindings=False):
             self.switch_mode(name)
 
     def action_help(self) -> None:
-        """Show the keys."""
-        from copydesk.tui.screens.help import HelpScreen  # noqa: PLC0415
+        """Show the keys of this screen."""
+        from copydesk.tui.screens.help import HelpScreen, places_of  # noqa: PLC0415
 
-        self.push_screen(HelpScreen())
+        self.push_screen(HelpScreen(places_of(self.screen), self.keys))
+
+    def action_log(self) -> None:
+        """Show what went wrong, in full."""
+        from copydesk.tui.modals.reading import ReadingScreen  # noqa: PLC0415
+        from copydesk.tui.pages.log import log_page  # noqa: PLC0415
+
+        self.push_screen(ReadingScreen("What was said", log_page(self.log_of_toasts, self.clock())))
 
     def action_compose(self) -> None:
         """Compose a draft, or go on with one."""

@@ -1,10 +1,11 @@
 """The part of the console that has the desk: opens it, asks it, runs the pipeline, closes it. It knows no screen."""
 
 import asyncio
+from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, suppress
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from textual.app import App
 from textual.message import Message
@@ -12,6 +13,7 @@ from textual.notifications import Notification, Notify, SeverityLevel
 from textual.worker import Worker
 
 from copydesk.errors import CopydeskError
+from copydesk.tui.keys import KEYS, Key, shown
 from copydesk.tui.messages import DeskChanged, DeskClosed, DeskOpened, Glanced, JobDone, RunChanged
 
 if TYPE_CHECKING:
@@ -38,6 +40,18 @@ LOOK = 0.5
 """Seconds between two looks whether something was written."""
 LAST_PATIENCE = 0.5
 """Seconds that a job has left when the user quits."""
+ANSWERED_WITHIN = 2.0
+"""Seconds that an action waits for its screen to be read."""
+LOGGED = 200
+"""So much of what was said is kept for the log."""
+
+
+class Told(NamedTuple):
+    """What was said in a toast."""
+
+    at: datetime
+    severity: SeverityLevel
+    text: str
 
 
 class DeskApp(App[int], inherit_bindings=False):
@@ -51,8 +65,12 @@ class DeskApp(App[int], inherit_bindings=False):
         jobs: bool = False,
         name: str = "",
         clock: Callable[[], datetime] | None = None,
+        keys: Sequence[Key] = KEYS,
     ) -> None:
         super().__init__()
+        self.keys = tuple(keys)
+        """The key table, with the user's own keys in it."""
+        self.log_of_toasts: deque[Told] = deque(maxlen=LOGGED)
         self._with_jobs = jobs
         self.desk_name = name
         self._open_desk = open_desk
@@ -156,6 +174,21 @@ class DeskApp(App[int], inherit_bindings=False):
         """Do `work` with the desk in a worker; what goes wrong is one line in a toast."""
         self.run_worker(self._asked(work), name=name, group=_ASKING, exit_on_error=False)
 
+    def key(self, action_id: str) -> str:
+        """The first key of an action, as people write it."""
+        return next(shown(key)[0] for key in self.keys if key.id == action_id)
+
+    def show_draft(self, draft_id: str) -> None:
+        """Show a draft on the review; the console, which has the screens, says how."""
+        raise NotImplementedError
+
+    async def answered(self) -> None:
+        """Wait until the screens know what they have asked, for a little while; a run is not waited for."""
+        asking = [worker for worker in self.workers if worker.group == _ASKING and worker.name != "run"]
+        waiting = [asyncio.ensure_future(worker.wait()) for worker in asking if not worker.is_finished]
+        if waiting:
+            await asyncio.wait(waiting, timeout=ANSWERED_WITHIN)
+
     def carry_out(self, work: Work) -> None:
         """As `ask`, after what was to be carried out before it, and to its end even where the user quits."""
         write = asyncio.create_task(self._in_turn(self._last_write, work))
@@ -202,6 +235,7 @@ class DeskApp(App[int], inherit_bindings=False):
         """A toast. What it says may come from outside: it is cleaned, and never read as markup."""
         from copydesk.text import clean  # noqa: PLC0415 - what the first paint does not need waits
 
+        self.log_of_toasts.append(Told(self.clock(), severity, message))
         super().notify(clean(message), title=clean(title), severity=severity, timeout=timeout, markup=False)
 
     def say(self, message: str) -> None:

@@ -23,7 +23,6 @@ class Where(StrEnum):
     SCHEDULE = "Schedule"
     PLAN = "Before an automatic schedule"
     PICK = "While a draft is chosen"
-    READ = "While a draft is read"
     EXPERIMENTS = "Experiments"
     ENGAGEMENT = "Engagement"
     SETUP = "Setup"
@@ -148,7 +147,7 @@ KEYS = (
     Key("schedule.fill", Where.SCHEDULE, "s", "fill", "give this time to an approved draft", "fill"),
     Key("schedule.auto", Where.SCHEDULE, "A", "auto", "schedule all approved, showing the plan first", "auto"),
     Key("schedule.cancel", Where.SCHEDULE, "c", "cancel", "take the draft's time away"),
-    Key("schedule.open", Where.SCHEDULE, "enter", "open", "read the draft"),
+    Key("schedule.open", Where.SCHEDULE, "enter", "open", "show the draft on the review"),
     Key("schedule.week_before", Where.SCHEDULE, "[", "week(-1)", "the week before", "week"),
     Key("schedule.week_after", Where.SCHEDULE, "]", "week(1)", "the next week", "week"),
     Key("schedule.today", Where.SCHEDULE, "t", "today", "this hour of today"),
@@ -159,7 +158,6 @@ KEYS = (
     Key("plan.do", Where.PLAN, "enter", "answer(True)", "do it"),
     Key("plan.leave", Where.PLAN, "escape,q,n", "answer(False)", "leave it"),
     Key("pick.leave", Where.PICK, "escape,q", "leave", "choose none"),
-    Key("read.leave", Where.READ, "escape,q,enter", "leave", "close it"),
     Key("experiments.new", Where.EXPERIMENTS, "n", "new", "a new experiment", "new"),
     Key("experiments.conclude", Where.EXPERIMENTS, "c", "conclude", "end it, with or without a winner", "conclude"),
     Key("experiments.archive", Where.EXPERIMENTS, "x", "archive", "put a concluded one away", "archive"),
@@ -213,7 +211,8 @@ KEYS = (
     Key("edit.leave", Where.EDIT, "escape", "leave", "leave it; asks where something would be lost"),
     Key("console.compose", Where.CONSOLE, "c,ctrl+n", "compose", "compose a draft of your own"),
     Key("console.help", Where.CONSOLE, "?", "help", "these keys", "help"),
-    Key("console.palette", Where.CONSOLE, ":,ctrl+p", "command_palette", "commands, colour themes"),
+    Key("console.palette", Where.CONSOLE, ":,ctrl+p", "command_palette", "every command, drafts and sources by name"),
+    Key("console.log", Where.CONSOLE, "ctrl+l", "log", "what went wrong, in full"),
     Key("console.quit", Where.CONSOLE, "q,ctrl+c", "leave", "quit", "quit"),
 )
 """A key that is in two places does the first that has the focus."""

@@ -1,8 +1,7 @@
-"""What lies over the schedule: a plan to agree to, approved drafts to choose from, a draft to read."""
+"""What lies over the schedule: a plan to agree to, approved drafts to choose from."""
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import ClassVar
 from zoneinfo import ZoneInfo
 
 from textual.app import ComposeResult
@@ -12,7 +11,6 @@ from textual.screen import ModalScreen
 from copydesk.model.draft import ListedDraft
 from copydesk.model.schedule import AutoSchedule
 from copydesk.tui.keys import Where, bindings
-from copydesk.tui.pages.draft import draft_page
 from copydesk.tui.pages.plan import plan_page
 from copydesk.tui.pages.row import draft_row
 from copydesk.tui.styles import sheet
@@ -91,27 +89,3 @@ class PickScreen(ModalScreen[str | None], inherit_bindings=False):
     def action_leave(self) -> None:
         """None of them."""
         self.dismiss(None)
-
-
-class ReadScreen(ModalScreen[None], inherit_bindings=False):
-    """Shows one draft."""
-
-    CSS_PATH = sheet("over.tcss")
-    COMPONENT_CLASSES = set(INK)
-    BINDINGS: ClassVar = bindings(Where.READ)
-
-    def __init__(self, draft: ListedDraft, now: datetime) -> None:
-        super().__init__()
-        self._blocks = draft_page(draft, now)
-
-    def compose(self) -> ComposeResult:
-        """One page."""
-        yield Page(self._blocks, id="over")
-
-    def on_mount(self) -> None:
-        """Say how to get out."""
-        self.query_one(Page).set_title("Draft · q closes")
-
-    def action_leave(self) -> None:
-        """Back to the screen below."""
-        self.dismiss()

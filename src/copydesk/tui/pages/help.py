@@ -7,27 +7,31 @@ from textual.content import Content
 from copydesk.model.draft import Severity
 from copydesk.tui.keys import KEYS, Key, Where, shown
 from copydesk.tui.layout import Block, Table, plain
+from copydesk.tui.pages.source_row import HEALTH, OFF
 from copydesk.tui.words import SEVERITY, STATUS, Sign
 
 WIDTH = 14
 """Cells of the first column, the same in every table."""
 
 
-def help_page(keys: Iterable[Key] = KEYS) -> list[Block]:
-    """Every key, place by place, then the letters."""
-    keys = list(keys)
+def help_page(places: Iterable[Where], keys: Iterable[Key] = KEYS) -> list[Block]:
+    """The keys of these places, one after the other, then the letters that are to be seen there."""
+    places, keys = list(places), list(keys)
     blocks: list[Block] = []
-    for where in Where:
+    for where in places:
         rows = [(_keys(" ".join(shown(key))), Content(key.description)) for key in keys if key.where is where]
         blocks += [plain(where.value, "strong"), Table(rows), plain()]
-    return [*blocks, plain("Letters", "strong"), Table(list(_letters()))]
+    if letters := list(_letters(places)):
+        blocks += [plain("Letters", "strong"), Table(letters)]
+    return blocks
 
 
 def _keys(text: str) -> Content:
     return Content.styled(f"{text:<{WIDTH}}", "key")
 
 
-def _letters() -> Iterator[tuple[Content, ...]]:
+def _signs(places: Iterable[Where]) -> Iterator[Sign]:
+    """The letters of the rows that these places have."""
     findings = [
         Sign("!", SEVERITY[Severity.ERROR].role, "a check found an error"),
         Sign("~", SEVERITY[Severity.WARNING].role, "a check warns"),
@@ -37,8 +41,17 @@ def _letters() -> Iterator[tuple[Content, ...]]:
         Sign("t", "dim", "a thread"),
         Sign("b", "dim", "a blog post"),
     ]
+    if Where.SOURCES in places:
+        yield from (*HEALTH.values(), OFF)
+    if Where.REVIEW in places or Where.SCHEDULE in places:
+        yield from STATUS.values()
+    if Where.REVIEW in places:
+        yield from (*findings, *formats)
+
+
+def _letters(places: Iterable[Where]) -> Iterator[tuple[Content, ...]]:
     meanings: dict[tuple[str, str], list[str]] = {}
-    for sign in (*STATUS.values(), *findings, *formats):
+    for sign in _signs(places):
         meanings.setdefault((sign.letter, sign.role), []).append(sign.words)
     for (letter, role), words in meanings.items():
         yield Content.styled(f"{letter:<{WIDTH}}", role), Content(", ".join(words))

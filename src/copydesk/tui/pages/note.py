@@ -1,31 +1,45 @@
 """What stands in the queue's place when there is nothing in it."""
 
+from collections.abc import Callable
+
 from textual.content import Content
 
-from copydesk.tui.layout import Block, Paragraph, plain
+from copydesk.tui.layout import Block, Paragraph, Table, plain
 
 Note = tuple[Block, ...]
 OPENING: Note = (plain("Opening the desk …", "dim"),)
-EMPTY: Note = (
-    plain("Nothing to review.", "strong"),
-    plain(),
-    Paragraph(Content.assemble(("P", "key"), " runs the pipeline: it reads your sources and writes drafts.")),
-)
-NO_SOURCES: Note = (
-    plain("There is no source yet.", "strong"),
-    plain(),
-    plain("Copydesk makes drafts of what it reads. Give it something to read, in another terminal:"),
-    plain(),
-    Paragraph(Content.styled("copydesk source add rss https://example.org/feed", "accent"), indent=2),
-    plain(),
-    Paragraph(Content.assemble("Then ", ("P", "key"), " here runs the pipeline.")),
-)
-
 NOTHING_FOUND: Note = (
     plain("There is no such draft in this tab.", "strong"),
     plain(),
     Paragraph(Content.assemble(("Esc", "key"), " shows all of it again, ", ("[ ]", "key"), " other tabs.")),
 )
+
+
+def empty(key: Callable[[str], str]) -> Note:
+    """Nothing waits; `key` gives an action's key."""
+    runs = " runs the pipeline: it reads your sources and writes drafts."
+    return (
+        plain("Nothing to review.", "strong"),
+        plain(),
+        Paragraph(Content.assemble((key("review.run"), "key"), runs)),
+    )
+
+
+def no_sources(key: Callable[[str], str]) -> Note:
+    """There is nothing to read yet: the shortest way to the first draft."""
+    steps = (
+        ("console.sources", "the screen Sources"),
+        ("sources.new", "there adds a source of yours: its address is enough"),
+        ("sources.example_a", "there takes an example, if you have none at hand"),
+        ("sources.run", "runs the pipeline: it reads the source and writes the first drafts"),
+    )
+    return (
+        plain("There is no source yet.", "strong"),
+        plain(),
+        plain("Copydesk makes drafts of what it reads. Give it something to read:"),
+        plain(),
+        Table([(Content.styled(key(action), "key"), Content(words)) for action, words in steps]),
+    )
 
 
 def nothing_in(tab: str) -> Note:

@@ -1,13 +1,22 @@
-"""The help: every key, and what the letters mean."""
+"""The help: the keys of a screen, and what its letters mean."""
+
+from collections.abc import Iterable
 
 from textual.app import ComposeResult
-from textual.screen import ModalScreen
+from textual.screen import ModalScreen, Screen
 
-from copydesk.tui.keys import Where, bindings
+from copydesk.tui.keys import KEYS, Key, Where, bindings
 from copydesk.tui.pages.help import help_page
 from copydesk.tui.styles import sheet
 from copydesk.tui.widgets.ink import INK
 from copydesk.tui.widgets.page import Page
+
+
+def places_of(screen: Screen[object]) -> list[Where]:
+    """The places whose keys work on a screen: its own first, then those of its lists and texts, then everywhere."""
+    within = {Where.LIST: bool(screen.query("LineList")), Where.PAGE: bool(screen.query(Page))}
+    own = [where for where in getattr(screen, "WHERE", ()) if where not in within]
+    return [*own, *(where for where, there in within.items() if there), Where.CONSOLE]
 
 
 class HelpScreen(ModalScreen[None], inherit_bindings=False):
@@ -17,9 +26,13 @@ class HelpScreen(ModalScreen[None], inherit_bindings=False):
     COMPONENT_CLASSES = set(INK)
     BINDINGS = bindings(Where.HELP)
 
+    def __init__(self, places: Iterable[Where] = Where, keys: Iterable[Key] = KEYS) -> None:
+        super().__init__()
+        self._blocks = help_page(places, keys)
+
     def compose(self) -> ComposeResult:
         """One page."""
-        yield Page(help_page(), id="help")
+        yield Page(self._blocks, id="help")
 
     def on_mount(self) -> None:
         """Say how to get out."""

@@ -14,7 +14,7 @@ from copydesk.tui.latest import Latest
 from copydesk.tui.messages import ItemRead, JobDone, RunChanged
 from copydesk.tui.pages import note
 from copydesk.tui.screens.deciding import Decides
-from copydesk.tui.screens.review_queue import QueueScreen
+from copydesk.tui.screens.review_showing import ShowsDraft
 from copydesk.tui.screens.run_screen import RunScreen
 from copydesk.tui.widgets.line_list import LineList
 from copydesk.tui.widgets.page import Page
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 _KEPT_ITEMS = 64
 
 
-class ReviewScreen(QueueScreen, Decides, RunScreen, inherit_bindings=False):
+class ReviewScreen(ShowsDraft, Decides, RunScreen, inherit_bindings=False):
     """Three panes below the tabs, and the pipeline's run below them while it is looked at."""
 
     NAME = "Review"

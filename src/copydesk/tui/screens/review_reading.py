@@ -137,7 +137,7 @@ class ReadsQueue(DeskScreen, inherit_bindings=False):
             return note.NOTHING_FOUND
         if self.tab != "to_review":
             return note.nothing_in(TABS[self.tab][0])
-        return note.EMPTY if sources else note.NO_SOURCES
+        return note.empty(self.app.key) if sources else note.no_sources(self.app.key)
 
     def _set_fits(self) -> None:
         from copydesk.model.window import belongs  # noqa: PLC0415 - as above

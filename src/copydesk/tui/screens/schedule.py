@@ -9,7 +9,7 @@ from textual.message import Message
 from copydesk.model.draft import Status
 from copydesk.model.schedule import AutoSchedule
 from copydesk.tui.keys import Where, bindings
-from copydesk.tui.modals.schedule import PickScreen, PlanScreen, ReadScreen
+from copydesk.tui.modals.schedule import PickScreen, PlanScreen
 from copydesk.tui.screens.week_changes import WeekChanges
 from copydesk.tui.styles import sheet
 from copydesk.tui.week import with_time
@@ -43,14 +43,6 @@ class Offered(Message, bubble=False):
         self.drafts = drafts
         self.at = at
         self.shown = shown
-
-
-class DraftRead(Message, bubble=False):
-    """A draft to be read."""
-
-    def __init__(self, draft: "ListedDraft") -> None:
-        super().__init__()
-        self.draft = draft
 
 
 class ScheduleScreen(WeekChanges):
@@ -107,20 +99,13 @@ class ScheduleScreen(WeekChanges):
 
     @on(WeekGrid.Opened)
     def action_open(self) -> None:
-        """Read the draft under the cursor."""
+        """Show the draft under the cursor on the review."""
         draft = self.grid.thing.draft if self.grid.thing else None
         if draft is None:
-            self.app.say("There is no draft here to read.")
+            self.app.say("There is no draft here to open.")
             return
 
-        async def read(desk: "Desk") -> None:
-            self.post_message(DraftRead(await desk.drafts.get(draft.id)))
-
-        self.app.ask(read)
-
-    @on(DraftRead)
-    def _show_draft(self, message: DraftRead) -> None:
-        self.app.push_screen(ReadScreen(message.draft, self.now()))
+        self.app.show_draft(draft.id)
 
     def action_fill(self) -> None:
         """Give an approved draft the time under the cursor."""

@@ -2,8 +2,10 @@
 
 from collections.abc import Iterable
 
+from textual import getters
 from textual.content import Content
 
+from copydesk.tui.desk_app import DeskApp
 from copydesk.tui.keys import Where, footer
 from copydesk.tui.widgets.drawn import Standing
 
@@ -12,6 +14,8 @@ _GAP = Content("  ")
 
 class KeyLine(Standing):
     """Keys and a word for each; what does not fit is in the help."""
+
+    app = getters.app(DeskApp)
 
     def __init__(self, where: Iterable[Where]) -> None:
         super().__init__()
@@ -25,7 +29,7 @@ class KeyLine(Standing):
     def lines(self, width: int) -> list[Content]:
         """As many as there is room for, whole ones only."""
         line = Content("")
-        for keys, word in footer(self._where):
+        for keys, word in footer(self._where, self.app.keys):
             more = Content.assemble((keys, "key"), " ", (word, "dim"))
             longer = line + _GAP + more if line else more
             if longer.cell_length > width:

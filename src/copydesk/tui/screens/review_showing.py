@@ -1,0 +1,73 @@
+"""A draft that was asked for from elsewhere, shown in the review's queue."""
+
+from typing import TYPE_CHECKING
+
+from textual import on
+from textual.message import Message
+
+from copydesk.tui.marks import Marks
+from copydesk.tui.screens.review_queue import Left, QueueScreen
+from copydesk.tui.widgets.tabs_line import TabsLine
+from copydesk.tui.window import PAGE, Window
+
+if TYPE_CHECKING:
+    from copydesk.desk import Desk
+    from copydesk.model.draft import ListedDraft
+    from copydesk.model.window import Place, Tab, View
+
+
+class Located(Message, bubble=False):
+    """Where a draft is: a tab, the rows around it, and which of them it is."""
+
+    def __init__(self, view: "View", window: Window, cursor: int, newest: str) -> None:
+        super().__init__()
+        self.view = view
+        self.window = window
+        self.cursor = cursor
+        self.newest = newest
+
+
+class ShowsDraft(QueueScreen, inherit_bindings=False):
+    """A queue that goes to a draft by its id."""
+
+    def show_draft(self, draft_id: str) -> None:
+        """Put the cursor on a draft: where the list that is shown has it, else in its tab, with nothing narrowed."""
+        at = self.queue.window.find(draft_id)
+        if at is None:
+            self.app.ask(lambda desk: self._locate(desk, draft_id))
+        else:
+            self.queue.cursor = at
+            self.queue.focus()
+
+    async def _locate(self, desk: "Desk", draft_id: str) -> None:
+        from copydesk.model.window import Tab, View, belongs, number_in  # noqa: PLC0415 - not for the first paint
+
+        draft = await desk.drafts.get(draft_id)
+        here = Tab(self.tab)
+        view = View(tab=here if belongs(here, draft) else next(tab for tab in Tab if belongs(tab, draft)))
+        around = await desk.drafts.around(view, _place(view.tab, draft), limit=PAGE)
+        window = Window(number_in(view.tab, await desk.drafts.counts()))
+        window.around(around.before, around.slice)
+        newest = await desk.drafts.newest()
+        self.post_message(Located(view, window, window.find(draft_id) or 0, newest))
+
+    @on(Located)
+    def _show_located(self, message: Located) -> None:
+        self._leave()
+        self.tab, self._view, self._query, self._filling_since = message.view.tab.value, message.view, "", None
+        self.query_one(TabsLine).show(self.tab)
+        self._left.pop(self.tab, None)
+        self._come_back(Left(message.window, Marks(self._order()), message.cursor, message.newest))
+        self.queue.focus()
+
+
+def _place(tab: "Tab", draft: "ListedDraft") -> "Place":
+    """Where a draft stands in a tab's order; its neighbours are found even where the score was rounded."""
+    from copydesk.model.window import Order, Place, order_of  # noqa: PLC0415 - as above
+
+    order = order_of(tab)
+    if order is Order.BEST:
+        return Place(draft.score.total if draft.score else None, draft.id)
+    if order is Order.SOONEST:
+        return Place(draft.scheduled_at.timestamp() * 1_000_000 if draft.scheduled_at else None, draft.id)
+    return Place(None, draft.id)
