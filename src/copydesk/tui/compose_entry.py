@@ -1,5 +1,6 @@
 """What stands in the form of a new draft, how it is kept in a file, and what the desk is asked by it. Pure."""
 
+from collections.abc import Awaitable, Callable
 from typing import NamedTuple
 
 import msgspec
@@ -42,6 +43,19 @@ class Composed(Struct, frozen=True):
         """Whether there is anything to lose."""
         typed = (self.text, self.url, self.prompt, self.tags, self.platforms, self.pictures)
         return any(each.strip() for each in typed)
+
+
+class ToCompose(NamedTuple):
+    """Where a new draft begins, and what is done with it."""
+
+    begun: Composed
+    keep: Callable[[Composed], Awaitable[None]]
+    """Keeps what is typed; raises OSError."""
+    make: Callable[[Composed], Awaitable[str]]
+    """Makes the draft; why not, or nothing."""
+    forget: Callable[[], Awaitable[None]]
+    """What was kept is not wanted."""
+    notice: str = ""
 
 
 class GivenPicture(NamedTuple):

@@ -11,8 +11,18 @@ from copydesk.errors import CopydeskError
 from copydesk.model.change import ChangeDraft, Created, Mode
 from copydesk.model.draft import Action, ImageSource, Status
 from copydesk.model.picture import kept_digest
-from copydesk.tui.compose_entry import APPROVE, REVIEW, Composed, GivenPicture, asked, kept, pictures_of, read
-from copydesk.tui.modals.compose import ComposeScreen, ToCompose
+from copydesk.tui.compose_entry import (
+    APPROVE,
+    REVIEW,
+    Composed,
+    GivenPicture,
+    ToCompose,
+    asked,
+    kept,
+    pictures_of,
+    read,
+)
+from copydesk.tui.modals.compose import ComposeScreen
 from copydesk.tui.words import ago, plural
 
 if TYPE_CHECKING:

@@ -1,7 +1,7 @@
 """A new draft: its fields, and beside them how it would stand where it is meant to go. What is typed is kept."""
 
-from collections.abc import Awaitable, Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
 from textual import getters, on
 from textual.app import ComposeResult
@@ -16,7 +16,17 @@ from textual.widgets import Input, Static, TextArea
 from copydesk.model.draft import Format
 from copydesk.model.posting import Preview
 from copydesk.text import clean
-from copydesk.tui.compose_entry import APPROVE, FORMATS, REVIEW, SCHEDULE, TEXT, WRITTEN, Composed, pictures_of
+from copydesk.tui.compose_entry import (
+    APPROVE,
+    FORMATS,
+    REVIEW,
+    SCHEDULE,
+    TEXT,
+    WRITTEN,
+    Composed,
+    ToCompose,
+    pictures_of,
+)
 from copydesk.tui.desk_app import DeskApp
 from copydesk.tui.keys import Where, bindings
 from copydesk.tui.latest import Latest
@@ -47,19 +57,6 @@ _LINES = {
 }
 _TO_BE_WRITTEN = "The text is still to be written; how it stands where it goes is shown with the draft, in Review."
 _NOTHING = "Type, and here is what it comes to on each platform."
-
-
-class ToCompose(NamedTuple):
-    """Where a new draft begins, and what is done with it."""
-
-    begun: Composed
-    keep: Callable[[Composed], Awaitable[None]]
-    """Keeps what is typed; raises OSError."""
-    make: Callable[[Composed], Awaitable[str]]
-    """Makes the draft; why not, or nothing."""
-    forget: Callable[[], Awaitable[None]]
-    """What was kept is not wanted."""
-    notice: str = ""
 
 
 class ComposeScreen(ModalScreen[bool], inherit_bindings=False):
