@@ -1,9 +1,13 @@
 """Two questions that lie over a screen: one for a line of text, one for a yes."""
 
 from collections.abc import Sequence
+from dataclasses import replace
+from typing import cast
 
 from textual import on
+from textual._ansi_sequences import ANSI_SEQUENCES_KEYS
 from textual.app import ComposeResult
+from textual.binding import Binding
 from textual.containers import Vertical
 from textual.content import Content
 from textual.screen import ModalScreen
@@ -15,6 +19,9 @@ from copydesk.tui.styles import sheet
 from copydesk.tui.widgets.ink import INK
 
 MOST_OFFERED = 9
+# Textual takes Alt with a digit for what a Mac types with it, `¡` for Alt+1; a Mac's terminal sends that by itself.
+for _digit in range(1, MOST_OFFERED + 1):
+    cast("dict[str, object]", ANSI_SEQUENCES_KEYS).pop(f"\x1b{_digit}", None)
 
 
 class LineScreen(ModalScreen[str | None], inherit_bindings=False):
@@ -22,7 +29,8 @@ class LineScreen(ModalScreen[str | None], inherit_bindings=False):
 
     CSS_PATH = sheet("ask.tcss")
     COMPONENT_CLASSES = set(INK)
-    BINDINGS = bindings(Where.LINE)
+    # Before the line sees them: to it Alt+1 is a 1 that is typed.
+    BINDINGS = [replace(each, priority=True) for each in bindings(Where.LINE) if isinstance(each, Binding)]
 
     def __init__(self, question: str, *, value: str = "", hint: str = "", offered: Sequence[str] = ()) -> None:
         super().__init__()
