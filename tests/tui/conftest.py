@@ -1,6 +1,14 @@
 """The console's tests see one terminal, whatever the machine's is like."""
 
+import asyncio
+import shutil
+from pathlib import Path
+
 import pytest
+
+from copydesk.model.run import RunRequest
+from copydesk.sample.desk import open_sample, sample_settings
+from copydesk.settings import load
 
 
 @pytest.fixture(autouse=True)
@@ -8,3 +16,21 @@ def plain_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     """No colours and no theme but the test's own."""
     for variable in ("NO_COLOR", "TEXTUAL_THEME", "COLORFGBG"):
         monkeypatch.delenv(variable, raising=False)
+
+
+@pytest.fixture(scope="session")
+def _sample_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    home = tmp_path_factory.mktemp("desk")
+    asyncio.run(_fill(home / "sample"))
+    return home
+
+
+async def _fill(home: Path) -> None:
+    async with open_sample(sample_settings(load({}, home))) as desk:
+        await desk.pipeline.run(RunRequest(max_drafts=24))
+
+
+@pytest.fixture
+def sample_home(_sample_home: Path, tmp_path: Path) -> Path:
+    """What `--home` names when the sample desk is opened: a desk of its own with 24 drafts."""
+    return Path(shutil.copytree(_sample_home, tmp_path / "home"))

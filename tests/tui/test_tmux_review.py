@@ -1,0 +1,121 @@
+"""Drafts are decided on in a real terminal."""
+
+import os
+import re
+import signal
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from real_terminal import Terminal, real_terminal
+
+DRAFTS = 24
+
+
+@pytest.fixture
+def home(sample_home: Path) -> Path:
+    """A sample desk with drafts to review."""
+    return sample_home
+
+
+def opened(terminal: Terminal, home: Path) -> None:
+    """The console with its rows."""
+    terminal.console(home)
+    terminal.wait_for(rf"To review {DRAFTS}[\s\S]*▌ N")
+
+
+def states(home: Path) -> dict[str, int]:
+    """How many drafts are in which state, as the database has it."""
+    with sqlite3.connect(home / "sample" / "copydesk.db") as database:
+        return dict(database.execute("SELECT status, count(*) FROM draft WHERE archived_at IS NULL GROUP BY status"))
+
+
+def test_twenty_drafts_are_reviewed_as_fast_as_one_types(home: Path) -> None:
+    with real_terminal() as terminal:
+        opened(terminal, home)
+        terminal.press(*["a"] * 8)
+        terminal.wait_for(r"8 approved · u undo")
+        terminal.press("r")
+        terminal.wait_for("turned down")
+        terminal.write("Old news")
+        terminal.press("Enter")
+        terminal.wait_for(r"8 approved, 1 rejected · u undo")
+        terminal.press(*["x"] * 4)
+        terminal.wait_for(r"8 approved, 1 rejected, 4 archived")
+        terminal.press("u")
+        terminal.wait_for("Took back the archiving of")
+        terminal.press("r")
+        terminal.wait_for(r"Alt\+1 Old news")
+        terminal.press("M-1")
+        terminal.wait_for(r"Rejected 2")
+        terminal.press(*["a"] * 7)
+        terminal.wait_for(r"To review 4  Approved 15 .* Rejected 2")
+        assert "Traceback" not in terminal.leave()
+    assert states(home) == {"pending_review": 4, "approved": 15, "rejected": 2}
+
+
+def test_a_reason_may_be_typed_before_the_question_is_there(home: Path) -> None:
+    with real_terminal((80, 24)) as terminal:
+        opened(terminal, home)
+        terminal.press("r", "a", "a", "x", "Enter")
+        terminal.wait_for(rf"To review {DRAFTS - 1} .* Rejected 1 ")
+        terminal.press("u")
+        terminal.wait_for(rf"To review {DRAFTS} ")
+    assert states(home) == {"pending_review": DRAFTS}
+
+
+def test_a_bulk_with_a_failure_says_which_and_leaves_it_marked(home: Path) -> None:
+    with real_terminal() as terminal:
+        opened(terminal, home)
+        terminal.press("a")
+        terminal.wait_for("Approved · u undo")
+        terminal.press(*["]"] * 7)
+        terminal.wait_for(r"▌ N.*\n[\s\S]*\n  A.*now Quarrystone 3.0")
+        terminal.press("*", "a")
+        shown = terminal.wait_for(rf"{DRAFTS - 1} approved, 1 not:")
+        terminal.wait_for("1 marked")
+        assert re.search(r"●A", shown)
+        terminal.press("u")
+        terminal.wait_for(rf"To review {DRAFTS - 1}  Approved 1")
+        terminal.press("Escape")
+        terminal.wait_for(r"─ Queue · 24 ─")
+        terminal.press("g", "Space", "Space", "Space")
+        terminal.wait_for("3 marked")
+        terminal.press("x")
+        terminal.wait_for("3 archived · u undo")
+
+
+@pytest.mark.parametrize("size", [(80, 24), (200, 60)], ids=str)
+def test_what_was_decided_is_there_after_the_console_was_killed(home: Path, size: tuple[int, int]) -> None:
+    with real_terminal(size) as terminal:
+        opened(terminal, home)
+        terminal.press("a", "a", "x")
+        terminal.wait_for("2 approved, 1 archived")
+        os.kill(terminal.process, signal.SIGKILL)
+        terminal.wait_for("Killed|ended=137")
+        terminal.renew()
+        terminal.console(home)
+        terminal.wait_for(rf"To review {DRAFTS - 3}  Approved 2 ")
+        terminal.press("u")
+        terminal.wait_for("Took back the archiving of")
+        terminal.wait_for(rf"To review {DRAFTS - 2}  Approved 2 ")
+        assert "Traceback" not in terminal.leave()
+
+
+def test_a_draft_goes_out_now_and_is_among_the_posts(home: Path) -> None:
+    with real_terminal() as terminal:
+        opened(terminal, home)
+        terminal.press("p")
+        terminal.wait_for(r"now to fake:you\?[\s\S]*y yes · n no")
+        terminal.press("Enter")
+        terminal.wait_for(r"\A(?![\s\S]*y yes)")
+        terminal.press("p")
+        terminal.wait_for(r"now to fake:you\?[\s\S]*y yes · n no")
+        terminal.press("y")
+        terminal.wait_for(r"fake:you: Posted: https://fake.example/you/1")
+        terminal.wait_for("Posted 1")
+        terminal.press("5")
+        terminal.wait_for(r"Posts · 1[\s\S]*https://fake.example/you/1")
+        assert "Traceback" not in terminal.leave()
+    assert len((home / "sample" / "posted.jsonl").read_text(encoding="utf-8").splitlines()) >= 1
