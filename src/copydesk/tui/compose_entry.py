@@ -21,6 +21,14 @@ FORMATS = {
 }
 REVIEW, APPROVE, SCHEDULE = "review", "approve", "schedule"
 """What becomes of a text that was given."""
+WAYS = {TEXT: "my own text", WRITTEN: "have it written"}
+THEN = {REVIEW: "to review", APPROVE: "approved", SCHEDULE: "approved, next free slot"}
+LINES = {
+    "url": "a page to write from",
+    "prompt": "what to write; with a page, what to make of it",
+    "tags": "with commas between them",
+    "platforms": "where it is meant to go; empty for all: bluesky, x",
+}
 
 
 class Composed(Struct, frozen=True):

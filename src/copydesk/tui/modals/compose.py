@@ -17,11 +17,12 @@ from copydesk.model.draft import Format
 from copydesk.model.posting import Preview
 from copydesk.text import clean
 from copydesk.tui.compose_entry import (
-    APPROVE,
     FORMATS,
+    LINES,
     REVIEW,
-    SCHEDULE,
     TEXT,
+    THEN,
+    WAYS,
     WRITTEN,
     Composed,
     ToCompose,
@@ -47,14 +48,6 @@ LOOK_AFTER = 0.15
 """Seconds without a key after which the preview follows."""
 LONGEST = 5000
 """Characters of a line."""
-_WAYS = {TEXT: "my own text", WRITTEN: "have it written"}
-_THEN = {REVIEW: "to review", APPROVE: "approved", SCHEDULE: "approved, next free slot"}
-_LINES = {
-    "url": "a page to write from",
-    "prompt": "what to write; with a page, what to make of it",
-    "tags": "with commas between them",
-    "platforms": "where it is meant to go; empty for all: bluesky, x",
-}
 _TO_BE_WRITTEN = "The text is still to be written; how it stands where it goes is shown with the draft, in Review."
 _NOTHING = "Type, and here is what it comes to on each platform."
 
@@ -107,7 +100,7 @@ class ComposeScreen(ModalScreen[bool], inherit_bindings=False):
             )
 
     def _fields(self) -> Iterable[Widget]:
-        yield _line("", Choice(_WAYS, TEXT, id="way"))
+        yield _line("", Choice(WAYS, TEXT, id="way"))
         yield Typing(id="text", soft_wrap=True, tab_behavior="focus")
         for name in ("url", "prompt"):
             yield _line(name, _input(name))
@@ -117,7 +110,7 @@ class ComposeScreen(ModalScreen[bool], inherit_bindings=False):
             yield _line(name, _input(name))
         yield Static(Content("pictures, a line each: file or address | what it shows"), classes="-label")
         yield Typing(id="pictures", soft_wrap=True, tab_behavior="focus")
-        yield _line("then", Choice(_THEN, REVIEW, id="then"))
+        yield _line("then", Choice(THEN, REVIEW, id="then"))
 
     def begin(self, asked: ToCompose) -> None:
         """Compose this from now on."""
@@ -300,7 +293,7 @@ class ComposeScreen(ModalScreen[bool], inherit_bindings=False):
 
 
 def _input(name: str) -> Input:
-    return Input(placeholder=_LINES[name], id=name, max_length=LONGEST, select_on_focus=False)
+    return Input(placeholder=LINES[name], id=name, max_length=LONGEST, select_on_focus=False)
 
 
 def _line(label: str, field: Widget) -> Horizontal:
