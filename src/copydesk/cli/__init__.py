@@ -74,6 +74,8 @@ class LazyGroup(click.Group):
 )
 @click.option("--due", is_flag=True, help="With --run-pipeline: only the sources whose time has come, for a timer.")
 @click.option("--json", "as_json", is_flag=True, help="With --run-pipeline: print the finished run and nothing else.")
+@click.option("--web", is_flag=True, help="Serve the console to a browser on this machine; needs copydesk[web].")
+@click.option("--port", type=click.IntRange(1, 65_535), metavar="N", help="With --web: the port, 8321 unless given.")
 @click.option("--debug", is_flag=True, help="Show the traceback of an error.")
 @click.version_option(__version__, prog_name="copydesk")
 @click.pass_context
@@ -87,6 +89,8 @@ def copydesk(  # noqa: PLR0913 - one argument an option
     max_drafts: int | None,
     due: bool,
     as_json: bool,
+    web: bool,
+    port: int | None,
     debug: bool,
 ) -> None:
     """From your sources to reviewed drafts, at one keyboard.
@@ -98,14 +102,17 @@ def copydesk(  # noqa: PLR0913 - one argument an option
 
     ctx.obj = Context(home=home, sample=sample, debug=debug)
     narrowed = bool(source_ids or max_drafts is not None or due or as_json)
+    _refuse_mixture(ctx.invoked_subcommand, run_pipeline=run_pipeline, narrowed=narrowed, web=web, port=port)
     if ctx.invoked_subcommand is not None:
-        if run_pipeline or narrowed:
-            raise click.UsageError(f"--run-pipeline and its options do not go with `{ctx.invoked_subcommand}`.")
         return
-    if narrowed and not run_pipeline:
-        raise click.UsageError("--source, --max-drafts, --due and --json go with --run-pipeline.")
+    if web:
+        from copydesk.cli.console import console_on_web  # noqa: PLC0415
+
+        console_on_web(ctx.obj, port)
+        return
     on_terminal = sys.stdout.isatty() and sys.stdin.isatty()
-    if on_terminal and not run_pipeline:
+    in_browser = "web_driver" in os.environ.get("TEXTUAL_DRIVER", "")  # so textual-serve starts what it shows
+    if (on_terminal or in_browser) and not run_pipeline:
         from copydesk.cli.console import console  # noqa: PLC0415
 
         console(ctx.obj)
@@ -117,6 +124,20 @@ def copydesk(  # noqa: PLR0913 - one argument an option
         start.sample_headless(ctx.obj)
     else:
         raise click.UsageError("The console needs a terminal. Without one: --run-pipeline, or a command.")
+
+
+def _refuse_mixture(command: str | None, *, run_pipeline: bool, narrowed: bool, web: bool, port: int | None) -> None:
+    """Options that do not go together are wrong usage."""
+    if command is not None and (run_pipeline or narrowed):
+        raise click.UsageError(f"--run-pipeline and its options do not go with `{command}`.")
+    if command is not None and (web or port is not None):
+        raise click.UsageError(f"--web does not go with `{command}`.")
+    if narrowed and not run_pipeline:
+        raise click.UsageError("--source, --max-drafts, --due and --json go with --run-pipeline.")
+    if port is not None and not web:
+        raise click.UsageError("--port goes with --web.")
+    if web and run_pipeline:
+        raise click.UsageError("--web and --run-pipeline do not go together.")
 
 
 def main() -> None:

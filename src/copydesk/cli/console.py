@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING
 
 from copydesk.cli.context import Context
 from copydesk.errors import CopydeskError
+from copydesk.settings import Settings
 
 if TYPE_CHECKING:
     from copydesk.model.draft import ListedDraft
+    from copydesk.tui.keys import Key
 
 SHOWN = 200
 """Drafts that the first look brings; the console shows no more at once."""
@@ -22,7 +24,8 @@ def console(context: Context) -> None:
     from copydesk.tui.app import Console  # noqa: PLC0415 - Textual is not for the commands
 
     try:
-        database = context.settings().database_file
+        settings = context.settings()
+        database, keys = settings.database_file, _keys(settings)
     except CopydeskError as error:
         context.fail(error)
 
@@ -33,4 +36,22 @@ def console(context: Context) -> None:
         gc.enable()
         return glance(database, SHOWN)
 
-    sys.exit(Console(context.desk, glance=glance, jobs=True).run() or 0)
+    sys.exit(Console(context.desk, glance=glance, jobs=True, keys=keys).run() or 0)
+
+
+def console_on_web(context: Context, port: int | None) -> None:
+    """Serve the console to a browser. What is wrong with the settings is said here, not in the browser."""
+    from copydesk.cli import web  # noqa: PLC0415 - what the terminal's console needs comes without it
+
+    try:
+        _keys(context.settings())
+        web.serve(context, port or web.PORT)
+    except CopydeskError as error:
+        context.fail(error)
+
+
+def _keys(settings: Settings) -> "Sequence[Key]":
+    """The key table, with the user's own keys in it."""
+    from copydesk.tui.keymap import with_own_keys  # noqa: PLC0415 - Textual is not for the commands
+
+    return with_own_keys(settings.keys, settings.file)
