@@ -289,6 +289,14 @@ def under_way() -> list[Progress]:
     return [Progress(run_id="run", stage=stage, done=done, total=total, note=note) for stage, done, total, note in said]
 
 
+class FakePosting:
+    """Nothing is connected, and no preview is shown."""
+
+    async def preview(self, *_: object, **__: object) -> tuple[()]:
+        """None."""
+        return ()
+
+
 class FakeDesk:
     """As much of a desk as the console asks."""
 
@@ -297,6 +305,7 @@ class FakeDesk:
         self.drafts = FakeDrafts(made, [item(number) for number in range(max(count, len(made)))])
         self.sources = FakeSources(sources)
         self.pipeline = FakePipeline()
+        self.posting = FakePosting()
         self.ground = SimpleNamespace(ask=None)
         self.settings = Settings(data_home=Path("/nowhere"))
         self.trouble: CopydeskError | None = None

@@ -8,6 +8,8 @@ from textual.message import Message
 from copydesk.tui.window import Wish
 
 if TYPE_CHECKING:
+    from copydesk.model.draft import ListedDraft
+    from copydesk.model.posting import Preview
     from copydesk.model.source import Source
     from copydesk.model.window import Slice
     from copydesk.tui.queue_reading import Found, Looked
@@ -67,3 +69,12 @@ class OptionsRead(Message, bubble=False):
         super().__init__()
         self.sources = sources
         self.tags = tags
+
+
+class PreviewRead(Message, bubble=False):
+    """How a draft will be live, platform by platform."""
+
+    def __init__(self, draft: "ListedDraft", previews: "Sequence[Preview]") -> None:
+        super().__init__()
+        self.draft = draft
+        self.previews = previews
