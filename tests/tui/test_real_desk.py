@@ -28,7 +28,7 @@ async def test_from_sources_to_drafts_on_the_screen(tmp_path: Path) -> None:
         assert "10 new drafts" in seen.text
         await seen.press("escape", "j")
         assert "Queue · 10" in seen.text
-        assert "Checks" in seen.text
+        assert "Where it would go" in seen.text
         assert "https://" in seen.text
 
 
