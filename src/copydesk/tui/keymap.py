@@ -24,6 +24,8 @@ def with_own_keys(own: Mapping[str, str], file: Path, keys: Iterable[Key] = KEYS
     exist, a key that no keyboard has, and two actions on one key where both can be meant.
     """
     before = tuple(keys)
+    if not own:
+        return before
     for name, text in own.items():
         _check(name, text, file, before)
     after = tuple(key._replace(keys=_tidy(own[key.id])) if key.id in own else key for key in before)
