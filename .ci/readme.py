@@ -29,13 +29,13 @@ def settings() -> str:
 
 
 def keys() -> str:
-    """Every key of the console, place by place."""
-    lines = ["| where | key | |", "|---|---|---|"]
+    """Every key of the console, place by place, and the id under which the settings give it others."""
+    lines = ["| where | key | | id |", "|---|---|---|---|"]
     for where in Where:
         for key in KEYS:
             if key.where is where:
                 names = " ".join(f"`{name}`" for name in shown(key))
-                lines.append(f"| {where.value} | {names} | {key.description} |")
+                lines.append(f"| {where.value} | {names} | {key.description} | `{key.id}` |")
     return "\n".join(lines)
 
 
