@@ -11,6 +11,7 @@ import resource
 import statistics
 import time
 from collections.abc import Callable, Sequence
+from multiprocessing import Process
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -50,7 +51,10 @@ class Watched(Console):
 def measure() -> list[Row]:
     """The rows of the table."""
     with TemporaryDirectory() as folder:
-        build(Path(folder) / "copydesk.db", DRAFTS)
+        # In a process of its own, whose memory is not measured.
+        making = Process(target=build, args=(Path(folder) / "copydesk.db", DRAFTS))
+        making.start()
+        making.join()
         return asyncio.run(_measured(Path(folder)))
 
 
@@ -73,8 +77,8 @@ async def _measured(home: Path) -> list[Row]:
     first, last = statistics.median(decisions[:SOME]), statistics.median(decisions[-SOME:])
     ratio = last / first
     return [
-        _frame(f"a key to the changed screen, {MOVES:,} moves among {DRAFTS:,} drafts", moves),
-        _frame(f"approve to the next draft shown, {DECISIONS:,} of {DRAFTS:,} drafts", decisions),
+        frame(f"a key to the changed screen, {MOVES:,} moves among {DRAFTS:,} drafts", moves),
+        frame(f"approve to the next draft shown, {DECISIONS:,} of {DRAFTS:,} drafts", decisions),
         Row(
             f"the last of {DECISIONS:,} decisions in a row",
             f"{last:.1f} ms",
@@ -104,15 +108,15 @@ async def _moves(app: Watched, screen: ReviewScreen) -> list[float]:
             key = "j"
         if key in {"j", "ctrl+d", "G"} and before == len(screen.queue.window) - 1:
             key = "k"
-        times.append(await _timed(app, screen, key))
+        times.append(await timed(app, screen, key))
     return times
 
 
 async def _decisions(app: Watched, screen: ReviewScreen, count: int) -> list[float]:
-    return [await _timed(app, screen, "a") for _ in range(count)]
+    return [await timed(app, screen, "a") for _ in range(count)]
 
 
-async def _timed(app: Watched, screen: ReviewScreen, key: str) -> float:
+async def timed(app: Watched, screen: ReviewScreen, key: str) -> float:
     """Milliseconds from the key until another draft is on the screen, row and text."""
     before, blocks = screen.queue.cursor, screen.draft_pane._blocks
     begin = time.perf_counter()
@@ -127,7 +131,7 @@ async def _timed(app: Watched, screen: ReviewScreen, key: str) -> float:
 async def _until(ready: Callable[[], bool]) -> None:
     late = time.perf_counter() + PATIENCE
     while not ready():
-        await asyncio.sleep(0)
+        await asyncio.sleep(0.0005)
         assert time.perf_counter() < late
 
 
@@ -138,15 +142,16 @@ async def _rest(app: Watched, screen: ReviewScreen, pilot: Pilot[int]) -> None:
     await settled(pilot)
 
 
-def _frame(what: str, times: Sequence[float]) -> Row:
+def frame(what: str, times: Sequence[float], target: float = FRAME) -> Row:
+    """The 99th percentile of these milliseconds against a target."""
     worst, middle = statistics.quantiles(times, n=100)[98], statistics.median(times)
     return Row(
         what,
         f"99th percentile {worst:.1f} ms",
         f"median {middle:.1f} ms",
         f"{worst / middle:.1f}",
-        f"at most {FRAME:g} ms",
-        worst <= FRAME,
+        f"at most {target:g} ms",
+        worst <= target,
     )
 
 

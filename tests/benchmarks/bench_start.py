@@ -49,7 +49,7 @@ Bare().run()
 
 def measure() -> list[Row]:
     """The help against click itself, and the console against a Textual app with one line in it."""
-    help_ours, help_theirs = _in_turns(
+    help_ours, help_theirs = in_turns(
         (sys.executable, "-m", "copydesk", "--help"),
         (sys.executable, "-c", "import click; print('Options')"),
         [b"Options"],
@@ -57,17 +57,18 @@ def measure() -> list[Row]:
     with TemporaryDirectory() as home:
         asyncio.run(_seed(Path(home)))
         ours = (sys.executable, "-m", "copydesk", "--home", home)
-        (paint, rows), bare = _in_turns(
+        (paint, rows), bare = in_turns(
             ours, (sys.executable, "-c", BARE), [b" Queue ", b"A missing index"], [b"bare-app"]
         )
     return [
-        _row("`copydesk --help` (against `import click`)", help_ours[0], help_theirs[0], 1.5),
-        _row(f"Console's first paint, {DRAFTS} drafts (against a bare Textual app's)", paint, bare[0], 1.3),
-        _row(f"Console's first rows, {DRAFTS} drafts (against a bare Textual app's paint)", rows, bare[0], 2.0),
+        row("`copydesk --help` (against `import click`)", help_ours[0], help_theirs[0], 1.5),
+        row(f"Console's first paint, {DRAFTS} drafts (against a bare Textual app's)", paint, bare[0], 1.3),
+        row(f"Console's first rows, {DRAFTS} drafts (against a bare Textual app's paint)", rows, bare[0], 2.0),
     ]
 
 
-def _row(what: str, ours: list[float], theirs: list[float], target: float) -> Row:
+def row(what: str, ours: list[float], theirs: list[float], target: float) -> Row:
+    """The best of our times against the best of theirs."""
     ratio = min(ours) / min(theirs)
     return Row(what, _time(ours), _time(theirs), f"{ratio:.2f}", f"≤ {target}", ratio <= target)
 
@@ -76,7 +77,7 @@ def _time(times: list[float]) -> str:
     return f"{min(times) * 1000:.0f} ms (median {median(times) * 1000:.0f})"
 
 
-def _in_turns(
+def in_turns(
     ours: Sequence[str], theirs: Sequence[str], our_marks: Sequence[bytes], their_marks: Sequence[bytes] | None = None
 ) -> tuple[list[list[float]], list[list[float]]]:
     """For each mark, the times of all turns after one that warms the caches."""
@@ -87,10 +88,7 @@ def _in_turns(
 def _run(command: Sequence[str], marks: Sequence[bytes]) -> list[float]:
     """Seconds from the start of the program until each of `marks` was on its terminal."""
     begun = time.perf_counter()
-    pid, terminal = pty.fork()
-    if pid == 0:
-        fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", *SIZE, 0, 0))
-        os.execve(command[0], command, os.environ | {"TERM": "xterm-256color", "COLORTERM": "truecolor"})
+    pid, terminal = start(command)
     found: list[float] = []
     written = b""
     try:
@@ -100,11 +98,21 @@ def _run(command: Sequence[str], marks: Sequence[bytes]) -> list[float]:
                 found.append(time.perf_counter() - begun)
             assert time.perf_counter() - begun < PATIENCE, written
     finally:
-        _end(pid, terminal)
+        end(pid, terminal)
     return found
 
 
-def _end(pid: int, terminal: int) -> None:
+def start(command: Sequence[str]) -> tuple[int, int]:
+    """Run a program in a pseudo-terminal of its own; its process and the terminal's descriptor."""
+    pid, terminal = pty.fork()
+    if pid == 0:
+        fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", *SIZE, 0, 0))
+        os.execve(command[0], command, os.environ | {"TERM": "xterm-256color", "COLORTERM": "truecolor"})
+    return pid, terminal
+
+
+def end(pid: int, terminal: int) -> None:
+    """End it at once."""
     os.kill(pid, signal.SIGKILL)
     os.waitpid(pid, 0)
     os.close(terminal)

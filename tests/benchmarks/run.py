@@ -22,6 +22,9 @@ MODULES = (
     "bench_posting",
     "bench_engagement",
     "bench_start",
+    "bench_console_start",
+    "bench_console",
+    "bench_console_busy",
 )
 README = Path(__file__).resolve().parents[2] / "README.md"
 MARKS = ("<!-- benchmarks -->", "<!-- /benchmarks -->")
