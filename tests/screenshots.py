@@ -8,18 +8,19 @@ no font for it, so the PNG is what the README uses.
 import asyncio
 import re
 import sys
-from datetime import UTC, datetime
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
 from copydesk.sample.desk import open_sample, sample_settings
-from copydesk.settings import load
+from copydesk.settings import Settings, load
 from copydesk.tui.app import Console
 from copydesk.tui.themes import DARK, LIGHT
+from sample_history import NOW, new, ran, used
 from tui_fixtures import settled
 
-NOW = datetime(2026, 2, 11, 9, 30, tzinfo=UTC)
+WIDE = (132, 38)
 FOLDER = Path(__file__).resolve().parents[1] / "screenshots"
 FONTS = ("Fira Code", "DejaVu Sans Mono", "Liberation Mono", "Menlo", "Consolas")
 _FONT_FACE = re.compile(r"@font-face \{.*?\}\s*", re.DOTALL)
@@ -33,15 +34,19 @@ class Picture(NamedTuple):
     size: tuple[int, int]
     keys: tuple[str, ...] = ()
     theme: str = DARK.name
-    run: bool = True
-    """Whether the pipeline has run before."""
+    desk: Callable[[Settings], Awaitable[None]] = ran
+    """What the desk has behind it."""
 
 
 PICTURES = (
-    Picture("review", (132, 38), ("j",)),
-    Picture("review-light", (132, 38), ("j",), theme=LIGHT.name),
+    Picture("review", WIDE, ("j", "j"), desk=used),
+    Picture("review-light", WIDE, ("j", "j"), theme=LIGHT.name, desk=used),
     Picture("review-narrow", (80, 24), ("j", "enter")),
-    Picture("review-run", (132, 38), ("P",), run=False),
+    Picture("review-run", WIDE, ("P",), desk=new),
+    Picture("schedule", WIDE, ("2", "j", "l", "k", "k"), desk=used),
+    Picture("sources", WIDE, ("3",), desk=used),
+    Picture("experiments", WIDE, ("4",), desk=used),
+    Picture("engagement", WIDE, ("5", "tab"), desk=used),
 )
 
 
@@ -49,9 +54,7 @@ async def take(picture: Picture) -> str:
     """The picture as SVG."""
     with TemporaryDirectory() as home:
         settings = sample_settings(load({}, Path(home)))
-        if picture.run:
-            async with open_sample(settings, clock=lambda: NOW) as desk:
-                await desk.pipeline.run()
+        await picture.desk(settings)
         app = Console(lambda: open_sample(settings, clock=lambda: NOW), clock=lambda: NOW)
         app.theme = picture.theme
         async with app.run_test(size=picture.size) as pilot:

@@ -1,0 +1,67 @@
+"""The sample desk as it is after a while, at a fixed hour: what the pictures show."""
+
+from datetime import datetime, timedelta
+
+from sqlalchemy import Connection
+
+from copydesk.desk import Desk
+from copydesk.model.draft import Status
+from copydesk.model.run import RunRequest
+from copydesk.sample.desk import open_sample
+from copydesk.settings import Settings
+from posted_desk import ZONE, posts
+from tried_desk import HASHTAGS, HOOK, take_part
+from tui_fixtures import NOW
+
+__all__ = ["NOW"]
+
+SLOTS = (
+    *("mon 09:00", "tue 09:00", "wed 09:00", "thu 09:00", "fri 09:00"),
+    *("mon 17:30", "wed 17:30", "thu 13:00", "fri 17:30", "sat 11:00", "sun 11:00"),
+)
+DRAFTS, APPROVED, SCHEDULED = 22, 7, 6
+EARLIER = timedelta(days=20)
+
+
+async def new(settings: Settings) -> None:
+    """Nothing has happened yet."""
+
+
+async def ran(settings: Settings) -> None:
+    """The pipeline has run."""
+    async with open_sample(settings, clock=lambda: NOW) as desk:
+        await desk.pipeline.run()
+
+
+async def used(settings: Settings) -> None:
+    """Drafts are approved, scheduled and posted, an experiment is under way, another waits for it."""
+    moments = [NOW]
+
+    def clock() -> datetime:
+        return moments[-1]
+
+    async with open_sample(settings, clock=clock) as desk:
+        await desk.schedule.set_zone(ZONE)
+        await desk.schedule.set_slots([desk.schedule.read_slot(slot) for slot in SLOTS])
+        # The feeds are dated by the making of the desk: only what follows is older than it.
+        moments.append(NOW - EARLIER)
+        experiment = await desk.experiments.create(HASHTAGS)
+        await desk.experiments.create(HOOK)
+        moments.append(NOW)
+
+        def add(conn: Connection, user: str) -> int:
+            posts(conn, user)
+            take_part(conn, user, experiment.id)
+            return 0
+
+        await desk.ground.write(add)
+        await desk.pipeline.run(RunRequest(max_drafts=DRAFTS))
+        await _schedule(desk)
+
+
+async def _schedule(desk: Desk) -> None:
+    page = await desk.drafts.list(status=Status.PENDING_REVIEW, limit=APPROVED)
+    ids = [draft.id for draft in page.items]
+    for draft_id in ids:
+        await desk.drafts.approve(draft_id)
+    await desk.schedule.auto(ids[:SCHEDULED])
