@@ -7,9 +7,9 @@ from copydesk.tui.app import Console
 from copydesk.tui.keys import KEYS, Key, Where, bindings, clashes, footer, shown
 from copydesk.tui.layout import lay_out
 from copydesk.tui.modals.ask import LineScreen, YesScreen
-from copydesk.tui.modals.edit import EditScreen
 from copydesk.tui.modals.compose import ComposeScreen
 from copydesk.tui.modals.connect import SignInScreen
+from copydesk.tui.modals.edit import EditScreen
 from copydesk.tui.modals.feed_import import FeedImport
 from copydesk.tui.modals.fields import FieldsScreen
 from copydesk.tui.modals.filters import FilterScreen

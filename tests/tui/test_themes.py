@@ -69,4 +69,4 @@ async def test_another_theme_recolours_what_is_drawn_already() -> None:
 async def test_without_colours_the_cursor_can_be_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NO_COLOR", "1")
     async with on_screen(FakeDesk(3)) as seen:
-        assert seen.lines[2].startswith("▌")
+        assert seen.lines[3].startswith("▌")
