@@ -164,3 +164,23 @@ async def test_where_the_terminal_cannot_be_lent_the_draft_is_edited_here(tmp_pa
         await review.press("E")
         assert any("Edit here: e" in said or "no editor" in said for said in review.toasts)
         assert TypedTexts(tmp_path / "typed").every() == []
+
+
+async def test_what_is_typed_ahead_of_the_edit_decides_nothing(tmp_path: Path) -> None:
+    async with reviewing(tmp_path) as review:
+        for key in ("e", "a", "x"):
+            review.app.simulate_key(key)
+        await review.wait()
+        await review.press("escape", "y")
+        drafts = (await review.desk.drafts.list()).items
+        assert all(draft.version == 1 and draft.archived_at is None for draft in drafts)
+
+
+async def test_keys_pressed_ahead_of_the_editor_decide_nothing(tmp_path: Path, editor: Path) -> None:
+    does(editor, "path.write_text('Mine.')")
+    async with reviewing(tmp_path) as review:
+        for key in ("E", "a", "x"):
+            review.app.simulate_key(key)
+        await review.wait()
+        drafts = (await review.desk.drafts.list()).items
+        assert sorted(draft.version for draft in drafts) == [1, 1, 1, 1, 2]

@@ -21,12 +21,14 @@ from copydesk.tui.deciding.acting import Acts, words_of
 from copydesk.tui.deciding.outcomes import Outcome, name_of
 from copydesk.tui.messages import Decided
 from copydesk.tui.modals.edit import EditScreen, ToEdit
+from copydesk.tui.modals.hold import HoldScreen
 from copydesk.tui.pages.lengths import platforms_of
 from copydesk.tui.words import ago
 
 if TYPE_CHECKING:
     from copydesk.desk import Desk
     from copydesk.model.draft import Draft, ListedDraft
+    from copydesk.tui.screens.deciding import Decides
 
 FOLDER = "typed"
 EDITOR = "edit"
@@ -35,6 +37,11 @@ EDITOR = "edit"
 
 class Edits(Acts):
     """The two ways to edit."""
+
+    def __init__(self, screen: "Decides") -> None:
+        super().__init__(screen)
+        self._opened: set[str] = set()
+        """Drafts that were opened here: what is typed of these is no surprise."""
 
     def _texts(self, desk: "Desk") -> TypedTexts:
         return TypedTexts(desk.settings.data_home / FOLDER)
@@ -45,6 +52,8 @@ class Edits(Acts):
 
     async def _offer(self, desk: "Desk") -> None:
         for typed in await asyncio.to_thread(self._texts(desk).every):
+            if typed.draft_id in self._opened:
+                continue
             try:
                 name = name_of((await desk.drafts.get(typed.draft_id)).text)
             except CopydeskError:
@@ -56,19 +65,27 @@ class Edits(Acts):
 
     def edit(self) -> None:
         """Edit the draft under the cursor here."""
-        if draft := self.rows.current:
-            self.app.carry_out(lambda desk: self._edit(desk, draft.id))
-
-    async def _edit(self, desk: "Desk", draft_id: str) -> None:
-        draft = await desk.drafts.get(draft_id)
-        after_edit(draft.status, archived=draft.archived_at is not None)  # refused before anything is typed
-        typed = await asyncio.to_thread(self._texts(desk).find, draft_id)
+        draft = self.rows.current
+        if draft is None:
+            return
         if not self.app.is_screen_installed(EDITOR):
             self.app.install_screen(EditScreen(), EDITOR)
         screen = self.app.get_screen(EDITOR)
         assert isinstance(screen, EditScreen)
-        screen.begin(self._to_edit(desk, draft, typed))
+        # At once: what is typed ahead must not be taken for decisions.
         self.app.push_screen(screen)
+        self.app.carry_out(lambda desk: self._edit(desk, draft.id, screen))
+
+    async def _edit(self, desk: "Desk", draft_id: str, screen: EditScreen) -> None:
+        self._opened.add(draft_id)
+        try:
+            draft = await desk.drafts.get(draft_id)
+            after_edit(draft.status, archived=draft.archived_at is not None)  # refused before anything is typed
+            typed = await asyncio.to_thread(self._texts(desk).find, draft_id)
+        except BaseException:
+            screen.call_later(screen.give_up)
+            raise
+        screen.call_later(screen.begin, self._to_edit(desk, draft, typed))
 
     def _to_edit(self, desk: "Desk", draft: "ListedDraft", typed: Typed | None) -> ToEdit:
         texts, writing = self._texts(desk), asyncio.Lock()
@@ -124,7 +141,16 @@ class Edits(Acts):
     def edit_outside(self) -> None:
         """Edit the draft under the cursor in the user's editor."""
         if draft := self.rows.current:
-            self.app.carry_out(lambda desk: self._edit_outside(desk, draft.id))
+            hold = HoldScreen("Opening your editor …")
+            self.app.push_screen(hold)
+            self.app.carry_out(lambda desk: self._edit_held(desk, draft.id, hold))
+
+    async def _edit_held(self, desk: "Desk", draft_id: str, hold: HoldScreen) -> None:
+        self._opened.add(draft_id)
+        try:
+            await self._edit_outside(desk, draft_id)
+        finally:
+            hold.call_later(hold.let_go)
 
     async def _edit_outside(self, desk: "Desk", draft_id: str) -> None:
         draft = await desk.drafts.get(draft_id)

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from copydesk.model.draft import ListedDraft
     from copydesk.tui.modals.moment import Said
     from copydesk.tui.modals.posting import Plan
+    from copydesk.tui.screens.deciding import Decides
 
 MOST_LOOKED_AT = 20
 """Drafts of a bulk of which it is said what would stop them."""
@@ -31,8 +32,8 @@ APPROVE = ChangeDraft(action=Action.APPROVE)
 class Sends(Acts):
     """Times and posts."""
 
-    def __init__(self, *args: object) -> None:
-        super().__init__(*args)  # type: ignore[arg-type]
+    def __init__(self, screen: "Decides") -> None:
+        super().__init__(screen)
         self._unchecked: list[str] = []
         self._checking = False
 

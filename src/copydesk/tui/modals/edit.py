@@ -106,13 +106,19 @@ class EditScreen(ModalScreen[bool], inherit_bindings=False):
     def begin(self, asked: ToEdit) -> None:
         """Edit this from now on."""
         self._asked = asked
-        if self.is_mounted:
-            self._load(asked)
+        self._load(asked)
 
-    def on_mount(self) -> None:
-        """Show what is asked for."""
-        if self._asked is not None:
-            self._load(self._asked)
+    def give_up(self) -> None:
+        """There is nothing to edit."""
+        self.dismiss(False)  # noqa: FBT003 - as Textual has it
+
+    def on_screen_resume(self) -> None:
+        """Until there is something to edit nothing is taken in."""
+        if self._asked is None:
+            self.query_one(Typing).read_only = True
+            self.query_one(Typing).load_text("")
+            self.query_one("#edit-title", Static).update(Content("…"))
+            self._notice("")
 
     def _load(self, asked: ToEdit) -> None:
         self._saving = False
@@ -122,6 +128,7 @@ class EditScreen(ModalScreen[bool], inherit_bindings=False):
         hidden = HIDDEN if self._loaded != text else ""
         self._notice(" ".join(part for part in (asked.notice, hidden) if part))
         area = self.query_one(Typing)
+        area.read_only = False
         area.load_text(self._loaded)
         area.move_cursor(area.document.end)
         self._count()
