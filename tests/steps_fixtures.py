@@ -116,6 +116,12 @@ def happen(conn: Connection, user_id: str, draft_id: str, what: str, now) -> Non
     changes.put(conn, user_id, seen, step)
 
 
+def under_way(conn: Connection, user_id: str) -> None:
+    """The deliveries that a pick-up began are sent by nobody here, and nobody gives them up: they stay in doubt."""
+    progress = "json_set(progress, '$.state', 'unknown', '$.doubt', json('true'))"
+    conn.exec_driver_sql(f"UPDATE delivery SET state = 'unknown', progress = {progress} WHERE user_id = ?", (user_id,))
+
+
 @cache
 def furnished() -> Path:
     """A desk with its drafts, made once: each course begins with a copy."""

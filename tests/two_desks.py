@@ -10,11 +10,12 @@ from pathlib import Path
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant
 
 from copydesk.desk import open_desk
-from copydesk.desk.picking_up import Accounts
 from copydesk.errors import ConflictError
 from copydesk.model.change import BulkChange
 from copydesk.model.draft import Action
+from copydesk.posting.fake import FakePlatform, FakeServer
 from desk_fixtures import Watch, settings_at
+from posting_fixtures import connect
 from proof_desk import assert_agrees, drafts_in
 from small_desk import Back, Refused, Small, SmallDesk
 from small_tables import UNKNOWN, Values
@@ -37,6 +38,7 @@ class TwoDesks(RuleBasedStateMachine):
         self.first = drafts_in(self.home)
         self.ids = list(self.first)
         self.desks = [self.runner.run(self._open()) for _ in range(2)]
+        self.runner.run(connect(self.desks[0], platform="somewhere"))
         drafts = {}
         for place, (draft_id, row) in enumerate(self.first.items()):
             values = Values(row["status"], row["text"], rejection_feedback=row["rejection_feedback"])
@@ -44,9 +46,9 @@ class TwoDesks(RuleBasedStateMachine):
         self.model = SmallDesk(drafts)
 
     async def _open(self):
-        desk = await self.stack.enter_async_context(open_desk(settings_at(self.home), clock=self.clock))
-        desk.schedule.picking_up.accounts = Accounts(connected=("somewhere",))
-        return desk
+        platforms = {"somewhere": FakePlatform(FakeServer())}
+        opening = open_desk(settings_at(self.home), clock=self.clock, platforms=platforms)
+        return await self.stack.enter_async_context(opening)
 
     def teardown(self) -> None:
         try:

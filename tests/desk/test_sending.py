@@ -34,7 +34,7 @@ async def test_what_cannot_be_settled_holds_nothing_up_and_ends(tmp_path: Path) 
         draft = await approved(desk)
         assert (await desk.posting.post(draft, wait=0.5)).under_way == (ME,)
         (report,) = await desk.posting.deliveries(draft)
-        assert report.says.startswith("Copydesk did not expect this: ValueError. Tried again at")
+        assert report.says.startswith("Copydesk did not expect this: ValueError. Next try at")
         for _ in range(4):
             watch.now += 39 * MINUTE
             await desk.posting.send_due()

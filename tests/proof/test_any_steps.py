@@ -22,6 +22,7 @@ from steps_fixtures import (
     check,
     happen,
     unconnected,
+    under_way,
 )
 from two_desks import TwoDesks
 
@@ -177,6 +178,7 @@ class AnySteps(TwoDesks):
         # One account takes one post in five minutes, whichever of the two desks sends it.
         assert len(taken) == (0 if self.model.rests(self.clock()) else min(1, len(fit)))
         assert taken <= fit
+        self.runner.run(self.desks[which].ground.write(under_way))
         for draft_id in taken:
             self.model.pick_up(draft_id, self.clock())
 

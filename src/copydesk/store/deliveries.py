@@ -136,11 +136,12 @@ _NOT_ENDED = (
 )
 _FAILED_LATELY = _JOINED.where(_CAME_TO_NOTHING, delivery.c.id >= bindparam("b_first"))
 # Two, for each has its index.
-_PLANNED_LATELY = (
-    select(delivery.c.account_id, engagement.c.created_at)
-    .join(engagement, engagement.c.id == delivery.c.id)
-    .join(draft, draft.c.id == delivery.c.draft_id)
-    .where(_MINE, delivery.c.id >= bindparam("b_first"), draft.c.scheduled_at.is_not(None))
+_PICKED_UP_LATELY = (
+    select(delivery.c.account_id, func.max(draft.c.updated_at, type_=UTC))
+    .join(delivery, delivery.c.draft_id == draft.c.id)
+    .where(draft.c.user_id == bindparam("b_user"), draft.c.status == Status.POSTING)
+    .where(draft.c.updated_at > bindparam("b_since", type_=UTC), draft.c.scheduled_at.is_not(None))
+    .group_by(delivery.c.account_id)
 )
 _SENT_LATELY = (
     select(delivery.c.account_id, func.max(delivery.c.sent_at, type_=UTC))
@@ -257,10 +258,9 @@ def next_at(conn: Connection, user_id: str, now: datetime) -> datetime | None:
 def last_sent(conn: Connection, user_id: str, since: datetime) -> dict[str, datetime]:
     """When a scheduled draft last went out on each account, or began to, not before `since`; by the accounts' ids."""
     last: dict[str, datetime] = {}
-    for account_id, planned_at in conn.execute(_PLANNED_LATELY, {"b_user": user_id, "b_first": first_id(since)}):
-        last[account_id] = max(last.get(account_id, since), planned_at)
-    for account_id, sent_at in conn.execute(_SENT_LATELY, {"b_user": user_id, "b_since": since}):
-        last[account_id] = max(last.get(account_id, since), sent_at)
+    for query in (_PICKED_UP_LATELY, _SENT_LATELY):
+        for account_id, at in conn.execute(query, {"b_user": user_id, "b_since": since}):
+            last[account_id] = max(last.get(account_id, since), at)
     return last
 
 

@@ -1,6 +1,7 @@
 """The part of the console that has the desk: opens it, asks it, runs the pipeline, closes it. It knows no screen."""
 
 import asyncio
+import gc
 from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, suppress
@@ -138,6 +139,8 @@ class DeskApp(App[int], inherit_bindings=False):
         if self._with_jobs:
             await asyncio.sleep(JOBS_AFTER)
             running = await asyncio.to_thread(_jobs)
+            # All is imported now, and lives to the end: a look through it for garbage is felt between two keys.
+            gc.freeze()
             async with running(desk, listener=self._hear, patience=LAST_PATIENCE):
                 await asyncio.Event().wait()
         await asyncio.Event().wait()
