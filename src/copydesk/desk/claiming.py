@@ -7,10 +7,10 @@ second one ends them all.
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
-from datetime import datetime, timedelta
+from datetime import timedelta
 
 from copydesk.desk.ground import Ground
-from copydesk.desk.process import is_alive, me
+from copydesk.desk.process import is_gone, me
 from copydesk.errors import StoreError
 from copydesk.store import accounts
 from copydesk.store.accounts import Sending
@@ -38,16 +38,8 @@ async def _claim(ground: Ground, account_id: str) -> str | None:
     other = await ground.read(accounts.sending, account_id)
     if other is None:
         return None
-    gone = other.claim_id if _is_gone(other, now) else None
+    gone = other.claim_id if is_gone(other.owner, other.lease_until, now, LEASE) else None
     claim_id = new_id(now)
     mine = Sending(owner=me(), claim_id=claim_id, lease_until=now + LEASE)
     got = await ground.write(accounts.claim, account_id, mine, now, instead_of=gone)
     return claim_id if got else None
-
-
-def _is_gone(other: Sending, now: datetime) -> bool:
-    """Whether whoever is at an account is not to be waited for."""
-    alive = is_alive(other.owner) if other.owner else None
-    # Nobody asks for a longer lease: the clock was ahead when this one was given.
-    too_long = other.lease_until is not None and other.lease_until > now + LEASE
-    return alive is False or (alive is None and too_long)

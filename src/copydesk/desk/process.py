@@ -3,6 +3,7 @@
 import os
 import socket
 from contextlib import suppress
+from datetime import datetime, timedelta
 from pathlib import Path
 
 
@@ -33,6 +34,14 @@ def is_alive(owner: str) -> bool | None:
         return None
     # It may have ended without its parent having asked how.
     return _stat(int(pid))[:1] != ["Z"] and started == now
+
+
+def is_gone(owner: str | None, lease_until: datetime | None, now: datetime, longest: timedelta) -> bool:
+    """Whether whoever holds a lease is not to be waited for. `longest` is the longest lease that anybody asks for."""
+    alive = is_alive(owner) if owner else None
+    # Nobody asks for a longer lease: the clock was ahead when this one was given.
+    too_long = lease_until is not None and lease_until > now + longest
+    return alive is False or (alive is None and too_long)
 
 
 def _started(pid: int) -> str:

@@ -1,10 +1,10 @@
 """What is to be done without being asked, and who does it: one process at a time, whichever asks first."""
 
-from datetime import datetime, timedelta
+from datetime import timedelta
 
 from copydesk.desk.grace import late_before
 from copydesk.desk.ground import Ground
-from copydesk.desk.process import is_alive, me
+from copydesk.desk.process import is_gone, me
 from copydesk.errors import CopydeskError
 from copydesk.model.job import Claim, JobName, JobState, Outlook
 from copydesk.store import jobs
@@ -35,7 +35,7 @@ class Work:
         """Claim a job; None where somebody who lives is at it."""
         now = self._ground.clock()
         at_it = next((state for state in await self.states() if state.name == name and state.owner), None)
-        gone = at_it.owner if at_it and _is_gone(at_it, now) else None
+        gone = at_it.owner if at_it and is_gone(at_it.owner, at_it.lease_until, now, LEASE) else None
         if at_it and at_it.lease_until and at_it.lease_until >= now and gone is None:
             return None
         claim = Claim(id=new_id(now), job=name, owner=me(), lease_until=now + LEASE)
@@ -50,14 +50,6 @@ class Work:
         """Let go of a job that `finished`, well or with an error, or that was broken off."""
         says = _says(error) if error is not None else None
         await self._ground.write(jobs.end, claim, self._ground.clock(), finished=finished, error=says)
-
-
-def _is_gone(state: JobState, now: datetime) -> bool:
-    """Whether whoever is at a job is not to be waited for."""
-    alive = is_alive(state.owner) if state.owner else None
-    # Nobody asks for a longer lease: the clock was ahead when this one was given.
-    too_long = state.lease_until is not None and state.lease_until > now + LEASE
-    return alive is False or (alive is None and too_long)
 
 
 def _says(error: Exception) -> str:
