@@ -55,7 +55,7 @@ def is_live(kept: KeptDelivery) -> bool:
 
 def _failures(every: Sequence[KeptDelivery]) -> str | None:
     said = [
-        f"{kept.platform}:{kept.account}: {kept.progress.error}"
+        f"{kept.label}: {kept.progress.error}"
         for kept in every
         if kept.progress.state is not State.SENT and kept.progress.error
     ]

@@ -326,15 +326,11 @@ def _result(conn: Connection, user_id: str, draft_id: str, begun: Sequence[str])
     if shown is None:
         raise changes.no_draft(draft_id)
     return PostResult(
-        posted=tuple(_label(kept) for kept in every if kept.progress.state is State.SENT),
-        failed=tuple(_label(kept) for kept in every if kept.progress.state in _OVER),
-        under_way=tuple(_label(kept) for kept in every if kept.progress.state not in ENDED),
+        posted=tuple(kept.label for kept in every if kept.progress.state is State.SENT),
+        failed=tuple(kept.label for kept in every if kept.progress.state in _OVER),
+        under_way=tuple(kept.label for kept in every if kept.progress.state not in ENDED),
         draft=plain(shown),
     )
-
-
-def _label(kept: KeptDelivery) -> str:
-    return f"{kept.platform}:{kept.account}"
 
 
 def _one(conn: Connection, user_id: str, delivery_id: str) -> KeptDelivery:

@@ -27,7 +27,7 @@ def report_of(kept: KeptDelivery) -> DeliveryReport:
     return DeliveryReport(
         id=kept.id,
         draft_id=kept.draft_id,
-        account=f"{kept.platform}:{kept.account}",
+        account=kept.label,
         state=progress.state,
         says=told(kept),
         due_at=kept.due_at,

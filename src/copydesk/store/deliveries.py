@@ -44,6 +44,11 @@ class KeptDelivery(Struct, frozen=True):
     progress: Delivery
     intent: Intent | None
 
+    @property
+    def label(self) -> str:
+        """What names its account: `bluesky:me.example`."""
+        return f"{self.platform}:{self.account}"
+
 
 class Planned(Struct, frozen=True):
     """A delivery that is to begin."""
