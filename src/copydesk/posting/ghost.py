@@ -67,14 +67,6 @@ class _Images(msgspec.Struct, frozen=True):
     images: Annotated[list[_Image], msgspec.Meta(min_length=1)]
 
 
-class _Titled(msgspec.Struct, frozen=True):
-    title: str = ""
-
-
-class _AboutSite(msgspec.Struct, frozen=True):
-    site: _Titled
-
-
 class Ghost(DraftedBlog):
     """A Platform over one's own Ghost."""
 

@@ -19,7 +19,14 @@ from copydesk.model.wire import Struct
 from copydesk.network.body import read_body
 from copydesk.network.headers import Headers, header_map, named, retry_after, used_up
 from copydesk.network.transport import FAILURES, NotConnectedError, failure
-from copydesk.posting.platform import LoginError, NotSentError, PostingError, RefusedPostError, UnknownOutcomeError
+from copydesk.posting.platform import (
+    CONNECT_AGAIN,
+    LoginError,
+    NotSentError,
+    PostingError,
+    RefusedPostError,
+    UnknownOutcomeError,
+)
 from copydesk.text import clean
 
 T = TypeVar("T")
@@ -134,7 +141,7 @@ def wrong(answer: Answer, host: str, now: datetime, *, says: str = "", login: fr
     """
     explained = f"{host} says: {sentence(says)}" if says.strip() else f"{host} answered with {named(answer.status)}."
     if answer.status in login:
-        return LoginError(explained, hint="Connect the account again.")
+        return LoginError(explained, hint=CONNECT_AGAIN)
     if answer.status == 429:
         return NotSentError(explained, retry_after=when_again(answer.headers, now) or now + USUAL_WAIT)
     if answer.status in _REFUSED or answer.status == 403:

@@ -19,6 +19,7 @@ from copydesk.posting.linkedin_answers import HOST, VERSION, duplicated, made_of
 from copydesk.posting.linkedin_text import SLACK, little, made_at, post_url
 from copydesk.posting.oauth import Access, harmless
 from copydesk.posting.platform import (
+    CONNECT_AGAIN,
     Account,
     Connected,
     Evidence,
@@ -162,7 +163,7 @@ class LinkedIn:
         answer = await harmless(self._access.ask(account, "GET", f"{account.server}/v2/userinfo"))
         found = self._account(account.server, answer)
         if found.id != account.id:
-            raise LoginError("The key is another account's.", hint="Connect the account again.")
+            raise LoginError("The key is another account's.", hint=CONNECT_AGAIN)
         return found
 
     async def send(

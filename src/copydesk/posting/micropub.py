@@ -19,6 +19,7 @@ from copydesk.posting.http import Answer, Caller
 from copydesk.posting.micropub_finding import Found, Page, endpoint_of, is_ours, reaches_back
 from copydesk.posting.multipart import file_name, form_with_file
 from copydesk.posting.platform import (
+    CONNECT_AGAIN,
     Account,
     Connected,
     Evidence,
@@ -192,7 +193,7 @@ class Micropub:
 
     def _site(self, secrets: Mapping[str, str]) -> Site:
         if not secrets["token"]:
-            raise LoginError("There is no token.", hint="Connect the account again.")
+            raise LoginError("There is no token.", hint=CONNECT_AGAIN)
         headers = {"authorization": f"Bearer {secrets['token']}"}
         return Site(self._caller, secrets["endpoint"], headers, self._clock())
 

@@ -19,6 +19,7 @@ import msgspec
 from copydesk.model.wire import iso
 from copydesk.posting.http import Answer, Caller, said, unread
 from copydesk.posting.platform import (
+    CONNECT_AGAIN,
     Account,
     LoginError,
     NotSentError,
@@ -85,7 +86,7 @@ def grant(answer: Answer, url: str, now: datetime) -> Granted:
         raise UnknownOutcomeError(f"{host} sent no token.")
     if answer.status in {400, 401, 403}:
         why = said(_denial(answer)) or f"{host} does not grant access."
-        raise LoginError(f"{host} does not let Copydesk in: {why}", hint="Connect the account again.")
+        raise LoginError(f"{host} does not let Copydesk in: {why}", hint=CONNECT_AGAIN)
     raise unread(answer, host, now)
 
 
@@ -178,7 +179,7 @@ class Access:
             if self._renew is None:
                 if usable:
                     return token
-                raise LoginError(f"The access of {said(account.name)} has run out.", hint="Connect the account again.")
+                raise LoginError(f"The access of {said(account.name)} has run out.", hint=CONNECT_AGAIN)
             try:
                 return await self._renewed(account, held, self._renew)
             except PostingError:

@@ -15,6 +15,7 @@ from copydesk.posting.http import Answer, Caller
 from copydesk.posting.keys import uuid_key
 from copydesk.posting.oauth import Access, Granted, harmless
 from copydesk.posting.platform import (
+    CONNECT_AGAIN,
     Account,
     Connected,
     Evidence,
@@ -133,7 +134,7 @@ class Threads:
         """The account under the name that it has now."""
         found = self._account(account.server, await self._look(account, "me", _ME))
         if found.id != account.id:
-            raise LoginError("The key is another account's.", hint="Connect the account again.")
+            raise LoginError("The key is another account's.", hint=CONNECT_AGAIN)
         return found
 
     async def send(

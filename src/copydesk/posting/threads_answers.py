@@ -6,7 +6,7 @@ from datetime import datetime
 import msgspec
 
 from copydesk.posting.http import USUAL_WAIT, Answer, sentence, when_again, wrong
-from copydesk.posting.platform import LoginError, NotSentError, PostingError, UnknownOutcomeError
+from copydesk.posting.platform import CONNECT_AGAIN, LoginError, NotSentError, PostingError, UnknownOutcomeError
 
 HOST = "Threads"
 
@@ -77,7 +77,7 @@ def refusal(answer: Answer, now: datetime) -> PostingError:
     says = error.error_user_msg or error.message
     explained = f"{HOST} says: {sentence(says)}"
     if error.code in _TOKEN:
-        return LoginError(explained, hint="Connect the account again.")
+        return LoginError(explained, hint=CONNECT_AGAIN)
     if error.code in _TOO_OFTEN:
         return NotSentError(explained, retry_after=when_again(answer.headers, now) or now + USUAL_WAIT)
     if error.code in _PASSING or error.is_transient:

@@ -21,6 +21,7 @@ from copydesk.posting.http import Answer, Caller, unread, wrong
 from copydesk.posting.keys import uuid_key
 from copydesk.posting.oauth import Access, Granted, harmless
 from copydesk.posting.platform import (
+    CONNECT_AGAIN,
     Account,
     Connected,
     Evidence,
@@ -152,7 +153,7 @@ class X:
         answer = await harmless(self._access.ask(account, "GET", f"{account.server}/2/users/me"))
         found = self._account(account.server, answer)
         if found.id != account.id:
-            raise LoginError("The key is another account's.", hint="Connect the account again.")
+            raise LoginError("The key is another account's.", hint=CONNECT_AGAIN)
         return found
 
     async def send(
@@ -239,7 +240,7 @@ class X:
     async def _renew(self, account: Account, held: Mapping[str, str]) -> Granted:
         token = held.get("refresh_token", "")
         if not token:
-            raise LoginError("The access to X has run out.", hint="Connect the account again.")
+            raise LoginError("The access to X has run out.", hint=CONNECT_AGAIN)
         return await self._tokens(account.server, held, grant_type="refresh_token", refresh_token=token)
 
     async def _tokens(self, server: str, held: Mapping[str, str], **form: str) -> Granted:

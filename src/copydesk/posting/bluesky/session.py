@@ -14,6 +14,7 @@ from copydesk.errors import CopydeskError
 from copydesk.model.wire import Struct
 from copydesk.posting.http import Answer, Caller, sentence, unread, wrong
 from copydesk.posting.platform import (
+    CONNECT_AGAIN,
     Account,
     LoginError,
     NotSentError,
@@ -207,7 +208,7 @@ def login_fault(server: str, answer: Answer) -> LoginError | None:
     fault = fault_of(answer)
     if answer.status not in (400, 401, 403) or fault.error not in _NOT_IN:
         return None
-    return LoginError(f"{urlsplit(server).netloc} says: {sentence(_words(answer))}", hint="Connect the account again.")
+    return LoginError(f"{urlsplit(server).netloc} says: {sentence(_words(answer))}", hint=CONNECT_AGAIN)
 
 
 def _words(answer: Answer) -> str:

@@ -15,6 +15,7 @@ from copydesk.posting.mastodon.answers import Counted, Owner, Posted, made_of, s
 from copydesk.posting.mastodon.media import Pause, attached
 from copydesk.posting.mastodon.server import Server, about, address_of
 from copydesk.posting.platform import (
+    CONNECT_AGAIN,
     Account,
     Connected,
     Evidence,
@@ -123,7 +124,7 @@ class Mastodon:
         server = await self._server(account)
         known = await self._known(server)
         if known.id != account.id:
-            raise LoginError(f"The access token is not that of {account.name}.", hint="Connect the account again.")
+            raise LoginError(f"The access token is not that of {account.name}.", hint=CONNECT_AGAIN)
         return known
 
     async def send(
