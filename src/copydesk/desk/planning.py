@@ -13,7 +13,7 @@ from copydesk.model.delivery import State
 from copydesk.posting.delivery import sent_again
 from copydesk.posting.keys import first_seed
 from copydesk.store import changes, deliveries
-from copydesk.store.deliveries import Happened, KeptDelivery, Planned
+from copydesk.store.deliveries import Anew, Happened, KeptDelivery, Planned
 from copydesk.store.ids import new_id
 
 
@@ -56,8 +56,9 @@ def plan(
     once_more = [(each, kept) for each, kept in before if kept and not may_be_live(kept)]
     for each, kept in once_more:
         progress = replace(sent_again(kept.progress, kept.intent), error=each.trouble or "")
-        begun = Happened(progress=progress, what="planned", says=progress.error, seed=new_id(now), anyway=False)
-        deliveries.again(conn, user_id, replace(kept, account_id=each.id), begun, due, now, digest)
+        anew = Anew(account_id=each.id, seed=new_id(now), digest=digest, due_at=due, anyway=False)
+        begun = Happened(progress=progress, what="planned", says=progress.error, anew=anew)
+        deliveries.keep(conn, user_id, kept, begun, now)
     return (*(each.id for each in new), *(kept.id for _, kept in once_more))
 
 

@@ -32,7 +32,7 @@ from copydesk.posting.cost import cost
 from copydesk.posting.platform import Trust
 from copydesk.store import accounts, changes, deliveries, lists
 from copydesk.store.changes import Seen, Step
-from copydesk.store.deliveries import Happened, KeptDelivery, Told
+from copydesk.store.deliveries import Anew, Happened, KeptDelivery, Told
 from copydesk.store.ids import new_id
 
 T = TypeVar("T")
@@ -256,14 +256,12 @@ def _decide(conn: Connection, user_id: str, delivery_id: str, decision: _Decisio
     if seen.status is not Status.POSTING:
         after(Action.POST, seen.status, archived=seen.archived)
         _let_go(conn, user_id, seen, now)
-    progress = decision.after(kept.progress)
-    happened = Happened(progress=progress, what=decision.what)
+    happened = Happened(progress=decision.after(kept.progress), what=decision.what)
     if decision.anew:
-        progress = may.sent_again(kept.progress, kept.intent)
-        happened = Happened(progress=progress, what=decision.what, seed=new_id(now), anyway=True)
-        deliveries.again(conn, user_id, kept, happened, now, now, digest_of(seen.value("text")))
-    else:
-        keep(conn, user_id, kept, happened, now)
+        digest = digest_of(seen.value("text"))
+        anew = Anew(account_id=kept.account_id, seed=new_id(now), digest=digest, due_at=now, anyway=True)
+        happened = replace(happened, progress=may.sent_again(kept.progress, kept.intent), anew=anew)
+    keep(conn, user_id, kept, happened, now)
     settle(conn, user_id, kept.draft_id, now)
     return _one(conn, user_id, delivery_id)
 

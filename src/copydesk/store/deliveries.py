@@ -5,7 +5,7 @@ from datetime import datetime
 from functools import cache
 from typing import Any
 
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 from sqlalchemy import Connection, Update, bindparam, func, insert, or_, select, text, update
 
 from copydesk.model.delivery import Delivery, Intent, State
@@ -63,6 +63,16 @@ class Planned(Struct, frozen=True):
     """Why nothing can go to the account for now."""
 
 
+class Anew(Struct, frozen=True):
+    """What a delivery that begins once more has from then on; what is sent is settled anew."""
+
+    account_id: str | None
+    seed: str
+    digest: str
+    due_at: datetime
+    anyway: bool
+
+
 class Happened(Struct, frozen=True):
     """What a delivery comes to, and what is told of it."""
 
@@ -71,9 +81,8 @@ class Happened(Struct, frozen=True):
     says: str = ""
     intent: Intent | None = None
     """Kept from the moment when it is settled."""
-    seed: str | None = None
-    """Another one, where it is to be sent under other keys."""
-    anyway: bool | None = None
+    anew: Anew | None = None
+    """Where it begins once more."""
     figures_at: datetime | None = None
     """When the figures of what is sent now are read first."""
 
@@ -208,16 +217,6 @@ def plan(
         _tell(conn, user_id, one_.id, "planned", one_.trouble, now)
 
 
-def again(
-    conn: Connection, user_id: str, kept: KeptDelivery, happened: Happened, due: datetime, now: datetime, digest: str
-) -> bool:
-    """Begin a delivery once more that had ended without all of it being live, to the account that `kept` names."""
-    values = {"due_at": due, "digest": digest, "account_id": kept.account_id}
-    asked = update(delivery).where(delivery.c.user_id == user_id, delivery.c.id == kept.id)
-    conn.execute(asked.values(**values))
-    return keep(conn, user_id, kept, happened, now) is not None
-
-
 def one(conn: Connection, user_id: str, delivery_id: str) -> KeptDelivery | None:
     """One of the user's deliveries."""
     row = conn.execute(_ONE, {"b_user": user_id, "b_id": delivery_id}).first()
@@ -301,10 +300,8 @@ def keep(conn: Connection, user_id: str, seen: KeptDelivery, happened: Happened,
     }
     if happened.intent is not None:
         values["intent"] = happened.intent
-    if happened.seed is not None:
-        values |= {"seed": happened.seed, "intent": None}
-    if happened.anyway is not None:
-        values["anyway"] = happened.anyway
+    if happened.anew is not None:
+        values |= {"intent": None, **asdict(happened.anew)}
     if progress.state is State.SENT:
         values |= {"sent_at": now, "figures_at": happened.figures_at}
     as_seen = {"b_user": user_id, "b_id": seen.id, "b_version": seen.version}
