@@ -225,6 +225,10 @@ class FakeSources:
     async def list(self) -> list[object]:
         return [object()] * self.count
 
+    async def failing(self) -> tuple[()]:
+        """None of them."""
+        return ()
+
 
 class FakePipeline:
     """A run that goes as far as the test lets it."""

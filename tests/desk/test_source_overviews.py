@@ -149,3 +149,21 @@ async def test_what_was_added_before_it_was_cancelled_stays(tmp_path):
         with pytest.raises(asyncio.CancelledError):
             await importing
         assert [source.name for source in await desk.sources.list()] == ["One"]
+
+
+async def test_those_that_fail_now_without_those_that_are_switched_off(tmp_path):
+    web = Web()
+    web.put(ONE, feed(entry(1)))
+    async with open_at(tmp_path, web) as desk:
+        await add(desk)
+        lost = await add(desk, TWO, name="Lost")
+        off = await add(desk, THREE, name="Off")
+        await desk.pipeline.run()
+        await desk.sources.update(off.id, {"enabled": False})
+        (failing,) = await desk.sources.failing()
+        web.put(TWO, feed(entry(2)))
+        await desk.pipeline.run()
+        assert await desk.sources.failing() == ()
+
+    assert (failing.id, failing.name) == (lost.id, "Lost")
+    assert failing.error

@@ -1,7 +1,7 @@
 """The log: what was said in toasts, whole."""
 
 from copydesk.errors import ConflictError
-from copydesk.tui.desk_app import LOGGED
+from copydesk.tui.saying import LOGGED
 from tui_fixtures import FakeDesk, on_screen
 
 LONG = "The server said no, and it said it at length: " + "because of this and that, " * 20 + "the end"

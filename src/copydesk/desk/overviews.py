@@ -31,6 +31,14 @@ class RecentItem(Struct, frozen=True):
     published: datetime
 
 
+class FailingSource(Struct, frozen=True):
+    """A source that could not be read the last time."""
+
+    id: str
+    name: str
+    error: str
+
+
 def overview(conn: Connection, user_id: str, now: datetime) -> tuple[SourceOverview, ...]:
     """All the user's sources, oldest first."""
     edges = days_before(now, schedule.zone(conn, user_id))
@@ -52,6 +60,13 @@ def recent(conn: Connection, user_id: str, source_id: str, limit: int) -> tuple[
     """What a source brought last, the newest first."""
     found = overviews.newest_titles(conn, user_id, source_id, limit)
     return tuple(RecentItem(title=title, published=published) for title, published in found)
+
+
+def failing(conn: Connection, user_id: str) -> tuple[FailingSource, ...]:
+    """The user's sources that fail, oldest first; without those that are switched off."""
+    return tuple(
+        FailingSource(id=each, name=name, error=error) for each, name, error in overviews.failing(conn, user_id)
+    )
 
 
 def days_before(now: datetime, zone: tzinfo) -> Sequence[datetime]:

@@ -183,7 +183,7 @@ class Console(DeskApp, inherit_bindings=False):
         from copydesk.tui.modals.reading import ReadingScreen  # noqa: PLC0415
         from copydesk.tui.pages.log import log_page  # noqa: PLC0415
 
-        self.push_screen(ReadingScreen("What was said", log_page(self.log_of_toasts, self.clock())))
+        self.push_screen(ReadingScreen("What was said", log_page(self.read_log(), self.clock())))
 
     def action_compose(self) -> None:
         """Compose a draft, or go on with one."""

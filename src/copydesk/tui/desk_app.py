@@ -2,20 +2,19 @@
 
 import asyncio
 import gc
-from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, suppress
-from datetime import UTC, datetime
-from typing import TYPE_CHECKING, NamedTuple
+from datetime import datetime
+from typing import TYPE_CHECKING
 
-from textual.app import App
 from textual.message import Message
-from textual.notifications import Notification, Notify, SeverityLevel
 from textual.worker import Worker
 
 from copydesk.errors import CopydeskError
+from copydesk.tui.failing import Failing
 from copydesk.tui.keys import KEYS, Key, shown
 from copydesk.tui.messages import DeskChanged, DeskClosed, DeskOpened, Glanced, JobDone, RunChanged
+from copydesk.tui.saying import SayingApp
 
 if TYPE_CHECKING:
     # At run time whoever opens the desk imports it: SQLAlchemy costs as much as Textual itself.
@@ -35,27 +34,17 @@ _ASKING = "asking"
 _HOLDING = "holding"
 JOBS_AFTER = 2.0
 """Seconds after which the jobs begin: what is due may wait that long, the first rows may not."""
-TOLD = ("clock", "missed")
-"""What is told in a toast when it happens without having been asked."""
+MISSED = "missed"
+"""The job whose every word is of something that went wrong."""
 LOOK = 0.5
 """Seconds between two looks whether something was written."""
 LAST_PATIENCE = 0.5
 """Seconds that a job has left when the user quits."""
 ANSWERED_WITHIN = 2.0
 """Seconds that an action waits for its screen to be read."""
-LOGGED = 200
-"""So much of what was said is kept for the log."""
 
 
-class Told(NamedTuple):
-    """What was said in a toast."""
-
-    at: datetime
-    severity: SeverityLevel
-    text: str
-
-
-class DeskApp(App[int], inherit_bindings=False):
+class DeskApp(SayingApp, inherit_bindings=False):
     """An app at whose back there is a desk. Screens ask it with `ask`, and hear from it in messages."""
 
     def __init__(
@@ -68,15 +57,13 @@ class DeskApp(App[int], inherit_bindings=False):
         clock: Callable[[], datetime] | None = None,
         keys: Sequence[Key] = KEYS,
     ) -> None:
-        super().__init__()
+        super().__init__(clock)
         self.keys = tuple(keys)
         """The key table, with the user's own keys in it."""
-        self.log_of_toasts: deque[Told] = deque(maxlen=LOGGED)
         self._with_jobs = jobs
         self.desk_name = name
         self._open_desk = open_desk
         self._glance = glance
-        self.clock = clock or _utc_now
         self.desk: Desk | None = None
         self.trouble: CopydeskError | None = None
         """Why the desk is not open, where it could not be opened."""
@@ -85,7 +72,6 @@ class DeskApp(App[int], inherit_bindings=False):
         self._last_run: Running | None = None
         self._holder: Worker[None] | None = None
         self._last_write: asyncio.Task[None] | None = None
-        self._last_said: Notification | None = None
 
     def open(self) -> None:
         """Open the desk, or try again where that failed."""
@@ -114,6 +100,7 @@ class DeskApp(App[int], inherit_bindings=False):
                     await self._stop_asking()
         except Exception as error:
             self.trouble = _known(error)
+            self.note(str(self.trouble))
             self._tell(DeskClosed(self.trouble))
 
     async def _ask_passphrase(self, *, new: bool) -> str:
@@ -123,15 +110,24 @@ class DeskApp(App[int], inherit_bindings=False):
         return await passphrase(self, new=new)
 
     async def _watch(self, desk: "Desk") -> None:
-        """Notice what is written, by whichever process, and tell the screen."""
+        """Notice what is written, by whichever process, and tell the screen; and what goes wrong meanwhile."""
         before = None
+        failing = Failing()
+        trouble = ""
         while True:
-            with suppress(CopydeskError):  # whoever asks for something hears of it
+            try:
                 now = await desk.changes()
-                if before is not None and now != before:
-                    self.changes += 1
-                    self._tell(DeskChanged())
-                before = now
+                if now != before:
+                    for problem in await failing.since(desk):
+                        self.note(problem)
+                    if before is not None:
+                        self.changes += 1
+                        self._tell(DeskChanged())
+                before, trouble = now, ""
+            except CopydeskError as error:  # whoever asks for something hears of it, too
+                if str(error) != trouble:
+                    trouble = str(error)
+                    self.note(trouble)
             await asyncio.sleep(LOOK)
 
     async def _do_what_is_due(self, desk: "Desk") -> None:
@@ -146,9 +142,9 @@ class DeskApp(App[int], inherit_bindings=False):
         await asyncio.Event().wait()
 
     def _hear(self, said: "Said") -> None:
-        """Something was done without having been asked: the screen counts anew, and what matters is told."""
-        if said.job in TOLD:
-            self.notify(said.text[:1].upper() + said.text[1:], severity="warning")
+        """Something was done without having been asked: the screen counts anew, and what went wrong is told."""
+        if said.failed or said.job == MISSED:
+            self.notify(said.text[:1].upper() + said.text[1:], severity="error")
         if not said.failed:
             self._tell(JobDone())
 
@@ -222,34 +218,6 @@ class DeskApp(App[int], inherit_bindings=False):
         except Exception as error:
             self.complain(_known(error))
 
-    def complain(self, error: CopydeskError) -> None:
-        """Say in one line what went wrong and what to do."""
-        self.notify(str(error), severity="error")
-
-    def notify(
-        self,
-        message: str,
-        *,
-        title: str = "",
-        severity: SeverityLevel = "information",
-        timeout: float | None = None,
-        markup: bool = False,
-    ) -> None:
-        """A toast. What it says may come from outside: it is cleaned, and never read as markup."""
-        from copydesk.text import clean  # noqa: PLC0415 - what the first paint does not need waits
-
-        self.log_of_toasts.append(Told(self.clock(), severity, message))
-        super().notify(clean(message), title=clean(title), severity=severity, timeout=timeout, markup=False)
-
-    def say(self, message: str) -> None:
-        """A toast in the place of the last one that was said so: of many in a row only the last counts."""
-        from copydesk.text import clean  # noqa: PLC0415 - as above
-
-        if self._last_said is not None:
-            self._unnotify(self._last_said, refresh=False)
-        self._last_said = Notification(clean(message), timeout=self.NOTIFICATION_TIMEOUT, markup=False)
-        self.post_message(Notify(self._last_said))
-
     @property
     def run_view(self) -> "RunView | None":
         """How far the last run is that was started here."""
@@ -294,7 +262,3 @@ def _known(error: Exception) -> CopydeskError:
     if isinstance(error, CopydeskError):
         return error
     return CopydeskError(f"Copydesk did not expect this: {error!r}.")
-
-
-def _utc_now() -> datetime:
-    return datetime.now(UTC)

@@ -11,7 +11,7 @@ from copydesk.tui.layout import Block, Paragraph, plain
 from copydesk.tui.words import ago, exact
 
 if TYPE_CHECKING:
-    from copydesk.tui.desk_app import Told
+    from copydesk.tui.saying import Told
 
 _SIGNS = {"error": ("E", "bad"), "warning": ("W", "warn"), "information": ("i", "dim")}
 

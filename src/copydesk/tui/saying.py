@@ -1,0 +1,81 @@
+"""What the console says: in toasts, in the log, and in how many problems nobody has looked at yet."""
+
+from collections import deque
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import NamedTuple
+
+from textual.app import App
+from textual.notifications import Notification, Notify, SeverityLevel
+from textual.reactive import var
+
+from copydesk.errors import CopydeskError
+
+LOGGED = 200
+"""So much of what was said is kept for the log."""
+
+
+class Told(NamedTuple):
+    """What was said in a toast, or would have been in the way as one."""
+
+    at: datetime
+    severity: SeverityLevel
+    text: str
+
+
+class SayingApp(App[int], inherit_bindings=False):
+    """An app that remembers what it said."""
+
+    problems = var(0)
+    """What went wrong since the log was last looked at."""
+
+    def __init__(self, clock: Callable[[], datetime] | None = None) -> None:
+        super().__init__()
+        self.clock = clock or _utc_now
+        self.log_of_toasts: deque[Told] = deque(maxlen=LOGGED)
+        self._last_said: Notification | None = None
+
+    def read_log(self) -> tuple[Told, ...]:
+        """All that was said; from now on nothing of it is news."""
+        self.problems = 0
+        return tuple(self.log_of_toasts)
+
+    def note(self, problem: str) -> None:
+        """Put into the log what the screen says already, or what can wait until somebody looks."""
+        self._remember("error", problem)
+
+    def complain(self, error: CopydeskError) -> None:
+        """Say in one line what went wrong and what to do."""
+        self.notify(str(error), severity="error")
+
+    def notify(
+        self,
+        message: str,
+        *,
+        title: str = "",
+        severity: SeverityLevel = "information",
+        timeout: float | None = None,
+        markup: bool = False,
+    ) -> None:
+        """A toast. What it says may come from outside: it is cleaned, and never read as markup."""
+        from copydesk.text import clean  # noqa: PLC0415 - what the first paint does not need waits
+
+        self._remember(severity, message)
+        super().notify(clean(message), title=clean(title), severity=severity, timeout=timeout, markup=False)
+
+    def say(self, message: str) -> None:
+        """A toast in the place of the last one that was said so: of many in a row only the last counts."""
+        from copydesk.text import clean  # noqa: PLC0415 - as above
+
+        if self._last_said is not None:
+            self._unnotify(self._last_said, refresh=False)
+        self._last_said = Notification(clean(message), timeout=self.NOTIFICATION_TIMEOUT, markup=False)
+        self.post_message(Notify(self._last_said))
+
+    def _remember(self, severity: SeverityLevel, text: str) -> None:
+        self.log_of_toasts.append(Told(self.clock(), severity, text))
+        self.problems += severity == "error"
+
+
+def _utc_now() -> datetime:
+    return datetime.now(UTC)
