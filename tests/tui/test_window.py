@@ -1,5 +1,6 @@
 """The window over a long list: what is known of it is right, and what is looked at gets known."""
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -130,6 +131,16 @@ def test_of_a_list_that_is_not_looked_at_little_is_kept() -> None:
     small = opened(list(range(7)))
     small.shrink(3)
     assert len(small.rows) == 7
+
+
+def test_it_is_a_sequence_that_ends_and_that_can_be_counted_from_its_end() -> None:
+    window = Window(400)
+    window.take(Wish(Way.END), read(list(range(400)), Wish(Way.END)))
+    assert [row.id if row else None for row in window] == [None] * 200 + [f"draft-{each}" for each in range(200, 400)]
+    assert (window[-1], window[-400], window[398:]) == (DRAFTS[399], None, [DRAFTS[398], DRAFTS[399]])
+    for past in (400, -401):
+        with pytest.raises(IndexError):
+            window[past]
 
 
 def test_of_an_empty_list_nothing_is_wanted() -> None:

@@ -65,7 +65,10 @@ class Window(Sequence["ListedDraft | None"]):
     def __getitem__(self, at: slice) -> "list[ListedDraft | None]": ...
     def __getitem__(self, at: int | slice) -> "ListedDraft | list[ListedDraft | None] | None":
         if isinstance(at, slice):
-            return [self[each] for each in range(*at.indices(self.total))]
+            return [self._known(each) for each in range(self.total)[at]]
+        return self._known(range(self.total)[at])
+
+    def _known(self, at: int) -> "ListedDraft | None":
         return self.rows[at - self.start] if self.start <= at < self.stop else None
 
     @property
