@@ -126,6 +126,25 @@ def test_a_wide_row_has_room_for_a_bar_and_the_source() -> None:
     assert draft_row(draft(1), NOW, 80).plain.startswith("N~ 89 ━━━━╌ s 54m @quarrystonedb   Quarrystone")
 
 
+def test_a_wider_row_has_the_tags_at_its_end_and_the_first_line_keeps_its_room() -> None:
+    tagged = draft(0, tags=("open-source", "databases"))
+    assert "#" not in draft_row(tagged, NOW, 58).plain
+    assert draft_row(tagged, NOW, 60).plain.endswith(" A missing index made the docs… #open-sour…")
+    assert draft_row(tagged, NOW, 100).plain.endswith("slow for a y… #open-source …")
+    assert draft_row(tagged, NOW, 140).plain.endswith("… #open-source #databases")
+    assert "#" not in draft_row(draft(0, tags=()), NOW, 200).plain
+
+
+def test_tags_from_outside_are_shown_harmless_and_in_their_room() -> None:
+    hostile = ("[red]x[/]", "\x1b[31mred\u202e", "e\u0301\u0301\u0301", "家族" * 400, "a\nb")
+    row = draft_row(draft(0, tags=hostile), NOW, 160)
+    assert "#[red]x[/]" in row.plain
+    assert not set("\x1b\u202e\n") & set(row.plain)
+    for width in range(50, 200):
+        assert draft_row(draft(0, tags=hostile), NOW, width).cell_length == width
+        assert draft_row(draft(0, tags=hostile[3:]), NOW, width).cell_length == width
+
+
 @pytest.mark.parametrize("width", [1, 5, 12, 13, 40, 72, 200])
 def test_a_row_is_as_wide_as_it_is_asked_to_be(width: int) -> None:
     assert draft_row(draft(0), NOW, width).cell_length <= max(width, 13)

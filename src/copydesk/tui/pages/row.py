@@ -2,6 +2,7 @@
 
 from datetime import datetime
 
+from rich.cells import cell_len
 from textual.content import Content
 
 from copydesk.model.draft import Format, ListedDraft, Severity
@@ -14,13 +15,18 @@ BAR_FROM = 56
 SOURCE_FROM = 72
 """From so many cells on it has room for the source, too."""
 SOURCE_WIDTH = 16
+TEXT = 30
+"""So many cells, and half of the row, the first line has before there are tags."""
+SHORTEST_TAGS = 10
+"""In fewer cells no tag could be told from another."""
+LONGEST_TAGS = 24
 _FORMAT = {Format.SHORT: "s", Format.THREAD: "t", Format.BLOG: "b"}
 
 
 def draft_row(draft: ListedDraft, now: datetime, width: int) -> Content:
-    """Status, what the checks found, confidence, format, age, and the first line.
+    """Status, what the checks found, confidence, format, age, source, first line and tags, as far as there is room.
 
-    Free text stands last: terminals do not agree on the width of every character, and nothing may shift.
+    Free text stands last: terminals do not agree on the width of every character, and no column may shift.
     """
     sign = STATUS[draft.status]
     flag, worry = _flag(draft)
@@ -36,12 +42,22 @@ def draft_row(draft: ListedDraft, now: datetime, width: int) -> Content:
         (f" {age(draft.created_at, now):>3} ", "dim"),
         (f"{fit(_source(draft), SOURCE_WIDTH)} " if width >= SOURCE_FROM else "", "dim"),
     )
-    return head + fit(first_line(draft.text), width - head.cell_length)
+    room = width - head.cell_length
+    tags = _tags(draft, min(room - max(TEXT, width // 2) - 1, LONGEST_TAGS))
+    return head + fit(first_line(draft.text), room - cell_len(tags)) + Content.styled(tags, "dim")
 
 
 def first_line(text: str) -> str:
     """The first line that has something on it."""
     return next((line for line in (cell(line) for line in clean_lines(text).split("\n")) if line.strip()), "").strip()
+
+
+def _tags(draft: ListedDraft, room: int) -> str:
+    """The draft's tags in at most `room` cells, with the space before them; a draft without any gives its room back."""
+    if room < SHORTEST_TAGS or not draft.tags:
+        return ""
+    named = " ".join(f"#{cell(tag)}" for tag in draft.tags)
+    return " " + fit(named, min(cell_len(named), room))
 
 
 def _source(draft: ListedDraft) -> str:
