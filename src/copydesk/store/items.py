@@ -10,6 +10,7 @@ from sqlalchemy import Connection, Row, ScalarSelect, Select, bindparam, insert,
 from copydesk.model.item import Entry, Item, ItemState
 from copydesk.model.wire import Struct
 from copydesk.store.parts import in_parts
+from copydesk.store.statements import Rows
 from copydesk.store.tables import item, source
 
 _ENTRY = tuple(name for name in Entry.__struct_fields__ if name != "published")
@@ -24,7 +25,21 @@ _COLUMNS = (
     item.c.reason,
     *(item.c[name] for name in _ENTRY),
 )
-
+_NEW = Rows(
+    item,
+    (
+        "id",
+        "user_id",
+        "source_id",
+        "story_id",
+        "canonical",
+        "published",
+        "seen",
+        "state",
+        "content_hash",
+        *_ENTRY,
+    ),
+)
 
 YOU = "you"
 """In the place of a source's name, for what the user gave."""
@@ -81,22 +96,21 @@ def known(conn: Connection, user_id: str, source_id: str, entries: Sequence[Entr
 def add(conn: Connection, user_id: str, source_id: str, items: Sequence[NewItem], seen: datetime) -> None:
     """Store new items; their story is found later."""
     rows = [
-        _values(new.entry)
-        | {
-            "id": new.id,
-            "user_id": user_id,
-            "source_id": source_id,
-            "story_id": "",
-            "canonical": new.canonical,
-            "published": new.published,
-            "seen": seen,
-            "state": new.state,
-            "content_hash": content_hash(new.entry),
-        }
+        [
+            new.id,
+            user_id,
+            source_id,
+            "",
+            new.canonical,
+            new.published,
+            seen,
+            new.state,
+            content_hash(new.entry),
+            *_values(new.entry).values(),
+        ]
         for new in items
     ]
-    if rows:
-        conn.execute(insert(item), rows)
+    _NEW.add(conn, rows)
 
 
 def refresh(conn: Connection, user_id: str, changed: Sequence[tuple[str, Entry, str]]) -> None:
