@@ -3,7 +3,7 @@
 import pytest
 
 from copydesk.errors import StoreBusyError
-from copydesk.tui.screens import review
+from copydesk.tui import browser
 from tui_fixtures import FakeDesk, draft, item, on_screen
 
 
@@ -201,7 +201,7 @@ async def test_o_opens_the_link_of_the_source(monkeypatch: pytest.MonkeyPatch) -
         opened.append(url)
         return True
 
-    monkeypatch.setattr(review, "browse", browse)
+    monkeypatch.setattr(browser, "browse", browse)
     async with on_screen(FakeDesk(5)) as seen:
         await seen.press("j", "o")
         assert opened == ["https://lighthouse.example/1"]
@@ -214,7 +214,7 @@ async def test_a_link_that_is_none_is_not_opened(monkeypatch: pytest.MonkeyPatch
     async def browse(url: str) -> bool:
         raise AssertionError(url)
 
-    monkeypatch.setattr(review, "browse", browse)
+    monkeypatch.setattr(browser, "browse", browse)
     async with on_screen(desk) as seen:
         await seen.press("o")
         assert seen.toasts == ["This item has no link to open."]
@@ -224,7 +224,7 @@ async def test_without_a_browser_the_link_is_shown(monkeypatch: pytest.MonkeyPat
     async def browse(url: str) -> bool:
         return False
 
-    monkeypatch.setattr(review, "browse", browse)
+    monkeypatch.setattr(browser, "browse", browse)
     async with on_screen(FakeDesk(1)) as seen:
         await seen.press("o")
         assert seen.toasts == ["There is no browser to open https://lighthouse.example/0"]

@@ -7,7 +7,6 @@ import pytest
 
 from copydesk.desk import Desk
 from copydesk.tui import browser
-from copydesk.tui.modals import connect as connecting
 from setup_screen import answer, asked, furnished, gone, on_setup, setup_desk, until, write
 from signing_in_platforms import CODE, say_yes
 from tui_fixtures import Seen
@@ -98,7 +97,7 @@ async def test_the_browser_comes_back(tmp_path: Path, monkeypatch: pytest.Monkey
         going.append(asyncio.create_task(say_yes(page)))
         return True
 
-    monkeypatch.setattr(connecting, "browse", open_page)
+    monkeypatch.setattr(browser, "browse", open_page)
     async with on_setup(tmp_path) as seen:
         await choose(seen, BROWSER)
         await seen.press("enter")
@@ -113,7 +112,7 @@ async def test_without_a_browser_the_user_pastes_where_it_ended(
     async def none(page: str) -> bool:
         return False
 
-    monkeypatch.setattr(connecting, "browse", none)
+    monkeypatch.setattr(browser, "browse", none)
     async with on_setup(tmp_path) as seen:
         await choose(seen, BROWSER)
         await seen.press("enter")
@@ -131,7 +130,7 @@ async def test_waiting_for_the_browser_can_be_left(tmp_path: Path, monkeypatch: 
     async def none(page: str) -> bool:
         return False
 
-    monkeypatch.setattr(connecting, "browse", none)
+    monkeypatch.setattr(browser, "browse", none)
     async with on_setup(tmp_path) as seen:
         await choose(seen, BROWSER)
         await seen.press("enter")
@@ -251,7 +250,3 @@ async def test_hostile_names_are_shown_harmless(tmp_path: Path) -> None:
         assert "[@click=app.quit]y[/]" in seen.text
         assert "\x1b" not in seen.text
         assert "\u202e" not in seen.text
-
-
-def test_the_browser_is_the_consoles_own() -> None:
-    assert connecting.browse is browser.browse

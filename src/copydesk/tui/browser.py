@@ -4,9 +4,13 @@ import asyncio
 import os
 import sys
 from asyncio.subprocess import DEVNULL
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from copydesk.settings import PREFIX
+
+if TYPE_CHECKING:
+    from textual.app import App
 
 _OPEN = "import sys, webbrowser; sys.exit(not webbrowser.open(sys.argv[1]))"
 PATIENCE = 5.0
@@ -22,6 +26,20 @@ def is_link(url: str | None) -> bool:
     except ValueError:
         return False
     return parts.scheme in {"http", "https"} and bool(parts.hostname)
+
+
+async def open_link(app: "App[int]", url: str) -> bool:
+    """Open the link in the user's browser, which may be the one that shows the console; False where there is none."""
+    if app.is_web:
+        app.open_url(url)
+        return True
+    return await browse(url)
+
+
+async def follow(app: "App[int]", url: str) -> None:
+    """Open the link, or show it where that cannot be."""
+    if not await open_link(app, url):
+        app.notify(f"There is no browser to open {url}", severity="warning")
 
 
 async def browse(url: str) -> bool:

@@ -139,8 +139,11 @@ class Edits(Acts):
     # In the user's editor.
 
     def edit_outside(self) -> None:
-        """Edit the draft under the cursor in the user's editor."""
-        if draft := self.rows.current:
+        """Edit the draft under the cursor in the user's editor. There is none in a browser, which is no terminal."""
+        if self.app.is_web:
+            edit_here = self.app.key("review.edit")
+            self.app.notify(f"Your editor cannot open in a browser. Press {edit_here} to edit here.", severity="warning")
+        elif draft := self.rows.current:
             hold = HoldScreen("Opening your editor …")
             self.app.push_screen(hold)
             self.app.carry_out(lambda desk: self._edit_held(desk, draft.id, hold))

@@ -15,7 +15,7 @@ from textual.worker import Worker
 
 from copydesk.errors import CopydeskError
 from copydesk.text import clean
-from copydesk.tui.browser import browse, is_link
+from copydesk.tui.browser import is_link, open_link
 from copydesk.tui.desk_app import DeskApp
 from copydesk.tui.keys import Where, bindings
 from copydesk.tui.modals.fields import Field
@@ -161,7 +161,7 @@ class SignInScreen(ModalScreen[str | None], inherit_bindings=False):
             self.post_message(self.Ended(kept.label))
 
     async def _show(self, page: str) -> None:
-        opened = is_link(page) and await browse(page)
+        opened = is_link(page) and await open_link(self.app, page)
         self.post_message(self.Shown(page, opened=opened))
 
     @on(Shown)

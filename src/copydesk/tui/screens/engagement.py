@@ -13,7 +13,7 @@ from textual.widget import Widget
 from copydesk.errors import CopydeskError, FieldError, InvalidError
 from copydesk.model.engagement import FIGURES
 from copydesk.model.trend import LivePost
-from copydesk.tui.browser import browse, is_link
+from copydesk.tui.browser import follow, is_link
 from copydesk.tui.cells import cell
 from copydesk.tui.keys import Where, bindings
 from copydesk.tui.latest import Latest
@@ -199,11 +199,7 @@ class EngagementScreen(DeskScreen):
         if post is None or not is_link(post.url):
             self.app.notify("No link is known of this post.", severity="warning")
         else:
-            self.run_worker(self._browse(post.url), exit_on_error=False)
-
-    async def _browse(self, url: str) -> None:
-        if not await browse(url):
-            self.app.notify(f"There is no browser to open {url}", severity="warning")
+            self.run_worker(follow(self.app, post.url), exit_on_error=False)
 
     def action_fetch(self) -> None:
         """Ask the platforms for the figures of the posts that are shown."""

@@ -8,7 +8,7 @@ from textual.containers import Container
 from textual.events import DescendantFocus
 from textual.widget import Widget
 
-from copydesk.tui.browser import browse, is_link
+from copydesk.tui.browser import follow, is_link
 from copydesk.tui.keys import Where, bindings
 from copydesk.tui.latest import Latest
 from copydesk.tui.messages import ItemRead, JobDone, RunChanged
@@ -183,11 +183,7 @@ class ReviewScreen(ShowsDraft, Decides, RunScreen, inherit_bindings=False):
         if not is_link(item.entry.url):
             self.app.notify("This item has no link to open.", severity="warning")
             return
-        self.run_worker(self._browse(item.entry.url or ""), exit_on_error=False)
-
-    async def _browse(self, url: str) -> None:
-        if not await browse(url):
-            self.app.notify(f"There is no browser to open {url}", severity="warning")
+        self.run_worker(follow(self.app, item.entry.url or ""), exit_on_error=False)
 
     # What came by itself waits until it is asked for, unless there is nothing else.
 
