@@ -65,3 +65,19 @@ async def test_a_trusted_certificate_opens_a_connection_that_is_used_again(serve
         for _ in range(3):
             assert (await fetcher.get(server.url(), accept=ANY)).body == b"<rss/>"
     assert server.connections == 1
+
+
+@pytest.mark.usefixtures("trusting")
+async def test_an_encrypted_body_of_many_records_comes_whole(server: FeedServer) -> None:
+    body = bytes(range(256)) * 8192
+    server.serve("/large", body)
+    async with client() as fetcher:
+        assert (await fetcher.get(server.url("/large"), accept=ANY)).body == body
+
+
+async def test_a_server_that_speaks_no_tls_says_so(server: FeedServer) -> None:
+    with FeedServer() as plain:
+        plain.serve("/", "<rss/>")
+        async with client() as fetcher:
+            with pytest.raises(UnreachableError, match="does not speak TLS"):
+                await fetcher.get(plain.url(scheme="https"), accept=ANY)

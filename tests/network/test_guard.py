@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from copydesk.errors import RefusedAddressError, UnreachableError
-from copydesk.network import guard
+from copydesk.network import guard, stream
 from copydesk.network.guard import GuardedBackend, is_public
 from feed_server import FeedServer
 
@@ -159,7 +159,7 @@ def connecting(monkeypatch: pytest.MonkeyPatch, backend: GuardedBackend, *, dead
             raise httpcore.ConnectError(f"{host} is dead")
         return httpcore.AsyncMockStream([])
 
-    monkeypatch.setattr(backend._network, "connect_tcp", connect)
+    monkeypatch.setattr(stream, "connect", connect)
     return went
 
 
@@ -219,7 +219,7 @@ async def test_an_address_that_does_not_answer_holds_up_the_next_one_only_for_a_
             await asyncio.Event().wait()
         return quick
 
-    monkeypatch.setattr(backend._network, "connect_tcp", connect)
+    monkeypatch.setattr(stream, "connect", connect)
     assert await asyncio.wait_for(backend.connect_tcp("half-dead.example", 80), 0.5) is quick
 
 
@@ -236,7 +236,7 @@ async def test_of_two_connections_at_once_the_second_is_closed(
         made.append(httpcore.AsyncMockStream([]))
         return made[-1]
 
-    monkeypatch.setattr(backend._network, "connect_tcp", connect)
+    monkeypatch.setattr(stream, "connect", connect)
     winner = await backend.connect_tcp("twice.example", 80)
     assert [stream._closed for stream in made if stream is not winner] in ([], [True])
     assert not winner._closed

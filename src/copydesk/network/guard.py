@@ -6,16 +6,17 @@ connection there is no second look-up that could answer differently (DNS rebindi
 
 import asyncio
 import socket
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
 from threading import Thread
 
-import anyio
 import httpcore
 
 from copydesk.errors import RefusedAddressError, UnreachableError
+from copydesk.network import stream
+from copydesk.network.stream import Stream
 
 SocketOption = tuple[int, int, int] | tuple[int, int, bytes | bytearray] | tuple[int, int, None, int]
 
@@ -94,7 +95,6 @@ class GuardedBackend(httpcore.AsyncNetworkBackend):
     def __init__(self, *, allow_private: bool = False, lookups: int = 16) -> None:
         self._allow_private = allow_private
         self._lookups = asyncio.Semaphore(lookups)
-        self._network = httpcore.AnyIOBackend()
 
     async def connect_tcp(
         self,
@@ -106,11 +106,9 @@ class GuardedBackend(httpcore.AsyncNetworkBackend):
     ) -> httpcore.AsyncNetworkStream:
         """Connect to `host`; raises UnreachableError, RefusedAddressError, or what httpcore raises."""
         allowed = self._allowed(host, await self._addresses(host, port))
-
-        async def connect(address: str) -> httpcore.AsyncNetworkStream:
-            return await self._network.connect_tcp(address, port, timeout, local_address, socket_options)
-
-        return await (connect(allowed[0]) if len(allowed) == 1 else _first(allowed, connect))
+        if len(allowed) == 1:
+            return await stream.connect(allowed[0], port)
+        return await _first(allowed, port)
 
     async def sleep(self, seconds: float) -> None:
         """Let `seconds` pass."""
@@ -176,41 +174,31 @@ def _is_address(host: str) -> bool:
     return True
 
 
-Connect = Callable[[str], Awaitable[httpcore.AsyncNetworkStream]]
-
-
-async def _first(addresses: Sequence[str], connect: Connect) -> httpcore.AsyncNetworkStream:
+async def _first(addresses: Sequence[str], port: int) -> Stream:
     """The first connection that comes about; each address gets a head start before the next is tried beside it."""
-    won: list[httpcore.AsyncNetworkStream] = []
-    failures: list[Exception] = []
-
-    async def attempt(address: str, done: anyio.Event) -> None:
-        try:
-            stream = await connect(address)
-        except (httpcore.ConnectError, httpcore.ConnectTimeout) as error:
-            failures.append(error)
-        else:
-            won.append(stream)
-            race.cancel_scope.cancel()
-        finally:
-            done.set()
-
+    failures: list[BaseException] = []
+    waiting, attempts = list(reversed(addresses)), set[asyncio.Task[Stream]]()
     try:
-        async with anyio.create_task_group() as race:
-            for address in addresses:
-                done = anyio.Event()
-                race.start_soon(attempt, address, done)
-                with anyio.move_on_after(HEAD_START):
-                    await done.wait()
-    except BaseException:
-        await _close(won)
-        raise
-    if not won:
-        raise failures[0]
-    await _close(won[1:])
-    return won[0]
+        while waiting or attempts:
+            if waiting:
+                attempts.add(asyncio.create_task(stream.connect(waiting.pop(), port)))
+            patience = HEAD_START if waiting else None
+            done, _ = await asyncio.wait(attempts, timeout=patience, return_when=asyncio.FIRST_COMPLETED)
+            for attempt in done:
+                attempts.remove(attempt)
+                error = attempt.exception()
+                if error is None:
+                    return attempt.result()
+                failures.append(error)
+    finally:
+        await _give_up(attempts)
+    raise failures[0]
 
 
-async def _close(streams: Sequence[httpcore.AsyncNetworkStream]) -> None:
-    for stream in streams:
-        await stream.aclose()
+async def _give_up(attempts: Collection[asyncio.Task[Stream]]) -> None:
+    """End the attempts; a connection that came about in the same moment is closed."""
+    for attempt in attempts:
+        attempt.cancel()
+    for ended in await asyncio.gather(*attempts, return_exceptions=True):
+        if isinstance(ended, httpcore.AsyncNetworkStream):
+            await ended.aclose()

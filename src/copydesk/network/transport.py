@@ -38,9 +38,16 @@ class NotConnectedError(httpx.ConnectError):
     """There is no connection, so nothing was asked; why is its cause."""
 
 
-Connection = httpcore.AsyncHTTP11Connection
 Origin = tuple[str, str, int]
 """Scheme, host and port: what a connection is good for."""
+
+
+class Connection(httpcore.AsyncHTTP11Connection):
+    """httpcore's connection with a lock of asyncio's: its own one brings all of anyio with it."""
+
+    def __init__(self, origin: httpcore.Origin, stream: httpcore.AsyncNetworkStream, keepalive_expiry: float) -> None:
+        super().__init__(origin, stream, keepalive_expiry)
+        self._state_lock = asyncio.Lock()  # type: ignore[assignment]
 
 
 class GuardedTransport(httpx.AsyncBaseTransport):
