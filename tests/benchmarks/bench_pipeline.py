@@ -29,7 +29,6 @@ IMPORTED = (
     "copydesk.drafting.extractive",
     "copydesk.ingest.fetch",
     "copydesk.ingest.reading",
-    "httpcore._backends.anyio",
 )
 """What a run imports on its way."""
 
