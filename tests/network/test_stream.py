@@ -7,9 +7,7 @@ from collections.abc import Iterator
 import httpcore
 import pytest
 
-from copydesk.errors import TooSlowError
 from copydesk.network import stream
-from fetching import ANY, client
 
 
 @pytest.fixture
@@ -60,24 +58,16 @@ async def test_a_connection_that_is_reset_is_a_read_error(listening: socket.sock
     await ours.aclose()
 
 
-async def test_a_server_that_sends_without_a_pause_does_not_keep_the_deadline_from_coming() -> None:
-    """An answer that is always there already would be read for ever, and nothing else got its turn."""
-
-    class Endless(stream.Stream):
-        async def read(self, max_bytes: int, timeout: float | None = None) -> bytes:  # noqa: ASYNC109
-            await super().read(max_bytes)
-            return b"HTTP/1.1 103 Early Hints\r\n\r\n" * 100
-
-    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        while not writer.is_closing():
-            writer.write(b"x" * 2**20)
-            await writer.drain()
-
-    server = await asyncio.start_server(serve, "127.0.0.1", 0)
-    port = server.sockets[0].getsockname()[1]
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(stream, "Stream", Endless)
-        async with client(timeout=0.2) as fetcher:
-            with pytest.raises(TooSlowError):
-                await fetcher.get(f"http://127.0.0.1:{port}/", accept=ANY)
-    server.close()
+async def test_others_get_a_turn_before_each_read_also_where_something_is_there_already(
+    listening: socket.socket,
+) -> None:
+    """A server that is quicker than its reader would be read for ever, and no deadline would ever come."""
+    ours, theirs = await connected(listening)
+    turns: list[int] = []
+    with theirs:
+        theirs.sendall(b"xxx")
+        for number in range(3):
+            asyncio.get_running_loop().call_soon(turns.append, number)
+            await ours.read(1)
+            assert turns == list(range(number + 1))
+    await ours.aclose()
