@@ -38,7 +38,7 @@ NEW = "new"
 
 def compose(app: "DeskApp") -> None:
     """Compose a draft, or go on with what was typed and not made."""
-    app.ask(partial(_begin, app))
+    app.ask(partial(_begin, app), keys_wait=True)
 
 
 async def _begin(app: "DeskApp", desk: "Desk") -> None:

@@ -3,10 +3,12 @@
 import asyncio
 import gc
 from collections.abc import Awaitable, Callable, Sequence
-from contextlib import AbstractAsyncContextManager, suppress
+from contextlib import AbstractAsyncContextManager, AbstractContextManager, nullcontext, suppress
 from datetime import datetime
 from typing import TYPE_CHECKING
 
+from textual.events import Event
+from textual.events import Key as KeyPress
 from textual.message import Message
 from textual.worker import Worker
 
@@ -15,6 +17,7 @@ from copydesk.tui.failing import Failing
 from copydesk.tui.keys import KEYS, Key, shown
 from copydesk.tui.messages import DeskChanged, DeskClosed, DeskOpened, Glanced, JobDone, RunChanged
 from copydesk.tui.saying import SayingApp
+from copydesk.tui.type_ahead import TypeAhead
 
 if TYPE_CHECKING:
     # At run time whoever opens the desk imports it: SQLAlchemy costs as much as Textual itself.
@@ -72,6 +75,9 @@ class DeskApp(SayingApp, inherit_bindings=False):
         self._last_run: Running | None = None
         self._holder: Worker[None] | None = None
         self._last_write: asyncio.Task[None] | None = None
+        self.type_ahead = TypeAhead(self)
+        self.glimpsed = False
+        """Whether there are rows to move through before the desk is open."""
 
     def open(self) -> None:
         """Open the desk, or try again where that failed."""
@@ -88,6 +94,7 @@ class DeskApp(SayingApp, inherit_bindings=False):
             opening = await asyncio.to_thread(self._open_desk)
             async with opening as desk:
                 self.desk = desk
+                self.type_ahead.came()
                 desk.ground.ask = self._ask_passphrase
                 self._tell(DeskOpened())
                 watching = asyncio.create_task(self._watch(desk))
@@ -100,6 +107,7 @@ class DeskApp(SayingApp, inherit_bindings=False):
                     await self._stop_asking()
         except Exception as error:
             self.trouble = _known(error)
+            self.type_ahead.came()
             self.note(str(self.trouble))
             self._tell(DeskClosed(self.trouble))
 
@@ -152,6 +160,7 @@ class DeskApp(SayingApp, inherit_bindings=False):
         """Show the first rows, and let them be painted before the imports take the processor."""
         drafts = await asyncio.to_thread(glance)
         if drafts:
+            self.glimpsed = True
             shown = asyncio.Event()
             self._tell(Glanced(drafts, shown.set))
             with suppress(TimeoutError):
@@ -165,13 +174,29 @@ class DeskApp(SayingApp, inherit_bindings=False):
 
     async def on_unmount(self) -> None:
         """Wait until the desk is closed: a run that is under way is marked as cancelled first."""
+        self.type_ahead.stop()
         if self._holder is not None:
             self._holder.cancel()
             await asyncio.gather(self._holder.wait(), return_exceptions=True)
 
-    def ask(self, work: Work, *, name: str = "") -> None:
-        """Do `work` with the desk in a worker; what goes wrong is one line in a toast."""
-        self.run_worker(self._asked(work), name=name, group=_ASKING, exit_on_error=False)
+    async def on_event(self, event: Event) -> None:
+        """A key that comes before what the last one asked for waits until that is there."""
+        if isinstance(event, KeyPress) and not event.is_forwarded and self.type_ahead.holds(event):
+            return
+        await super().on_event(event)
+
+    @property
+    def is_opening(self) -> bool:
+        """Whether the desk will be open, or it will be known why not."""
+        return self.desk is None and self.trouble is None
+
+    def ask(self, work: Work, *, name: str = "", keys_wait: bool = False) -> None:
+        """Do `work` with the desk in a worker; what goes wrong is one line in a toast.
+
+        With `keys_wait` the keys that are typed next are for what it brings: they wait for it.
+        """
+        waiting = self.type_ahead.waiting(keys_wait)
+        self.run_worker(self._asked(work, waiting), name=name, group=_ASKING, exit_on_error=False)
 
     def key(self, action_id: str) -> str:
         """The first key of an action, as people write it."""
@@ -188,13 +213,15 @@ class DeskApp(SayingApp, inherit_bindings=False):
         if waiting:
             await asyncio.wait(waiting, timeout=ANSWERED_WITHIN)
 
-    def carry_out(self, work: Work) -> None:
+    def carry_out(self, work: Work, *, keys_wait: bool = False) -> None:
         """As `ask`, after what was to be carried out before it, and to its end even where the user quits."""
         write = asyncio.create_task(self._in_turn(self._last_write, work))
         self._last_write = write
+        waiting = self.type_ahead.waiting(keys_wait)
 
         async def wait() -> None:
-            await asyncio.shield(write)
+            with waiting:
+                await asyncio.shield(write)
 
         self.run_worker(wait(), group=_ASKING, exit_on_error=False)
 
@@ -209,14 +236,15 @@ class DeskApp(SayingApp, inherit_bindings=False):
             with suppress(asyncio.CancelledError):
                 await asyncio.wait([self._last_write])
 
-    async def _asked(self, work: Work) -> None:
-        if self.desk is None:
-            self.complain(self.trouble or CopydeskError("The desk is not open yet."))
-            return
-        try:
-            await work(self.desk)
-        except Exception as error:
-            self.complain(_known(error))
+    async def _asked(self, work: Work, waiting: AbstractContextManager[object] | None = None) -> None:
+        with waiting or nullcontext():
+            if self.desk is None:
+                self.complain(self.trouble or CopydeskError("The desk is not open yet."))
+                return
+            try:
+                await work(self.desk)
+            except Exception as error:
+                self.complain(_known(error))
 
     @property
     def run_view(self) -> "RunView | None":

@@ -64,7 +64,7 @@ def _nearest(name: str, keys: tuple[Key, ...]) -> str:
 
 def _is_key(name: str) -> bool:
     *modifiers, key = name.split("+") if len(name) > 1 else [name]
-    return bool(key) and set(modifiers) <= _MODIFIERS and (_named(key) in _NAMES or _is_character(key))
+    return bool(key) and set(modifiers) <= _MODIFIERS and (textual_name(key) in _NAMES or _is_character(key))
 
 
 def _is_character(key: str) -> bool:
@@ -77,7 +77,7 @@ def _is_character(key: str) -> bool:
         return False
 
 
-def _named(key: str) -> str:
+def textual_name(key: str) -> str:
     """As Textual names it: `?` is `question_mark`."""
     if len(key) != 1 or key.isalnum():
         return key
@@ -91,7 +91,7 @@ def _tidy(text: str) -> str:
 
 def _new(old: Key, key: Key) -> Iterable[tuple[str, str]]:
     """(id, key) of the keys that it did not have before."""
-    return ((key.id, _named(name)) for name in set(key.keys.split(",")) - set(old.keys.split(",")))
+    return ((key.id, textual_name(name)) for name in set(key.keys.split(",")) - set(old.keys.split(",")))
 
 
 def _clashes(keys: tuple[Key, ...], new: set[tuple[str, str]]) -> Iterable[tuple[str, Key, Key]]:
@@ -101,7 +101,7 @@ def _clashes(keys: tuple[Key, ...], new: set[tuple[str, str]]) -> Iterable[tuple
     """
     by_name: dict[str, list[Key]] = {}
     for key in keys:
-        for name in dict.fromkeys(map(_named, key.keys.split(","))):
+        for name in dict.fromkeys(map(textual_name, key.keys.split(","))):
             by_name.setdefault(name, []).append(key)
     for name, sharing in by_name.items():
         for at, one in enumerate(sharing):

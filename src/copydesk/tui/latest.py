@@ -1,5 +1,6 @@
 """Slow work for the newest of many requests."""
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Generic, TypeVar
 
@@ -17,6 +18,12 @@ class Latest(Generic[Wish]):
         self._work = work
         self._wishes: list[Wish] = []
         self._working = False
+        self._idle = asyncio.Event()
+
+    async def settle(self, wish: Wish) -> None:
+        """As `wish`, but returns when it, or what was wished after it, is done."""
+        await self.wish(wish)
+        await self._idle.wait()
 
     async def wish(self, wish: Wish) -> None:
         """Ask for `wish`; returns when it, or what was wished after it, is done or is being worked on."""
@@ -24,8 +31,10 @@ class Latest(Generic[Wish]):
         if self._working:
             return
         self._working = True
+        self._idle.clear()
         try:
             while self._wishes:
                 await self._work(self._wishes.pop())
         finally:
             self._working = False
+            self._idle.set()

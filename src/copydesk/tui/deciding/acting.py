@@ -89,7 +89,7 @@ class Acts:
         if chosen is None:
             return
         if chosen.draft is None:
-            self.app.carry_out(lambda desk: self._change_many(desk, steps[-1], chosen, then))
+            self.app.carry_out(lambda desk: self._change_many(desk, steps[-1], chosen, then), keys_wait=True)
             return
         draft = chosen.draft
         status = self._leads_to(draft, steps)
@@ -191,7 +191,7 @@ class Acts:
 
     def step_back(self, kind: EventKind) -> None:
         """Undo, or redo, the user's last change."""
-        self.app.carry_out(lambda desk: self._step_back(desk, kind))
+        self.app.carry_out(lambda desk: self._step_back(desk, kind), keys_wait=True)
 
     async def _step_back(self, desk: "Desk", kind: EventKind) -> None:
         done = await (desk.drafts.undo() if kind is EventKind.UNDO else desk.drafts.redo())

@@ -74,7 +74,7 @@ class Edits(Acts):
         assert isinstance(screen, EditScreen)
         # At once: what is typed ahead must not be taken for decisions.
         self.app.push_screen(screen)
-        self.app.carry_out(lambda desk: self._edit(desk, draft.id, screen))
+        self.app.carry_out(lambda desk: self._edit(desk, draft.id, screen), keys_wait=True)
 
     async def _edit(self, desk: "Desk", draft_id: str, screen: EditScreen) -> None:
         self._opened.add(draft_id)
@@ -142,7 +142,9 @@ class Edits(Acts):
         """Edit the draft under the cursor in the user's editor. There is none in a browser, which is no terminal."""
         if self.app.is_web:
             edit_here = self.app.key("review.edit")
-            self.app.notify(f"Your editor cannot open in a browser. Press {edit_here} to edit here.", severity="warning")
+            self.app.notify(
+                f"Your editor cannot open in a browser. Press {edit_here} to edit here.", severity="warning"
+            )
         elif draft := self.rows.current:
             hold = HoldScreen("Opening your editor …")
             self.app.push_screen(hold)

@@ -23,7 +23,7 @@ class Looks(Acts):
     def history(self) -> None:
         """Show what happened to the draft."""
         if draft := self.rows.current:
-            self.app.ask(lambda desk: self._history(desk, draft.id))
+            self.app.ask(lambda desk: self._history(desk, draft.id), keys_wait=True)
 
     async def _history(self, desk: "Desk", draft_id: str) -> None:
         from copydesk.tui.modals.reading import ReadingScreen  # noqa: PLC0415 - for those who read it
@@ -35,7 +35,7 @@ class Looks(Acts):
     def difference(self) -> None:
         """Show what changed since the version before; of a draft that has but one, of the last one that was told of."""
         if draft := self.rows.current:
-            self.app.ask(lambda desk: self._difference(desk, draft))
+            self.app.ask(lambda desk: self._difference(desk, draft), keys_wait=True)
 
     async def _difference(self, desk: "Desk", draft: "ListedDraft") -> None:
         from copydesk.tui.modals.reading import ReadingScreen  # noqa: PLC0415 - for those who read it

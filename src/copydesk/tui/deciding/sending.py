@@ -65,7 +65,7 @@ class Sends(Acts):
 
         def answered(text: str | None) -> None:
             if text is not None:
-                self.app.ask(lambda desk: self._schedule_at(desk, text, chosen))
+                self.app.ask(lambda desk: self._schedule_at(desk, text, chosen), keys_wait=True)
 
         self.app.push_screen(MomentScreen(f"When is {of} to go out?", read), answered)
 

@@ -171,7 +171,7 @@ class EditScreen(ModalScreen[bool], inherit_bindings=False):
         """Save it, and go back where that succeeds."""
         if not self._saving:
             self._saving = True
-            self.app.carry_out(lambda _: self._save())
+            self.app.carry_out(lambda _: self._save(), keys_wait=True)
 
     async def _save(self) -> None:
         asked = self._asked

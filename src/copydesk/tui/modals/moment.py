@@ -50,7 +50,7 @@ class MomentScreen(LineScreen):
     def _take(self, event: Input.Submitted) -> None:
         # Before it is answered it is read once more: it may have been typed just now.
         event.prevent_default()
-        self.app.ask(lambda _: self._answer_read(event.value))
+        self.app.ask(lambda _: self._answer_read(event.value), keys_wait=True)
 
     async def _answer_read(self, text: str) -> None:
         said = await self._read(text)

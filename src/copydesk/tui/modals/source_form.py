@@ -216,7 +216,7 @@ class SourceForm(ModalScreen[Source | None], inherit_bindings=False):
         entered = self._entered
         if entered.place.url and not self._busy and self.app.desk is not None:
             self._busy = True
-            self.app.ask(lambda desk: self._save(desk, entered))
+            self.app.ask(lambda desk: self._save(desk, entered), keys_wait=True)
 
     async def _save(self, desk: "Desk", entered: Entered) -> None:
         try:

@@ -222,7 +222,7 @@ class VoiceScreen(ModalScreen[bool], inherit_bindings=False):
         if not self._changes:
             self._end(kept=False)
         else:
-            self.app.ask(partial(self._save, self._changes))
+            self.app.ask(partial(self._save, self._changes), keys_wait=True)
 
     async def _save(self, changes: Mapping[str, object], desk: "Desk") -> None:
         try:

@@ -92,5 +92,23 @@ class DeskScreen(Screen[None], inherit_bindings=False):
 
     def _read_changes(self) -> None:
         if self.app.desk is not None and self._seen != self.app.changes:
-            self._seen = self.app.changes
+            first, self._seen = self._seen < 0, self.app.changes
+            if first:
+                self.read_for_keys()
+            else:
+                self.read()
+
+    def read_for_keys(self) -> None:
+        """Read, and let the keys that are typed meanwhile act on what is there then."""
+        with self.app.type_ahead.for_keys():
             self.read()
+
+    def focus_when_shown(self, widget: Widget) -> None:
+        """Give what was just displayed the focus; the keys that are typed meanwhile are for it."""
+        waiting = self.app.type_ahead.waiting()
+
+        def focus() -> None:
+            with waiting:
+                widget.focus()
+
+        self.call_after_refresh(focus)

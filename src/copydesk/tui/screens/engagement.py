@@ -158,7 +158,7 @@ class EngagementScreen(DeskScreen):
     def _go_to(self, pane: str) -> None:
         # Displayed first: what is hidden cannot take the focus.
         self._select(pane)
-        self.call_after_refresh(self.query_one(f"#{pane}").focus)
+        self.focus_when_shown(self.query_one(f"#{pane}"))
 
     def on_line_list_opened(self) -> None:
         """Enter on a post goes into it."""

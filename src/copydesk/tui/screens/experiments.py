@@ -184,7 +184,7 @@ class ExperimentsScreen(DeskScreen):
             self.app.notify(f"Concluded {experiment.name}.")
             await self._reading.wish(desk)
 
-        self.app.ask(work)
+        self.app.ask(work, keys_wait=True)
 
     def action_archive(self) -> None:
         """Put the concluded experiment under the cursor away."""
@@ -197,7 +197,7 @@ class ExperimentsScreen(DeskScreen):
             self.app.notify(f"Archived {tried.experiment.name}.")
             await self._reading.wish(desk)
 
-        self.app.ask(work)
+        self.app.ask(work, keys_wait=True)
 
     def _allows(self, experiment: Experiment, wanted: ExperimentStatus, done: str) -> bool:
         if experiment.status is not wanted:

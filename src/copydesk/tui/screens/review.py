@@ -141,7 +141,7 @@ class ReviewScreen(ShowsDraft, Decides, RunScreen, inherit_bindings=False):
         widget = self.query_one(f"#{pane}")
         # Displayed first: what is hidden cannot take the focus.
         self._select(widget)
-        self.call_after_refresh(widget.focus)
+        self.focus_when_shown(widget)
 
     def on_line_list_opened(self) -> None:
         """Enter on a draft goes into it."""

@@ -142,7 +142,7 @@ class QueueScreen(ReadsQueue, inherit_bindings=False):
 
     def action_filter(self) -> None:
         """Show only some of the tab."""
-        self.app.ask(self._ask_for_filter)
+        self.app.ask(self._ask_for_filter, keys_wait=True)
 
     async def _ask_for_filter(self, desk: "Desk") -> None:
         self.post_message(OptionsRead(await desk.sources.list(), await desk.drafts.tags()))

@@ -85,7 +85,7 @@ class ReadsQueue(DeskScreen, inherit_bindings=False):
         """Read the list, with the cursor on the draft that it is on, or where that stood."""
         self._number += 1
         number, view, query, place = self._number, self.view, self._query, self._standing()
-        self.app.ask(lambda desk: self._read_list(desk, number, view, query, place))
+        self.app.ask(lambda desk: self._read_list(desk, number, view, query, place), keys_wait=True)
 
     def _standing(self) -> "Place | None":
         """Where the cursor's draft stands, where that is not near the beginning."""
@@ -160,7 +160,10 @@ class ReadsQueue(DeskScreen, inherit_bindings=False):
     @on(Queue.Wanted)
     def _want(self, message: Queue.Wanted) -> None:
         number, wish = self._number, message.wish
-        self.app.ask(lambda desk: self._latest.wish((desk, number, wish)))
+        if self.queue.current is None:  # the keys that are typed next are for that row
+            self.app.ask(lambda desk: self._latest.settle((desk, number, wish)), keys_wait=True)
+        else:
+            self.app.ask(lambda desk: self._latest.wish((desk, number, wish)))
 
     async def _read_rows(self, wanted: "tuple[Desk, int, Wish]") -> None:
         desk, number, wish = wanted

@@ -34,7 +34,7 @@ class ShowsDraft(QueueScreen, inherit_bindings=False):
         """Put the cursor on a draft: where the list that is shown has it, else in its tab, with nothing narrowed."""
         at = self.queue.window.find(draft_id)
         if at is None:
-            self.app.ask(lambda desk: self._locate(desk, draft_id))
+            self.app.ask(lambda desk: self._locate(desk, draft_id), keys_wait=True)
         else:
             self.queue.cursor = at
             self.queue.focus()

@@ -80,7 +80,7 @@ class ScheduleScreen(WeekChanges):
             await desk.drafts.reschedule(draft.id, at)
             self.ways_back.did()
 
-        self.carry_out(reschedule)
+        self.carry_out(reschedule, keys_wait=False)
         self.week = with_time(self.week, draft.id, at)
         self.show(place(at, self.zone), draft.id)
 
@@ -119,7 +119,7 @@ class ScheduleScreen(WeekChanges):
             best = sorted(page.items, key=lambda draft: (-draft.confidence, draft.created_at))
             self.post_message(Offered(best, at, shown))
 
-        self.app.ask(offer)
+        self.app.ask(offer, keys_wait=True)
 
     def _time_here(self) -> datetime | None:
         """The time of the chosen slot, or of the first free one, or the hour's first minute; else say why none."""
@@ -166,7 +166,7 @@ class ScheduleScreen(WeekChanges):
         async def plan(desk: "Desk") -> None:
             self.post_message(Planned(await desk.schedule.auto(dry_run=True)))
 
-        self.app.ask(plan)
+        self.app.ask(plan, keys_wait=True)
 
     @on(Planned)
     def _propose(self, message: Planned) -> None:

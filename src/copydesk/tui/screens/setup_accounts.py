@@ -28,7 +28,7 @@ class SetupAccounts(DeskScreen, inherit_bindings=False):
 
     def action_connect(self) -> None:
         """Ask which platform it is of."""
-        self.app.ask(self._ask_platform)
+        self.app.ask(self._ask_platform, keys_wait=True)
 
     async def _ask_platform(self, desk: "Desk") -> None:
         from copydesk.tui.modals.connect import PlatformScreen  # noqa: PLC0415 - not for the first paint
@@ -37,7 +37,7 @@ class SetupAccounts(DeskScreen, inherit_bindings=False):
 
     def _ask_rest(self, platform: str | None) -> None:
         if platform is not None:
-            self.app.ask(partial(self._show_form, platform))
+            self.app.ask(partial(self._show_form, platform), keys_wait=True)
 
     async def _show_form(self, platform: str, desk: "Desk") -> None:
         """A line for each thing that the platform asks for."""

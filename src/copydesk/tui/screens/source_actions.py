@@ -72,7 +72,7 @@ class SourceActions(RunScreen, inherit_bindings=False):
 
     def _find(self, source: "Source") -> None:
         self.to_find = source.id
-        self.read()
+        self.read_for_keys()
 
     def action_test_source(self) -> None:
         """Show what it holds now."""
@@ -85,7 +85,7 @@ class SourceActions(RunScreen, inherit_bindings=False):
         """Off, or on again."""
         source = self._current
         if source is not None:
-            self.app.ask(lambda desk: self._switch(desk, source))
+            self.app.ask(lambda desk: self._switch(desk, source), keys_wait=True)
 
     async def _switch(self, desk: "Desk", source: "Source") -> None:
         changed = await desk.sources.update(source.id, {"enabled": not source.enabled})
@@ -106,14 +106,14 @@ class SourceActions(RunScreen, inherit_bindings=False):
 
         def answered(yes: bool | None) -> None:  # noqa: FBT001 - Textual hands it over so
             if yes:
-                self.app.ask(lambda desk: self._delete(desk, source))
+                self.app.ask(lambda desk: self._delete(desk, source), keys_wait=True)
 
         self.app.push_screen(YesScreen(question), answered)
 
     async def _delete(self, desk: "Desk", source: "Source") -> None:
         await desk.sources.delete(source.id)
         self.app.notify(f"Deleted {source.name}.")
-        self.read()
+        self.read_for_keys()
 
     # Examples, while the desk is new.
 
@@ -134,7 +134,7 @@ class SourceActions(RunScreen, inherit_bindings=False):
             raise SkipAction
         example = EXAMPLES[number]
         if self.app.desk is not None and self.is_beginning and example.url not in self.taken:
-            self.app.ask(lambda desk: self._take(desk, example))
+            self.app.ask(lambda desk: self._take(desk, example), keys_wait=True)
 
     async def _take(self, desk: "Desk", example: Example) -> None:
         config = example.config or None
@@ -156,7 +156,7 @@ class SourceActions(RunScreen, inherit_bindings=False):
 
     def _import(self, path: str | None) -> None:
         if path and path.strip():
-            self.app.ask(lambda desk: self._read_feeds(desk, path.strip()))
+            self.app.ask(lambda desk: self._read_feeds(desk, path.strip()), keys_wait=True)
 
     async def _read_feeds(self, desk: "Desk", path: str) -> None:
         body = await asyncio.to_thread(_read, path)
@@ -177,7 +177,7 @@ class SourceActions(RunScreen, inherit_bindings=False):
 
     def _export(self, path: str | None, *, over: bool = False) -> None:
         if path and path.strip():
-            self.app.ask(lambda desk: self._write_feeds(desk, path.strip(), over=over))
+            self.app.ask(lambda desk: self._write_feeds(desk, path.strip(), over=over), keys_wait=True)
 
     async def _write_feeds(self, desk: "Desk", path: str, *, over: bool) -> None:
         body = await desk.sources.export_opml()

@@ -209,7 +209,7 @@ class SourcesScreen(SourceActions, inherit_bindings=False):
             self._of_runs = widget is self.runs
         # Displayed first: what is hidden cannot take the focus.
         self._select(widget)
-        self.call_after_refresh(widget.focus)
+        self.focus_when_shown(widget)
 
     def action_pane(self) -> None:
         """The other list."""

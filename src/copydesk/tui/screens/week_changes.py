@@ -27,8 +27,8 @@ class WeekChanges(WeekScreen):
         super().__init__()
         self.ways_back = WaysBack()
 
-    def carry_out(self, work: Work) -> None:
-        """Write, after what was written before; then read what came of it."""
+    def carry_out(self, work: Work, *, keys_wait: bool = True) -> None:
+        """Write, after what was written before; then read what came of it, unless it is shown already."""
         if self.app.desk is None:
             self.app.complain(self.app.trouble or CopydeskError("The desk is not open yet."))
             return
@@ -40,9 +40,9 @@ class WeekChanges(WeekScreen):
             finally:
                 self.writing -= 1
                 if not self.writing:
-                    self.read()
+                    self.app.ask(self._read_week, keys_wait=keys_wait)
 
-        self.app.carry_out(write)
+        self.app.carry_out(write, keys_wait=keys_wait)
 
     # Slots.
 

@@ -132,7 +132,7 @@ class WeekScreen(DeskScreen):
             self.grid.show(self.week, self.now(), where, chosen)
         else:
             self._day, self._goal = where.day, (where, chosen)
-            self.read()
+            self.app.ask(self._read_week, keys_wait=True)
 
     def _tick(self) -> None:
         """The time goes on; a screen that is not seen looks at it when it is shown again."""

@@ -1,0 +1,180 @@
+"""Keys that are typed ahead: each waits until what the key before it asked for is there, then acts on that.
+
+Without this a key goes to whatever has the focus when it comes: one that is typed right after Enter still goes to the
+question that is about to close, and is lost.
+"""
+
+import asyncio
+from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from typing import TYPE_CHECKING
+
+from textual.events import Key
+from textual.message_pump import MessagePump
+
+from copydesk.tui.keymap import textual_name
+from copydesk.tui.keys import Where
+
+if TYPE_CHECKING:
+    from copydesk.tui.desk_app import DeskApp
+
+PATIENCE = 2.0
+"""Seconds that a key waits at most for what the key before it asked for."""
+_HOP = 0.5
+"""Seconds that a widget has to go through its messages; one that is going away may never do it."""
+_QUIET = 2
+"""Rounds in which nothing changed: what a key leads to in the first is dealt with in the second."""
+
+
+class TypeAhead:
+    """Lets the keys of a console through, one after the other."""
+
+    def __init__(self, app: "DeskApp") -> None:
+        self._app = app
+        self._held: deque[Key] = deque()
+        self._released: Key | None = None
+        self._settling: asyncio.Task[None] | None = None
+        self._awaited = 0
+        self._all = False
+        self._came = asyncio.Event()
+
+    # What is waited for.
+
+    @property
+    def awaited(self) -> bool:
+        """Whether the keys that are typed next are for something that is still being read."""
+        return self._awaited > 0 or self._app.is_opening
+
+    @contextmanager
+    def awaits(self) -> Iterator[None]:
+        """The keys that are typed meanwhile act on what comes of this."""
+        self._awaited += 1
+        try:
+            yield
+        finally:
+            self._awaited -= 1
+            self.came()
+
+    def waiting(self, wait: bool = True) -> ExitStack:  # noqa: FBT001, FBT002 - as whoever asks was told
+        """Ends the waiting that begins now, where the keys are to wait."""
+        ending = ExitStack()
+        if wait or self._all:
+            ending.enter_context(self.awaits())
+        return ending
+
+    @contextmanager
+    def for_keys(self) -> Iterator[None]:
+        """What is asked for in here is waited for."""
+        self._all = True
+        try:
+            yield
+        finally:
+            self._all = False
+
+    def came(self) -> None:
+        """Something is there that may have been waited for."""
+        self._came.set()
+
+    async def _until(self, there: Callable[[], bool]) -> None:
+        while not there():
+            self._came.clear()
+            await self._came.wait()
+
+    # The keys.
+
+    @property
+    def busy(self) -> bool:
+        """Whether a key waits, or it is not known yet that what the last one asked for is there."""
+        return self._settling is not None
+
+    def holds(self, key: Key) -> bool:
+        """Whether this key has to wait; it comes again when it is its turn. Those after it wait for this one."""
+        waits = key is not self._released and not self._may_pass(key)
+        if waits:
+            self._held.append(key)
+            self.came()
+        self._released = None if key is self._released else self._released
+        if self._settling is None:
+            self._settling = asyncio.create_task(self._let_through())
+        return waits
+
+    def stop(self) -> None:
+        """The console ends: what is typed ahead is for nobody."""
+        self._held.clear()
+        if self._settling is not None:
+            self._settling.cancel()
+
+    def _may_pass(self, key: Key) -> bool:
+        if self._held or self._released is not None:
+            return False
+        if self.awaited:
+            return self._is_typed(key) or self._is_for_the_console(key)
+        return self._settling is None
+
+    def _is_typed(self, key: Key) -> bool:
+        """Whether it is a letter for the search: what is found while one types does not hold up the typing."""
+        stack = self._app.screen_stack
+        focused = stack[0].focused if len(stack) == 1 else None
+        return focused is not None and focused.check_consume_key(key.key, key.character)
+
+    def _is_there(self) -> bool:
+        return not self.awaited or bool(self._held and self._is_typed(self._held[0]))
+
+    def _is_for_the_console(self, key: Key) -> bool:
+        """Whether it does the same whatever is still being read: another screen, the help, the end."""
+        if len(self._app.screen_stack) > 1:
+            return False
+        here = {*getattr(self._app.screen, "WHERE", ()), Where.CONSOLE}
+        places = {
+            each.where
+            for each in self._app.keys
+            if each.where in here and key.key in map(textual_name, each.keys.split(","))
+        }
+        moves = {Where.LIST, Where.PAGE} if self._app.glimpsed and self._app.is_opening else set()
+        return bool(places) and places <= {Where.CONSOLE, *moves}
+
+    async def _let_through(self) -> None:
+        try:
+            while True:
+                await self._settled()
+                if not self._held:
+                    return
+                self._released = self._held.popleft()
+                self._app.post_message(self._released)
+                await _gone_through(self._app)
+        finally:
+            self._settling = None
+
+    async def _settled(self) -> None:
+        """Wait until the last key has done what it does, and what it asked for is there."""
+        await self._until(lambda: not self._app.is_opening)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(PATIENCE):
+                quiet, before = 0, self._where()
+                while quiet < _QUIET:
+                    await self._until(self._is_there)
+                    await self._round()
+                    here = self._where()
+                    quiet = quiet + 1 if here == before and self._is_there() else 0
+                    before = here
+
+    def _where(self) -> tuple[object, object]:
+        stack = self._app.screen_stack
+        return (stack[-1], stack[-1].focused) if stack else (None, None)
+
+    async def _round(self) -> None:
+        """Everything that a key goes through, from what has the focus up to the console, goes through its messages."""
+        screen, focused = self._where()
+        start = focused or screen
+        if isinstance(start, MessagePump):
+            for pump in getattr(start, "ancestors_with_self", ()):
+                await _gone_through(pump)
+
+
+async def _gone_through(pump: MessagePump) -> None:
+    """Wait until it has dealt with the messages that it has now."""
+    done = asyncio.Event()
+    if pump.call_later(done.set):
+        with suppress(TimeoutError):
+            await asyncio.wait_for(done.wait(), _HOP)
