@@ -44,7 +44,11 @@ class Terminal:
 
     def console(self, home: Path) -> None:
         """Start the console on the sample desk in `home`."""
-        self.start(sys.executable, "-m", "copydesk", "--home", str(home), "--sample")
+        self.copydesk("--home", str(home), "--sample")
+
+    def copydesk(self, *arguments: str) -> None:
+        """Start Copydesk."""
+        self.start(sys.executable, "-m", "copydesk", *arguments)
 
     def press(self, *keys: str) -> None:
         """Press keys, by their names in tmux."""

@@ -9,7 +9,9 @@ from rich.cells import cell_len
 
 import cursor_columns
 from copydesk.tui.cells import cell, fit
+from copydesk.tui.steady import steady
 from real_terminal import real_terminal
+from scripts_sample import words
 
 TEXTS = (
     "plain words",
@@ -58,3 +60,16 @@ def test_a_column_of_hostile_cells_ends_where_it_should(tmp_path: Path) -> None:
     widths = range(1, 24)
     fitted = [fit(cell(text), width) for text in TEXTS for width in widths]
     assert columns(fitted, tmp_path) == [width for _ in TEXTS for width in widths]
+
+
+def test_in_no_script_a_word_is_wider_than_it_is_counted(tmp_path: Path) -> None:
+    cells = [cell(word) for word in words(40)]
+    found = columns(cells, tmp_path)
+    assert [text for text, column in zip(cells, found, strict=True) if column > cell_len(text)] == []
+
+
+def test_behind_a_word_of_any_script_the_cursor_is_where_the_next_column_begins(tmp_path: Path) -> None:
+    """Of any, joined ones too: here nothing is taken out of them."""
+    texts = words(40)
+    found = columns([steady("\x1b[1;1H" + text) for text in texts], tmp_path)
+    assert found == [cell_len(text) for text in texts]

@@ -110,9 +110,8 @@ def copydesk(  # noqa: PLR0913 - one argument an option
 
         console_on_web(ctx.obj, port)
         return
-    on_terminal = sys.stdout.isatty() and sys.stdin.isatty()
     in_browser = "web_driver" in os.environ.get("TEXTUAL_DRIVER", "")  # so textual-serve starts what it shows
-    if (on_terminal or in_browser) and not run_pipeline:
+    if (in_browser or _is_terminal()) and not run_pipeline:
         from copydesk.cli.console import console  # noqa: PLC0415
 
         console(ctx.obj)
@@ -123,7 +122,13 @@ def copydesk(  # noqa: PLR0913 - one argument an option
     elif sample:
         start.sample_headless(ctx.obj)
     else:
-        raise click.UsageError("The console needs a terminal. Without one: --run-pipeline, or a command.")
+        why = " (TERM is dumb, which says that it moves no cursor)" if os.environ.get("TERM") == "dumb" else ""
+        raise click.UsageError(f"The console needs a terminal{why}. Without one: --run-pipeline, or a command.")
+
+
+def _is_terminal() -> bool:
+    """Whether the console can be drawn: a dumb terminal moves no cursor."""
+    return sys.stdout.isatty() and sys.stdin.isatty() and os.environ.get("TERM") != "dumb"
 
 
 def _refuse_mixture(command: str | None, *, run_pipeline: bool, narrowed: bool, web: bool, port: int | None) -> None:

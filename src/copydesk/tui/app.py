@@ -2,9 +2,11 @@
 
 import os
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, cast
 
+from textual import constants
 from textual.app import App
 from textual.screen import Screen
 
@@ -16,6 +18,7 @@ from copydesk.tui.styles import sheet
 
 if TYPE_CHECKING:
     from textual.command import Provider
+    from textual.driver import Driver
 
     from copydesk.tui.screens.review import ReviewScreen
     from copydesk.tui.screens.sources import SourcesScreen
@@ -109,6 +112,14 @@ class Console(DeskApp, inherit_bindings=False):
         if theme := themes.preferred(os.environ):
             self._start_with(theme)
 
+    def get_driver_class(self) -> "type[Driver]":
+        """The terminal's own, unless somebody chose another: the server of the web console does."""
+        if constants.DRIVER is not None:
+            return super().get_driver_class()
+        from copydesk.tui.terminal_driver import TerminalDriver  # noqa: PLC0415 - a browser has no terminal
+
+        return TerminalDriver
+
     def _start_with(self, theme: str) -> None:
         """Set the first theme without its watcher, which would parse every style sheet a second time."""
         self.set_reactive(App.theme, theme)
@@ -190,6 +201,13 @@ class Console(DeskApp, inherit_bindings=False):
         from copydesk.tui.composing import compose  # noqa: PLC0415
 
         compose(self)
+
+    def end(self, code: int) -> None:
+        """End as somebody else wants it: what is being written is finished, what is typed is kept."""
+        if self.editor is not None:
+            with suppress(ProcessLookupError):
+                self.editor.terminate()
+        self.exit(code)
 
     def action_leave(self) -> None:
         """Go back where there is something to go back to; else end the console."""

@@ -5,7 +5,9 @@ import re
 from rich.cells import cell_len, set_cell_size
 
 from copydesk.text import clean
+from copydesk.tui.widths import agree
 
+agree()
 # Terminals do not agree on the width of these, and columns after them would shift: variation selectors and the keycap
 # mark, what is joined to an emoji, skin tones.
 _UNSTEADY = re.compile("[\ufe0e\ufe0f\u20e3\U0001f3fb-\U0001f3ff]|\u200d[\u2190-\u2bff\U0001f000-\U0001faff]?")
