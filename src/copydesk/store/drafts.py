@@ -21,6 +21,10 @@ from copydesk.store.tables import Origin, draft, draft_event, draft_image, draft
 _PLAIN = tuple(draft.c[name] for name in Draft.__struct_fields__ if name not in {"tags", "images"})
 _BESIDE = ("source_id", "source_type", "story_id", "origin", "run_id", "experiment_id", "variant_id")
 
+# Their values are given with them: a statement of thirty values of its own takes as long to make as to carry out.
+_ADD = upsert(draft).on_conflict_do_nothing()
+_ADD_EVENT = insert(draft_event)
+
 
 class NewDraft(Struct, frozen=True):
     """A draft with what is kept beside it."""
@@ -53,9 +57,8 @@ def add(conn: Connection, user_id: str, new: NewDraft) -> bool:
     values = {column.name: getattr(made, column.name) for column in _PLAIN}
     beside = {name: getattr(new, name) for name in _BESIDE}
     total = made.score.total if made.score else None
-    words = {"about": about(made), "total_score": total}
-    put = upsert(draft).values(user_id=user_id, **values, **beside, **words).on_conflict_do_nothing()
-    if conn.execute(put).rowcount == 0:
+    put = _ADD.values(about=about(made))
+    if conn.execute(put, {"user_id": user_id, **values, **beside, "total_score": total}).rowcount == 0:
         return False
     if made.images:
         rows = [_image_row(user_id, made.id, image) for image in made.images]
@@ -83,7 +86,7 @@ def _note(conn: Connection, user_id: str, made: Draft, origin: Origin) -> None:
     who = {Origin.PIPELINE: PIPELINE, Origin.REGENERATE: SYSTEM}.get(origin, USER)
     event = {"user_id": user_id, "draft_id": made.id, "version": made.version, "at": made.created_at, "who": who}
     fixed = {"kind": EventKind.FIXED, "action": CREATE, "after": {"status": made.status}}
-    conn.execute(insert(draft_event).values(**event, **fixed))
+    conn.execute(_ADD_EVENT, {**event, **fixed})
 
 
 def titles_since(conn: Connection, user_id: str, since: datetime) -> tuple[str, ...]:
