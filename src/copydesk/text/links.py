@@ -52,9 +52,9 @@ def spans(text: str) -> list[Span]:
 def all_spans(text: str) -> list[Span]:
     """Where a platform makes a link: addresses with a scheme, and names of hosts that stand without one."""
     found = spans(text)
-    if not _DOTTED.search(text):
-        return found
     rest = _blanked(text, found)
+    if not _DOTTED.search(rest):
+        return found
     bare = [(match.start(), match.start() + len(address(match[0]))) for match in _BARE.finditer(rest)]
     return sorted(found + bare) if bare else found
 
