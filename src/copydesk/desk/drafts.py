@@ -10,6 +10,7 @@ from copydesk.desk.history import History
 from copydesk.desk.review import Review
 from copydesk.desk.undoing import Undoing
 from copydesk.desk.versions import Versions
+from copydesk.desk.viewing import Viewing
 from copydesk.desk.windows import Windows
 from copydesk.errors import FieldError, InvalidError, NotFoundError
 from copydesk.model.draft import TO_REVIEW, ListedDraft
@@ -20,7 +21,7 @@ from copydesk.model.query import query_of
 from copydesk.store import changes, counts, items, lists, schedule, search
 
 
-class Drafts(Creating, Review, Undoing, History, Versions, Windows):
+class Drafts(Creating, Review, Undoing, History, Versions, Viewing, Windows):
     """What was written, and what became of it."""
 
     def __init__(self, ground: Ground) -> None:

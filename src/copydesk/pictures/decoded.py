@@ -47,6 +47,11 @@ def decoded(content: bytes, longest_side: int, *, first_frame: bool) -> "Image":
         ) from None
 
 
+def size_of(content: bytes) -> tuple[int, int]:
+    """Width and height of a picture that was decoded before, as its file has them, in pixels."""
+    return _opened(content, checked_kind(content), first_frame=True).size
+
+
 def pillow() -> None:
     """Raise PictureError where Pillow is not installed; where it is, keep it from printing warnings."""
     try:
