@@ -11,7 +11,7 @@ from sqlalchemy import Connection, delete, insert, select, update
 from copydesk.desk import open_desk
 from copydesk.errors import InvalidError
 from copydesk.model.draft import Format, Status
-from copydesk.model.filters import Archived, Filters
+from copydesk.model.filters import Archived
 from copydesk.model.query import LONGEST_QUERY, has, query_of, words_of
 from copydesk.model.run import RunRequest
 from copydesk.store import tables
@@ -239,7 +239,7 @@ def test_any_text_is_answered_or_refused(query):
             asked = query_of(query)
         except InvalidError:
             return
-        expression = _expression(asked, [("x-y", words_of(query)), ("x", ())], Filters(source_id=query, tags=(query,)))
+        expression = _expression(asked, [("x-y", words_of(query)), ("x", ())], query, (query,))
         connection.execute("SELECT count(*) FROM words WHERE words MATCH ?", (expression,)).fetchone()
 
 

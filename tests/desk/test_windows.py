@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from sqlalchemy import Connection, create_engine, event, insert
 
 from copydesk.desk import Desk
+from copydesk.errors import InvalidError
 from copydesk.model.draft import Format, Status
 from copydesk.model.window import STATES, Place, Tab, View, belongs, number_in, precedes
 from copydesk.store import tables, window
@@ -47,6 +48,7 @@ class Shelf:
             tags = [self._tag(user, name) for name in ("a", "b")]
             for _ in range(DRAFTS):
                 self._add(user, sources, tags)
+        self._stored = dict(connection.exec_driver_sql("SELECT id, rid FROM draft").fetchall())
         self.sources = sorted({str(each["source_id"]) for each in self.kept.values()})
 
     def _tag(self, user: str, name: str) -> str:
@@ -64,6 +66,8 @@ class Shelf:
             "source_id": chance.choice(sources),
             # Few of them, so that many are equal.
             "total_score": chance.choice([None, 0.0, 0.25, 0.5]),
+            "text": chance.choice(["An otter swims.", "A heron wades.", "An otter meets a heron."]),
+            "about": "A pond\n",
             "scheduled_at": NOW + timedelta(hours=chance.randrange(9)) if has_time else None,
             "archived_at": chance.choice([None, None, None, NOW]),
         }
@@ -77,16 +81,19 @@ class Shelf:
 
     def wanted(self, view: View) -> list[Place]:
         """Where the drafts stand that a view should show, in its order."""
-        shown = [self._place(view.tab, each) for each in self.kept if self._fits(view, self.kept[each])]
-        return sorted(shown, key=cmp_to_key(lambda one, other: -1 if precedes(view.tab, one, other) else 1))
+        shown = [self._place(view, each) for each in self.kept if self._fits(view, self.kept[each])]
+        return sorted(shown, key=cmp_to_key(lambda one, other: -1 if precedes(view.order, one, other) else 1))
 
     def _fits(self, view: View, draft: dict) -> bool:
         in_tab = view.tab is Tab.ALL or (draft["archived_at"] is None and draft["status"] in STATES[view.tab])
         same = view.format in (None, draft["format"]) and view.source_id in (None, draft["source_id"])
-        return in_tab and same and draft["tags"] >= set(view.tags)
+        words = not view.query or view.query in draft["text"]
+        return in_tab and same and words and draft["tags"] >= set(view.tags)
 
-    def _place(self, tab: Tab, draft: str) -> Place:
-        kept = self.kept[draft]
+    def _place(self, view: View, draft: str) -> Place:
+        kept, tab = self.kept[draft], view.tab
+        if view.query:
+            return Place(self._stored[draft], draft)
         if tab is Tab.TO_REVIEW:
             return Place(kept["total_score"], draft)
         at = kept["scheduled_at"] if tab is Tab.SCHEDULED else None
@@ -107,11 +114,13 @@ def few(request, monkeypatch):
 def views(shelf: Shelf) -> list[View]:
     """Every tab, alone and narrowed."""
     return [
-        View(tab=tab, format=kind, source_id=source, tags=tags)
+        View(tab=tab, format=kind, source_id=source, tags=tags, query=query)
         for tab in Tab
         for kind in (None, Format.BLOG)
         for source in (None, shelf.sources[0])
         for tags in ((), ("a",), ("b", "a"), ("none",))
+        for query in ("", "otter")
+        if not query or kind is None
     ]
 
 
@@ -171,6 +180,31 @@ def test_a_tabs_order_is_walked_in_its_index_and_nothing_is_sorted_or_read_whole
             assert plan.count("(user_id=?") == plan.count("SEARCH draft")
 
 
+def test_words_lead_in_their_own_order_and_nothing_is_sorted_where_a_tab_has_many(shelf, monkeypatch):
+    monkeypatch.setattr(window, "FEW", 0)
+    for place in (None, Place(70, "x")):
+        for backwards in (False, True):
+            plan = _plan(shelf, View(query="otter", tags=("a",)), place, backwards=backwards)
+            assert plan.startswith("SCAN draft_words VIRTUAL TABLE INDEX")
+            assert "SEARCH draft USING INTEGER PRIMARY KEY" in plan
+            assert "TEMP B-TREE" not in plan
+
+
+def test_a_tab_of_few_leads_to_the_words(shelf):
+    plan = _plan(shelf, View(query="otter"), None)
+    first, second, *_ = plan.split("\n")
+    assert "(user_id=? AND status=?" in first
+    assert second.startswith("SCAN draft_words VIRTUAL TABLE INDEX 0:=")
+
+
+def test_which_of_some_drafts_a_view_shows_and_where_is_found(shelf, few):
+    some = [*list(shelf.kept)[::3], "none"]
+    for view in views(shelf):
+        wanted = [place for place in shelf.wanted(view) if place.id in some]
+        held = window.standing(shelf.connection, shelf.user, view, some)
+        assert sorted(held, key=str) == sorted(wanted, key=str), view
+
+
 def test_a_filter_that_leads_to_few_leads(shelf):
     plan = _plan(shelf, View(source_id=shelf.sources[0]), None)
     assert "ix_draft_user_id_source_id_id (user_id=? AND source_id=?" in plan
@@ -179,8 +213,8 @@ def test_a_filter_that_leads_to_few_leads(shelf):
 
 def _plan(shelf: Shelf, view: View, place: Place | None, *, backwards: bool = False) -> str:
     run = window.runner(shelf.connection)
-    shape, values = window._planned(run, shelf.user, view, place)
-    statement = window._places_of(shape._replace(backwards=backwards))
+    shape, values = window._planned(shelf.connection, shelf.user, view, place)
+    statement = window.statements.places_of(shape._replace(backwards=backwards))
     rows = run(f"EXPLAIN QUERY PLAN {statement}", values | {"limit": 5, "offset": 0})
     return "\n".join(row[-1] for row in rows)
 
@@ -231,6 +265,37 @@ async def test_a_range_is_read_by_its_ends(desk: Desk, monkeypatch: pytest.Monke
     assert list(await desk.drafts.between(View(), places[2], places[7])) == ids[2:8]
     assert list(await desk.drafts.between(View(), places[0], places[0])) == ids[:1]
     assert list(await desk.drafts.between(View(), places[8])) == ids[8:]
+
+
+async def test_hits_of_a_search_are_windows_too(desk: Desk, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("copydesk.desk.windows.AT_ONCE", 3)
+    view = View(tab=Tab.ALL, query="draft*")
+    places = (await desk.drafts.window(view)).places
+    ids = [place.id for place in places]
+    assert len(ids) == 10
+    assert (await desk.drafts.window(view, limit=3, end=True)).places == places[-3:]
+    assert list(await desk.drafts.between(view, places[2], places[7])) == ids[2:8]
+    around = await desk.drafts.around(view, places[6], limit=4)
+    assert (around.before, around.slice.places) == (4, places[4:10])
+    assert await desk.drafts.extent(view, places[2], places[7]) == (2, 6)
+    with pytest.raises(InvalidError, match="query: takes a word to look for"):
+        await desk.drafts.window(View(query="-draft"))
+
+
+async def test_an_extent_holds_what_is_there_by_now(desk: Desk):
+    places = (await desk.drafts.window(View())).places
+    for gone in (places[7], places[3]):
+        await desk.drafts.approve(gone.id)
+    assert await desk.drafts.extent(View(), places[2], places[7]) == (2, 4)
+    assert await desk.drafts.standing(View(), (places[2].id, places[3].id)) == (places[2],)
+
+
+async def test_a_count_goes_in_steps_that_can_be_left(desk: Desk, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("copydesk.desk.windows.COUNTED", 4)
+    for view in (View(), View(query="draft*")):
+        assert [number async for number in desk.drafts.counting(view)] == [4, 8, 10]
+    monkeypatch.setattr("copydesk.desk.windows.COUNTED", 5)
+    assert [number async for number in desk.drafts.counting(View())] == [5, 10, 10]
 
 
 async def test_counts_say_how_many_each_tab_shows(desk: Desk):

@@ -1,92 +1,14 @@
 """The review's queue before a real desk: tabs, search, filters, marks, and what others write."""
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
-from sqlalchemy import Connection
 
-from copydesk.desk import Desk, open_desk
 from copydesk.model.change import ChangeDraft
 from copydesk.model.draft import Action, Status
-from copydesk.settings import load
-from copydesk.store import drafts
-from copydesk.store.drafts import NewDraft
-from copydesk.store.ids import new_id
-from copydesk.store.tables import Origin
-from copydesk.tui.app import Console
-from copydesk.tui.screens.review import ReviewScreen
 from copydesk.tui.widgets.tabs_line import short
-from desk_fixtures import Watch
-from store_fixtures import add_item, add_source
-from tui_fixtures import NOW, Seen, draft, screen_text, settled
-
-NUMBER = 450
-
-
-@asynccontextmanager
-async def review(
-    home: Path, number: int = NUMBER, size: tuple[int, int] = (120, 32)
-) -> AsyncIterator[tuple[Seen, Desk]]:
-    """The console, and a second desk on the same database: another process."""
-    async with open_desk(load({}, home), clock=Watch()) as other:
-        await other.ground.write(fill, 0, number)
-        app = Console(lambda: open_desk(load({}, home), clock=Watch()), clock=lambda: NOW)
-        async with app.run_test(size=size, notifications=True) as pilot:
-            await settled(pilot)
-            yield Seen(app, pilot), other
-
-
-def fill(conn: Connection, user: str, first: int, last: int) -> None:
-    """Drafts with their numbers in their texts, the first one the best."""
-    source = add_source(conn, user, name="The Lighthouse")
-    for number in range(first, last):
-        values = {"text": f"Draft number {number} is here", "tags": ("even",) if number % 2 == 0 else ()}
-        made = draft(number, id=new_id(NOW), item_id=add_item(conn, user, source), **values)
-        new = NewDraft(draft=made, source_id=source, source_type="rss", story_id=made.item_id, origin=Origin.DIRECT)
-        drafts.add(conn, user, new)
-        best = {"score": 1 - number / 100_000, "id": made.id}
-        conn.exec_driver_sql("UPDATE draft SET total_score = :score WHERE id = :id", best)
-
-
-def screen(seen: Seen) -> ReviewScreen:
-    """The review."""
-    assert isinstance(seen.app.screen, ReviewScreen)
-    return seen.app.screen
-
-
-def number(seen: Seen) -> int:
-    """The number of the draft under the cursor."""
-    current = screen(seen).queue.current
-    assert current is not None
-    return int(current.text.split()[2])
-
-
-async def chosen(seen: Seen, desk: Desk) -> list[int]:
-    """The numbers of the drafts that an action is for."""
-    asked = screen(seen).chosen()
-    assert asked is not None
-    ids = (asked.draft.id,) if asked.draft is not None else await asked.find(desk)
-    known = {each.id: int(each.text.split()[2]) for each in await desk.drafts.these(tuple(ids))}
-    assert asked.number == len(ids)
-    return [known[draft_id] for draft_id in ids]
-
-
-async def typed(seen: Seen, words: str) -> None:
-    """Type words, and wait for what they find."""
-    await seen._pilot.press(*("space" if letter == " " else letter for letter in words))
-    await seen.wait()
-
-
-async def noticed(seen: Seen) -> None:
-    """Wait until the console has seen what another process wrote."""
-    before = seen.app.changes
-    for _ in range(500):
-        await seen._pilot.pause(0.01)
-        if seen.app.changes != before:
-            break
-    await seen.wait()
+from queue_fixtures import chosen, fill, noticed, number, review, screen, typed
+from tui_fixtures import screen_text
 
 
 async def test_the_end_is_one_key_away_and_so_is_the_way_back(tmp_path: Path) -> None:
@@ -201,18 +123,31 @@ async def test_a_search_shows_what_it_finds_while_it_is_typed(tmp_path: Path) ->
         assert "/" not in seen.lines[2]
 
 
-async def test_more_hits_are_read_as_one_scrolls(tmp_path: Path) -> None:
+async def test_all_hits_of_a_search_are_gone_through_and_its_end_is_one_key_away(tmp_path: Path) -> None:
     async with review(tmp_path) as (seen, desk):
         await seen.press("slash")
         await typed(seen, "here")
         await seen.press("enter")
-        assert "Queue · 200+" in seen.text
-        for _ in range(20):
-            await seen.press("G")
-        assert number(seen) == 0
         assert "Queue · 450" in seen.text
-        await seen.press("g", "v", "j", "j")
-        assert await chosen(seen, desk) == [449, 448, 447]
+        await seen.press("G")
+        assert (number(seen), screen(seen).queue.cursor) == (0, 449)
+        await seen.press("N", "N", "n")
+        assert number(seen) == 1
+        await seen.press("g", "v", "G")
+        assert "450 marked" in seen.text
+        await seen.press("v", "k", "space")
+        assert await chosen(seen, desk) == [each for each in range(449, -1, -1) if each != 1]
+
+
+async def test_while_hits_are_counted_none_is_acted_on_that_was_not_counted(tmp_path: Path) -> None:
+    async with review(tmp_path, 9) as (seen, _):
+        await seen.press("asterisk")
+        screen(seen).queue.window.sure = False
+        screen(seen).show_title()
+        assert screen(seen).chosen() is None
+        await seen.wait()
+        assert "9+ marked" in seen.text
+        assert "still being read" in seen.toasts[-1]
 
 
 async def test_words_that_cannot_be_looked_for_are_told_in_the_line(tmp_path: Path) -> None:

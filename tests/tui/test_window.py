@@ -143,6 +143,35 @@ def test_it_is_a_sequence_that_ends_and_that_can_be_counted_from_its_end() -> No
             window[past]
 
 
+def test_a_list_that_was_not_counted_is_put_right_when_it_is() -> None:
+    shelf = list(range(1000))
+    window = Window()
+    window.take(Wish(Way.START), read(shelf, Wish(Way.START)))
+    assert (window.total, window.sure) == (201, False)
+    assert (window.count(1000), window.total, window.sure) == (0, 1000, True)
+
+
+def test_where_the_end_was_read_first_its_rows_move_to_where_they_stand() -> None:
+    shelf = list(range(1000))
+    window = Window()
+    window.take(Wish(Way.START), read(shelf, Wish(Way.START)))
+    window.take(Wish(Way.END), read(shelf, Wish(Way.END)))
+    wish = Wish(Way.BEFORE, window.places[0])
+    window.take(wish, read(shelf, wish))
+    assert window.total < 1000
+    last = window.total - 1
+    moved = window.count(1000)
+    assert (window[last + moved], window[999], window.total) == (DRAFTS[999], DRAFTS[999], 1000)
+    assert (look(window, shelf, 0), window[0]) == (0, DRAFTS[0])
+
+
+def test_a_short_list_is_counted_when_it_is_read() -> None:
+    for way in (Way.START, Way.END):
+        window = Window()
+        window.take(Wish(way), read([1, 2], Wish(way)))
+        assert (window.total, window.sure) == (2, True)
+
+
 def test_of_an_empty_list_nothing_is_wanted() -> None:
     window = opened([])
     assert window.wish(0, 20) is None

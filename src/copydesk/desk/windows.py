@@ -1,5 +1,7 @@
 """The tabs of the review, read in windows: what is around the cursor, however many drafts there are."""
 
+from collections.abc import AsyncIterator, Sequence
+
 from copydesk.desk.ground import Ground
 from copydesk.model.draft import ListedDraft
 from copydesk.model.window import Around, Place, Slice, View, precedes
@@ -7,13 +9,15 @@ from copydesk.store import window
 
 AT_ONCE = 1000
 """Ids that are read in one go."""
+COUNTED = 20_000
+"""Drafts that are counted in one go."""
 MOST_NEW = 1000
 """New drafts are not counted further."""
 MOST_TAGS = 1000
 
 
 class Windows:
-    """Some of a view's drafts, as one scrolls."""
+    """Some of a view's drafts, as one scrolls. InvalidError where a view's query is none."""
 
     _ground: Ground
 
@@ -47,6 +51,30 @@ class Windows:
         """How many drafts the view shows. Of a whole tab `counts` says it at once; with filters they are counted."""
         return await self._ground.read(window.total, view)
 
+    async def counting(self, view: View) -> AsyncIterator[int]:
+        """The same in steps: after each how many there are at least, at last how many there are.
+
+        For whoever may lose interest: a million hits of a search take some seconds.
+        """
+        total, place = 0, None
+        while True:
+            some = await self._ground.read(window.places, view, limit=1, after=place, offset=COUNTED - 1)
+            if not some:
+                yield total + await self._ground.read(window.total, view, place)
+                return
+            total, place = total + COUNTED, some[0]
+            yield total
+
+    async def standing(self, view: View, ids: Sequence[str]) -> tuple[Place, ...]:
+        """Where those of these drafts stand that the view shows, in no order."""
+        return await self._ground.read(window.standing, view, ids)
+
+    async def extent(self, view: View, first: Place, last: Place) -> tuple[int, int]:
+        """How many drafts stand before the first place, and how many from there to the last, both of them too."""
+        before = await self._ground.read(window.before, view, first)
+        within = await self._ground.read(window.before, view, last) - before
+        return before, within + (last in await self.standing(view, (last.id,)))
+
     async def newest(self) -> str:
         """The id of the newest draft of all, for `newer_than`; empty where there is none."""
         return await self._ground.read(window.newest)
@@ -66,7 +94,7 @@ class Windows:
         after = ahead.places[0] if ahead and ahead.places else None
         while True:
             some = await self._ground.read(window.places, view, limit=AT_ONCE, after=after)
-            within = [place.id for place in some if last is None or not precedes(view.tab, last, place)]
+            within = [place.id for place in some if last is None or not precedes(view.order, last, place)]
             found += within
             if len(within) < AT_ONCE:
                 return tuple(found)

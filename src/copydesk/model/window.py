@@ -5,7 +5,7 @@ from enum import StrEnum
 from typing import Final, NamedTuple
 
 from copydesk.model.draft import TO_REVIEW, Format, ListedDraft, Status
-from copydesk.model.filters import Archived, Counts, Narrowing
+from copydesk.model.filters import Counts
 from copydesk.model.wire import Struct
 
 
@@ -72,19 +72,26 @@ class View(Struct, frozen=True):
     source_id: str | None = None
     tags: tuple[str, ...] = ()
     """With all of these tags."""
+    query: str = ""
+    """With these words, as `copydesk.model.query` reads them; empty where none are looked for."""
+
+    @property
+    def order(self) -> Order:
+        """How its drafts follow each other: what a search finds is the newest first."""
+        return Order.NEWEST if self.query else order_of(self.tab)
 
     @property
     def narrowed(self) -> bool:
         """Whether it shows less than the whole tab."""
-        return bool(self.format or self.source_id or self.tags)
+        return bool(self.format or self.source_id or self.tags or self.query)
 
 
 class Place(NamedTuple):
     """Where a draft stands in its tab's order."""
 
     key: float | None
-    """The score, or the time that it is scheduled to in microseconds since 1970; None where it has none, and where
-    ids alone give the order."""
+    """The score, or the time that it is scheduled to in microseconds since 1970, or among what a search finds how
+    many drafts were stored before it; None where it has none, and where ids alone give the order."""
     id: str
 
 
@@ -106,20 +113,9 @@ class Around(NamedTuple):
     """How many there are before the first of them."""
 
 
-def precedes(tab: Tab, one: Place, other: Place) -> bool:
+def precedes(order: Order, one: Place, other: Place) -> bool:
     """Whether the draft at `one` stands before that at `other`."""
     mine, theirs = (-1.0 if place.key is None else place.key for place in (one, other))
-    if order_of(tab) is Order.SOONEST:
+    if order is Order.SOONEST:
         return (mine, one.id) < (theirs, other.id)
     return (mine, one.id) > (theirs, other.id)
-
-
-def narrowing(view: View) -> Narrowing:
-    """The same drafts as the filters of a list or a search."""
-    return Narrowing(
-        status=STATES[view.tab],
-        format=view.format,
-        source_id=view.source_id,
-        tags=view.tags,
-        archived=(Archived.INCLUDE if view.tab is Tab.ALL else Archived.EXCLUDE).value,
-    )

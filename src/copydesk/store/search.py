@@ -46,7 +46,7 @@ def find(
     same moment.
     """
     values = lists.values_of(user_id, filters, limit, before)
-    values |= {"words": _expression(query, _sources(conn, user_id), filters)}
+    values |= {"words": expression(conn, user_id, query, source_id=filters.source_id, tags=filters.tags)}
     run = runner(conn)
     rows = run(_found(lists.shape_of(filters, before)), values).fetchall()
     drafts = filled(run, user_id, [row[:-1] for row in rows])
@@ -70,15 +70,24 @@ def _sources(conn: Connection, user_id: str) -> list[tuple[str, tuple[str, ...]]
     return [(source_id, words_of(name)) for source_id, name in conn.execute(_NAMES, {"user": user_id})]
 
 
-def _expression(query: Query, sources: Sequence[tuple[str, tuple[str, ...]]], filters: Filters) -> str:
+def expression(
+    conn: Connection, user_id: str, query: Query, *, source_id: str | None = None, tags: Sequence[str] = ()
+) -> str:
+    """What the index is asked for: the words of the query, among the drafts of a source and with these tags."""
+    return _expression(query, _sources(conn, user_id), source_id, tags)
+
+
+def _expression(
+    query: Query, sources: Sequence[tuple[str, tuple[str, ...]]], source_id: str | None, tags: Sequence[str]
+) -> str:
     """The query in the language of FTS5, in which everything that a person wrote stands in quotation marks.
 
     What the filters say that is in the index too stands with it: a word of a million drafts is then looked for in the
     few of one source. Of a tag that is no more than a first sieve, for its words may be in the title.
     """
     wanted = [_term(term, sources) for term in query.terms if not term.excluded]
-    wanted += [f"source_id : {_quoted(each)}" for each in (filters.source_id or "",) if words_of(each)]
-    wanted += [f"about : {_quoted(name)}" for name in filters.tags if words_of(name)]
+    wanted += [f"source_id : {_quoted(each)}" for each in (source_id or "",) if words_of(each)]
+    wanted += [f"about : {_quoted(name)}" for name in tags if words_of(name)]
     unwanted = " OR ".join(_term(term, sources) for term in query.terms if term.excluded)
     all_of = " AND ".join(wanted)
     return f"({all_of}) NOT ({unwanted})" if unwanted else all_of

@@ -1,6 +1,6 @@
 """Which rows of a list are marked: single ones, ranges of its order, or all that there are. Pure."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ class Marks:
     """What is marked. A mark is on a draft, wherever it moves; a span is on whatever stands between its ends."""
 
     def __init__(self, precedes: Precedes) -> None:
-        self._precedes = precedes
+        self.precedes = precedes
         self.every = False
         """Whether all rows of the list are marked, but for `but`."""
         self.spans: tuple[Span, ...] = ()
@@ -69,42 +69,57 @@ class Marks:
     def mark_span(self, span: Span) -> None:
         """Mark what stands from one place to another. What it meets becomes one with it."""
         for kept in (self.ids, self.but):
-            for draft_id in [key for key, place in kept.items() if place and span.holds(place, self._precedes)]:
+            for draft_id in [key for key, place in kept.items() if place and span.holds(place, self.precedes)]:
                 del kept[draft_id]
         for other in self.spans:
-            if not self._precedes(other.last, span.first) and not self._precedes(span.last, other.first):
+            if not self.precedes(other.last, span.first) and not self.precedes(span.last, other.first):
                 span = self._joined(span, other)
                 self.spans = tuple(each for each in self.spans if each is not other)
         self.spans = (*self.spans, span)
 
     def _joined(self, one: Span, other: Span) -> Span:
-        first = one.first if self._precedes(one.first, other.first) else other.first
-        last = other.last if self._precedes(one.last, other.last) else one.last
+        first = one.first if self.precedes(one.first, other.first) else other.first
+        last = other.last if self.precedes(one.last, other.last) else one.last
         return Span(first, last, min(one.first_at, other.first_at), max(one.last_at, other.last_at))
 
-    def move(self, by: int) -> None:
-        """The list has learnt that its rows stand so much further down."""
-        self.spans = tuple(each._replace(first_at=each.first_at + by, last_at=each.last_at + by) for each in self.spans)
+    def move(self, by: int, first: "Place") -> None:
+        """The list has learnt that its rows from this place on stand so much further down."""
 
-    def mark_each(self, places: "Iterable[Place]") -> None:
-        """Mark these rows, one by one."""
-        for place in places:
-            if not self.has(place):
-                self.toggle(place)
+        def moved(place: "Place", at: int) -> int:
+            return at if self.precedes(place, first) else at + by
+
+        self.spans = tuple(
+            each._replace(first_at=moved(each.first, each.first_at), last_at=moved(each.last, each.last_at))
+            for each in self.spans
+        )
+
+    def single(self) -> tuple[str, ...]:
+        """The drafts of which the desk has to be asked whether they are still in the list, and where."""
+        return (*self.ids, *self.but)
+
+    def settle(self, spans: "Mapping[Span, Span | None]", places: "Mapping[str, Place | None]") -> None:
+        """Take over where these ranges and drafts stand by now; of what is None nothing is in the list any more."""
+        now = (spans.get(span, span) for span in self.spans)
+        self.spans = tuple(span for span in now if span is not None)
+        for kept in (self.ids, self.but):
+            kept_now = {draft_id: places.get(draft_id, place) for draft_id, place in kept.items()}
+            gone = {draft_id for draft_id in kept if draft_id in places and places[draft_id] is None}
+            kept.clear()
+            kept.update((draft_id, place) for draft_id, place in kept_now.items() if draft_id not in gone)
 
     def mark_all(self) -> None:
-        """Mark every row of the list, those too that come later."""
+        """Mark every row of the list."""
         self.clear()
         self.every = True
 
-    def mark_only(self, ids: Iterable[str]) -> None:
-        """Mark these and nothing else."""
+    def mark_only(self, places: "Mapping[str, Place | None]") -> None:
+        """Mark the drafts with these ids and nothing else; where they stand may not be known."""
         self.clear()
-        self.ids = dict.fromkeys(ids)
+        self.ids = dict(places)
 
     def clear(self) -> None:
         """Mark nothing."""
         self.every, self.spans, self.ids, self.but = False, (), {}, {}
 
     def _spanned(self, place: "Place") -> bool:
-        return any(span.holds(place, self._precedes) for span in self.spans)
+        return any(span.holds(place, self.precedes) for span in self.spans)

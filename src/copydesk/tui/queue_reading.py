@@ -1,21 +1,30 @@
 """What the queue asks the desk for: a list from a place on, more of it, and the rows that are shown once more."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from copydesk.model.draft import ListedDraft
 from copydesk.model.filters import Counts
-from copydesk.model.window import Place, Slice, View, narrowing, number_in, precedes
+from copydesk.model.window import Place, Slice, View, number_in, precedes
 from copydesk.tui.cells import cell
+from copydesk.tui.marks import Marks, Span
 from copydesk.tui.window import PAGE, Way, Window, Wish
 
 if TYPE_CHECKING:
     from copydesk.desk import Desk
 
-_HITS = 100
-"""Hits of a search that are read at once."""
-MOST_HITS = 2000
-"""Hits that are shown; whoever has more is to look for more words."""
+
+class Settled(NamedTuple):
+    """Where what is marked stands by now; None for what is not in the list any more."""
+
+    spans: Mapping[Span, Span | None]
+    places: Mapping[str, Place | None]
+
+    @property
+    def gone(self) -> int:
+        """How many marked drafts are not in the list any more."""
+        fewer = (max(was.size - (now.size if now else 0), 0) for was, now in self.spans.items())
+        return sum(fewer) + sum(place is None for place in self.places.values())
 
 
 class Found(NamedTuple):
@@ -29,6 +38,7 @@ class Found(NamedTuple):
     view: View
     place: Place | None
     """Where the cursor's draft stood, where that was not near the beginning."""
+    marked: "Settled"
 
     def cursor_on(self, draft: ListedDraft | None, cursor: int) -> int:
         """The position of the draft; where it is gone, that of what is there now."""
@@ -36,7 +46,7 @@ class Found(NamedTuple):
         if at is not None or self.place is None:
             return cursor if at is None else at
         for position, place in enumerate(self.window.places, self.window.start):
-            if not precedes(self.view.tab, place, self.place):
+            if not precedes(self.view.order, place, self.place):
                 return position
         return self.window.stop - 1
 
@@ -52,41 +62,39 @@ class Looked(NamedTuple):
 
 
 class Reading:
-    """One list: a view, or what a search finds in it."""
+    """One list: what a view shows."""
 
-    def __init__(self, view: View, query: str) -> None:
+    def __init__(self, view: View) -> None:
         self._view = view
-        self._query = query
-        self._cursor: str | None = None
-        self._hits = 0
         self.words = ""
-        """What it is narrowed to."""
+        """What it is narrowed to by filters."""
 
-    @property
-    def more_hits(self) -> bool:
-        """Whether there are hits that were not read."""
-        return self._cursor is not None
-
-    async def begin(self, desk: "Desk", place: Place | None) -> Found:
-        """The list, around a place or from its beginning."""
+    async def begin(self, desk: "Desk", place: Place | None, marks: Marks) -> Found:
+        """The list, around a place or from its beginning, and where what is marked stands in it."""
         newest, counts = await desk.drafts.newest(), await desk.drafts.counts()
-        window = Window(0 if self._view.narrowed or self._query else number_in(self._view.tab, counts))
-        if self._query:
-            window = Window(forward_only=True)
-            window.take(Wish(Way.START), await self._search(desk))
-        elif place is None:
+        window = Window(None if self._view.narrowed else number_in(self._view.tab, counts))
+        if place is None:
             window.take(Wish(Way.START), await desk.drafts.window(self._view, limit=PAGE))
         else:
             around = await desk.drafts.around(self._view, place, limit=PAGE)
             window.around(around.before, around.slice)
         self.words = await self._narrowed_to(desk)
         sources = bool(window.rows) or bool(await desk.sources.list())
-        return Found(window, counts, newest, sources, self._view, place)
+        return Found(window, counts, newest, sources, self._view, place, await self._settled(desk, marks))
+
+    async def _settled(self, desk: "Desk", marks: Marks) -> Settled:
+        spans: dict[Span, Span | None] = {}
+        for span in marks.spans:
+            before, within = await desk.drafts.extent(self._view, span.first, span.last)
+            spans[span] = Span(span.first, span.last, before, before + within - 1) if within else None
+        single = marks.single()
+        places: dict[str, Place | None] = dict.fromkeys(single)
+        if single:
+            places |= {place.id: place for place in await desk.drafts.standing(self._view, single)}
+        return Settled(spans, places)
 
     async def more(self, desk: "Desk", wish: Wish) -> Slice:
         """The rows that are wanted."""
-        if self._query:
-            return await self._search(desk)
         return await desk.drafts.window(
             self._view,
             limit=PAGE,
@@ -98,15 +106,8 @@ class Reading:
 
     async def look_again(self, desk: "Desk", ids: tuple[str, ...], newest: str) -> Looked:
         """These drafts as they are now."""
-        new = 0 if self._query else await desk.drafts.newer_than(newest, self._view)
+        new = await desk.drafts.newer_than(newest, self._view)
         return Looked(ids, await desk.drafts.these(ids), await desk.drafts.counts(), new)
-
-    async def _search(self, desk: "Desk") -> Slice:
-        page = await desk.drafts.search(self._query, limit=_HITS, cursor=self._cursor, **narrowing(self._view))
-        self._cursor = page.next_cursor
-        self._hits += len(page.items)
-        places = tuple(Place(None, draft.id) for draft in page.items)
-        return Slice(page.items, places, self._cursor is not None and self._hits < MOST_HITS)
 
     async def _narrowed_to(self, desk: "Desk") -> str:
         view = self._view

@@ -45,16 +45,18 @@ class Wish(NamedTuple):
 class Window(Sequence["ListedDraft | None"]):
     """As long as the list is; None stands for rows that are not known yet."""
 
-    def __init__(self, total: int = 0, *, forward_only: bool = False) -> None:
-        self.total = total
+    def __init__(self, total: int | None = None) -> None:
+        self.total = total or 0
+        self.sure = total is not None
+        """Whether that is how many there are, and not only how many at least."""
+        self._from_end = False
+        """Whether positions were counted from the end of a list of which it is not known how long it is."""
         self.start = 0
         """The position of the first row that is known."""
         self.rows: list[ListedDraft] = []
         self.places: list[Place] = []
         self.read = False
         """Whether anything was read, though it be nothing."""
-        self.forward_only = forward_only
-        """Whether it can be read from its beginning only; then all that was read is kept."""
 
     def __len__(self) -> int:
         return self.total
@@ -102,8 +104,6 @@ class Window(Sequence["ListedDraft | None"]):
         return Wish(Way.BEFORE, self.places[0]) if up else None
 
     def _jump(self, first: int, last: int) -> Wish:
-        if self.forward_only and self.rows:
-            return Wish(Way.AFTER, self.places[-1])
         if first < PAGE - AHEAD:
             return Wish(Way.START)
         if last >= self.total - (PAGE - AHEAD):
@@ -119,6 +119,7 @@ class Window(Sequence["ListedDraft | None"]):
         if wish.way is Way.BEFORE:
             return self._prepend(wish, rows, places, more=read.more)
         self.rows, self.places = rows, places
+        self._from_end = wish.way is Way.END and read.more and not self.sure
         if wish.way is Way.END:
             return self._end(more=read.more)
         self.start = wish.at if wish.way is Way.AT else 0
@@ -131,14 +132,14 @@ class Window(Sequence["ListedDraft | None"]):
         self.rows += rows
         self.places += places
         self._known_end(more=more)
-        if not self.forward_only:
-            spare = max(len(self.rows) - MOST, 0)
-            del self.rows[:spare], self.places[:spare]
-            self.start += spare
+        spare = max(len(self.rows) - MOST, 0)
+        del self.rows[:spare], self.places[:spare]
+        self.start += spare
         return 0
 
     def _known_end(self, *, more: bool) -> None:
         self.total = max(self.total, self.stop + 1) if more else self.stop
+        self.sure = self.sure or not (more or self.start)
 
     def _prepend(self, wish: Wish, rows: "list[ListedDraft]", places: "list[Place]", *, more: bool) -> int:
         if not self.places or self.places[0] != wish.place:
@@ -148,6 +149,7 @@ class Window(Sequence["ListedDraft | None"]):
         start = self.start - len(rows)
         # What is read at the beginning is at position 0; what is not has at least one before it.
         self.start = max(start, 1) if more else 0
+        self.sure = self.sure or not more
         moved = self.start - start
         self.total += moved
         del self.rows[MOST:], self.places[MOST:]
@@ -159,7 +161,20 @@ class Window(Sequence["ListedDraft | None"]):
         else:
             self.total = len(self.rows)
         self.start = self.total - len(self.rows)
+        self.sure = self.sure or not more
         return 0
+
+    def count(self, total: int) -> int:
+        """Take over how many rows there are; by how much the known ones have moved down, negative is up."""
+        self.sure = True
+        moved = max(total - self.total, 1 - self.start) if self._from_end and self.start else 0
+        self.start += moved
+        if moved:
+            self.total += moved
+        elif self.stop < self.total:
+            self.total = max(total, self.stop + 1)
+        self._from_end = False
+        return moved
 
     def around(self, start: int, read: "Slice") -> None:
         """Take over rows of which the first one is at this position."""
@@ -177,8 +192,6 @@ class Window(Sequence["ListedDraft | None"]):
 
     def shrink(self, at: int) -> None:
         """Keep only some rows around this position, for the list is not looked at."""
-        if self.forward_only:
-            return
         first = max(min(at - self.start - KEPT // 2, len(self.rows) - KEPT), 0)
         self.rows, self.places = self.rows[first : first + KEPT], self.places[first : first + KEPT]
         self.start += first

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, NamedTuple
 from textual import on
 
 from copydesk.tui.chosen import Chosen, one
-from copydesk.tui.marks import Marks
 from copydesk.tui.messages import DeskOpened
 from copydesk.tui.screens.review_messages import OptionsRead
 from copydesk.tui.screens.review_reading import ReadsQueue
@@ -27,7 +26,6 @@ class Left(NamedTuple):
     """A tab as it was left."""
 
     window: Window
-    marks: Marks
     cursor: int
     newest: str
 
@@ -59,6 +57,7 @@ class QueueScreen(ReadsQueue, inherit_bindings=False):
         self.query_one(TabsLine).show(tab)
         left = self._left.pop(tab, None)
         if left is None or not left.window.rows:
+            self.queue.marks = self.marks_of(self.view)
             self.queue.say(())
             self.read_anew()
             self.show_title()
@@ -68,21 +67,21 @@ class QueueScreen(ReadsQueue, inherit_bindings=False):
     def _leave(self) -> None:
         self._close_search()
         self.queue.end_range()
-        if self.view.narrowed or self._query:
-            self._view, self._query = None, ""
+        if self.view.narrowed:
+            self._view = None
             self._left.pop(self.tab, None)
         elif self.queue.window.read:
             window = self.queue.window
             window.shrink(self.queue.cursor)
-            self._left[self.tab] = Left(window, self.queue.marks, self.queue.cursor, self._newest)
+            self._left[self.tab] = Left(window, self.queue.cursor, self._newest)
 
     def _come_back(self, left: Left) -> None:
         from copydesk.tui.queue_reading import Reading  # noqa: PLC0415 - as above
 
         self._number += 1
-        self._reading, self._newest, self._new = Reading(self.view, ""), left.newest, 0
+        self._reading, self._newest, self._new = Reading(self.view), left.newest, 0
         self._set_fits()
-        self.queue.show_window(left.window, left.marks, left.cursor)
+        self.queue.show_window(left.window, self.marks_of(self.view), left.cursor)
         self.show_title()
         self.read()
 
@@ -112,14 +111,16 @@ class QueueScreen(ReadsQueue, inherit_bindings=False):
 
     def on_search_line_changed(self, message: "SearchLine.Changed") -> None:
         """What is found shows while it is typed."""
-        query = message.query.strip()
-        if query != self._query:
-            self._query = query
-            self._read_from_start()
+        self._look_for(message.query.strip())
+
+    def _look_for(self, query: str) -> None:
+        from msgspec.structs import replace  # noqa: PLC0415 - as above
+
+        self._narrow(replace(self.view, query=query))
 
     def on_search_line_entered(self) -> None:
         """Go to what was found."""
-        if not self._query:
+        if not self.view.query:
             self._close_search()
         self.queue.focus()
 
@@ -131,9 +132,7 @@ class QueueScreen(ReadsQueue, inherit_bindings=False):
         """Everything in the tab again."""
         self._close_search()
         self.queue.focus()
-        if self._query:
-            self._query = ""
-            self._read_from_start()
+        self._look_for("")
 
     def _close_search(self) -> None:
         if self._search is not None:
@@ -154,14 +153,18 @@ class QueueScreen(ReadsQueue, inherit_bindings=False):
         self.app.push_screen(FilterScreen(self.view, message.sources, message.tags), self._narrow)
 
     def _narrow(self, view: "View | None") -> None:
-        if view is not None and view != self._view:
+        """Another list, from its beginning; what is marked in this one is kept for it."""
+        if view is not None and view != self.view:
+            self.queue.end_range()
             self._view = view
-            self._read_from_start()
+            # The rows of the list before may stand a moment longer, but nothing of them is marked.
+            self.queue.marks, self.queue.cursor = self.marks_of(view), 0
+            self.read_anew()
 
-    def _read_from_start(self) -> None:
-        """Another list: nothing of the one before stays."""
-        self.queue.cursor = 0
-        self.read_anew()
+    def _whole_tab(self) -> "View":
+        from copydesk.model.window import Tab, View  # noqa: PLC0415 - as above
+
+        return View(tab=Tab(self.tab))
 
     # Marks.
 
@@ -189,11 +192,12 @@ class QueueScreen(ReadsQueue, inherit_bindings=False):
         draft, marked = self.queue.current, self.queue.marked
         if not marked:
             return one(draft) if draft is not None else None
-        if self.queue.range_from is not None and self.queue.span() is None:
-            return None  # the range's end is not known yet
+        if self.queue.marks_open_end or (self.queue.range_from is not None and self.queue.span() is None):
+            self.app.say("What is marked is still being read: try it again.")
+            return None
         self.queue.end_range()
         marks = self.queue.marks
-        selected = Selected(self.view, self._query, marks.every, marks.spans, frozenset(marks.but), tuple(marks.ids))
+        selected = Selected(self.view, marks.every, marks.spans, frozenset(marks.but), tuple(marks.ids))
         return Chosen(None, marked, selected.find)
 
     def keep_marked(self, ids: "Sequence[str]") -> None:
@@ -204,11 +208,10 @@ class QueueScreen(ReadsQueue, inherit_bindings=False):
         """Take the marks away, then the search, then the filters; False where there was none of them."""
         if self.queue.marked:
             self.queue.mark_only(())
-        elif self._query or (self._search is not None and self._search.display):
+        elif self.view.query or (self._search is not None and self._search.display):
             self.clear_search()
         elif self.view.narrowed:
-            self._view = None
-            self._read_from_start()
+            self._narrow(self._whole_tab())
         else:
             return False
         return True

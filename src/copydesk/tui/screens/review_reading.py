@@ -1,5 +1,6 @@
 """The review's queue as the desk has it: read as far as it is looked at, and looked at again when it changes."""
 
+from contextlib import suppress
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
@@ -15,6 +16,7 @@ from copydesk.tui.screens.review_messages import LookedAgain, QueryWrong, QueueR
 from copydesk.tui.widgets.queue import Queue
 from copydesk.tui.widgets.tabs_line import TABS, TabsLine
 from copydesk.tui.window import PAGE, Window, Wish
+from copydesk.tui.words import plural
 
 if TYPE_CHECKING:
     from copydesk.desk import Desk
@@ -35,7 +37,8 @@ class ReadsQueue(DeskScreen, inherit_bindings=False):
         self.tab = "to_review"
         self._view: View | None = None
         """What is shown; None until the desk was asked."""
-        self._query = ""
+        self._marks: dict[View, Marks] = {}
+        """What is marked, by the list that it was marked in."""
         self._number = 0
         """Grows with each list that is asked for: answers for another one come too late."""
         self._newest = ""
@@ -59,6 +62,11 @@ class ReadsQueue(DeskScreen, inherit_bindings=False):
         if self._view is None:
             self._view = View(tab=Tab(self.tab))
         return self._view
+
+    def marks_of(self, view: "View") -> Marks:
+        """What is marked in one list; it is kept while others are looked at."""
+        self._marks = {each: marks for each, marks in self._marks.items() if marks or marks is self.queue.marks}
+        return self._marks.setdefault(view, Marks(self._order(view)))
 
     # The desk.
 
@@ -84,28 +92,34 @@ class ReadsQueue(DeskScreen, inherit_bindings=False):
     def read_anew(self) -> None:
         """Read the list, with the cursor on the draft that it is on, or where that stood."""
         self._number += 1
-        number, view, query, place = self._number, self.view, self._query, self._standing()
-        self.app.ask(lambda desk: self._read_list(desk, number, view, query, place), keys_wait=True)
+        self.queue.end_range()
+        number, view, place = self._number, self.view, self._standing()
+        self.app.ask(lambda desk: self._read_list(desk, number, view, place), keys_wait=True)
 
     def _standing(self) -> "Place | None":
         """Where the cursor's draft stands, where that is not near the beginning."""
-        far = self.queue.cursor >= PAGE // 2 and not self._query
+        far = self.queue.cursor >= PAGE // 2
         return self.queue.window.place(self.queue.cursor) if far else None
 
-    async def _read_list(self, desk: "Desk", number: int, view: "View", query: str, place: "Place | None") -> None:
+    async def _read_list(self, desk: "Desk", number: int, view: "View", place: "Place | None") -> None:
         from copydesk.tui.queue_reading import Reading  # noqa: PLC0415 - as above
 
         if number != self._number:
             return
-        self._reading = Reading(view, query)
+        self._reading = Reading(view)
         try:
-            found = await self._reading.begin(desk, place)
+            found = await self._reading.begin(desk, place, self.marks_of(view))
         except InvalidError as error:
             self.post_message(QueryWrong(number, str(error)))
             return
         self.post_message(QueueRead(number, found))
-        if view.narrowed and not query:
-            self.post_message(TotalRead(number, await desk.drafts.total(view)))
+
+    async def _count(self, desk: "Desk", number: int, view: "View") -> None:
+        total = 0
+        async for total in desk.drafts.counting(view):  # noqa: B007 - only the last one counts
+            if number != self._number:
+                return
+        self.post_message(TotalRead(number, total))
 
     @on(QueueRead)
     def _show_list(self, message: QueueRead) -> None:
@@ -115,16 +129,23 @@ class ReadsQueue(DeskScreen, inherit_bindings=False):
         filling = self._is_filling()
         self._newest, self._new = found.newest, 0
         self._show_counts(found.counts)
+        marks = self.marks_of(found.view)
+        marks.settle(*found.marked)
         if not found.window.rows:
+            self.queue.marks = marks
             self.queue.say(self._nothing(sources=found.sources))
             self.queue.window.read = True
             self._filling_since = self.app.clock()
         else:
             self._set_fits()
             cursor = 0 if filling else found.cursor_on(self.queue.current, self.queue.cursor)
-            self.queue.show_window(found.window, Marks(self._order()), cursor)
+            self.queue.show_window(found.window, marks, cursor)
         if self._search is not None:
             self._search.say("")
+        if found.marked.gone:
+            self.app.say(f"{plural(found.marked.gone, 'marked draft')} went from this list, the mark with it.")
+        if not found.window.sure:
+            self.app.ask(lambda desk: self._count(desk, message.number, found.view))
         self.show_title()
 
     def _is_filling(self) -> bool:
@@ -133,7 +154,7 @@ class ReadsQueue(DeskScreen, inherit_bindings=False):
         return since is not None and untouched and self.app.clock() - since < FILLING
 
     def _nothing(self, *, sources: bool) -> "note.Note":
-        if self._query or self.view.narrowed:
+        if self.view.narrowed:
             return note.NOTHING_FOUND
         if self.tab != "to_review":
             return note.nothing_in(TABS[self.tab][0])
@@ -145,12 +166,11 @@ class ReadsQueue(DeskScreen, inherit_bindings=False):
         tab = self.view.tab
         self.queue.fits = lambda draft: belongs(tab, draft)
 
-    def _order(self) -> "Precedes":
-        from copydesk.model.window import Tab, precedes  # noqa: PLC0415 - as above
+    def _order(self, view: "View") -> "Precedes":
+        from copydesk.model.window import precedes  # noqa: PLC0415 - as above
 
-        # What a search finds is the newest first.
-        tab = Tab.ALL if self._query else self.view.tab
-        return lambda one, other: precedes(tab, one, other)
+        order = view.order
+        return lambda one, other: precedes(order, one, other)
 
     @on(QueryWrong)
     def _say_wrong(self, message: QueryWrong) -> None:
@@ -183,8 +203,9 @@ class ReadsQueue(DeskScreen, inherit_bindings=False):
             self.show_title()
 
     async def _look_again(self, desk: "Desk", number: int, ids: tuple[str, ...], newest: str) -> None:
-        if self._reading is not None:
-            self.post_message(LookedAgain(number, await self._reading.look_again(desk, ids, newest)))
+        with suppress(InvalidError):  # that the words cannot be looked for was told
+            if self._reading is not None:
+                self.post_message(LookedAgain(number, await self._reading.look_again(desk, ids, newest)))
 
     @on(LookedAgain)
     def _show_again(self, message: LookedAgain) -> None:
@@ -204,10 +225,9 @@ class ReadsQueue(DeskScreen, inherit_bindings=False):
     def show_title(self) -> None:
         """How many there are, how many are marked, how many are new."""
         total = len(self.queue.window)
-        open_end = self._query and self._reading is not None and self._reading.more_hits
-        parts = ["Queue", f"{total - 1}+" if open_end else f"{total}" * bool(total)]
+        parts = ["Queue", (f"{total}" if self.queue.window.sure else f"{total - 1}+") * bool(total)]
         parts += [self._reading.words] if self._reading is not None and self.view.narrowed else []
-        parts += [f"{self.queue.marked} marked"] if self.queue.marked else []
+        parts += [f"{self.queue.marked}{'+' * self.queue.marks_open_end} marked"] if self.queue.marked else []
         parts += ["v ends the range"] if self.queue.range_from else []
         parts += [f"{self._new} new, press ."] if self._new else []
         self.queue.set_title(" · ".join(part for part in parts if part))

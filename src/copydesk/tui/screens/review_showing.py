@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING
 from textual import on
 from textual.message import Message
 
-from copydesk.tui.marks import Marks
 from copydesk.tui.screens.review_queue import Left, QueueScreen
 from copydesk.tui.widgets.tabs_line import TabsLine
 from copydesk.tui.window import PAGE, Window
@@ -54,10 +53,10 @@ class ShowsDraft(QueueScreen, inherit_bindings=False):
     @on(Located)
     def _show_located(self, message: Located) -> None:
         self._leave()
-        self.tab, self._view, self._query, self._filling_since = message.view.tab.value, message.view, "", None
+        self.tab, self._view, self._filling_since = message.view.tab.value, message.view, None
         self.query_one(TabsLine).show(self.tab)
         self._left.pop(self.tab, None)
-        self._come_back(Left(message.window, Marks(self._order()), message.cursor, message.newest))
+        self._come_back(Left(message.window, message.cursor, message.newest))
         self.queue.focus()
 
 

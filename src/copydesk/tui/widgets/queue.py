@@ -44,7 +44,7 @@ class Queue(LineList["ListedDraft | None"]):
     def __init__(self, clock: Callable[[], datetime], *, id: str | None = None) -> None:
         super().__init__(id=id)
         self._clock = clock
-        self.window = Window()
+        self.window = Window(0)
         self.marks = Marks(lambda one, other: one.id > other.id)
         self.range_from: tuple[int, Place] | None = None
         """Where the range began that grows with the cursor."""
@@ -64,41 +64,44 @@ class Queue(LineList["ListedDraft | None"]):
 
     def say(self, note: Sequence[Block]) -> None:
         """Show a note in place of the rows."""
-        self.window, self.range_from = Window(), None
+        self.window, self.range_from = Window(0), None
         super().say(note)
 
     def take(self, wish: Wish, read: "Slice") -> None:
         """Take over rows that were wanted; the screen does not move, and the cursor stays on its draft."""
-        before = self.current
+        before, first = self.current, self.window.place(self.window.start)
         moved = self.window.take(wish, read)
         if len(self._faded) > len(self.window.rows):
             known = {row.id for row in self.window.rows}
             self._faded = {draft_id: row for draft_id, row in self._faded.items() if draft_id in known}
         top = self.scroll_offset.y
         self.virtual_size = Size(0, len(self.window))
-        if moved:
-            self._move_all(moved, top)
+        if moved and first is not None:
+            self._move_all(moved, first, top)
         self.cursor = self.validate_cursor(self.cursor)
         self.refresh()
         if self.current is not before:
             self.post_message(self.Moved())
         self.want()
 
-    def _move_all(self, by: int, top: int) -> None:
-        """The same rows at other positions."""
-        self.marks.move(by)
-        if self.range_from:
+    def _move_all(self, by: int, first: "Place", top: int) -> None:
+        """The rows from this place on at other positions."""
+        self.marks.move(by, first)
+        if self.range_from and not self.marks.precedes(self.range_from[1], first):
             self.range_from = (self.range_from[0] + by, self.range_from[1])
         self.set_reactive(Queue.cursor, self.validate_cursor(self.cursor + by))
         self.scroll_to(y=top + by, animate=False, immediate=True)
 
     def set_total(self, total: int) -> None:
-        """Take over how many rows there are, where that was not known."""
-        if total > self.window.stop:
-            self.window.total = total
-            self.virtual_size = Size(0, total)
-            self.refresh()
-            self.want()
+        """Take over how many rows there are, where that was not known; the screen does not move."""
+        first, top = self.window.place(self.window.start), self.scroll_offset.y
+        moved = self.window.count(total)
+        self.virtual_size = Size(0, len(self.window))
+        if moved and first is not None:
+            self._move_all(moved, first, top)
+        self.cursor = self.validate_cursor(self.cursor)
+        self.refresh()
+        self.want()
 
     def want(self) -> None:
         """Ask for the rows on the screen, where they are not known, and for those around."""
@@ -180,10 +183,7 @@ class Queue(LineList["ListedDraft | None"]):
     def end_range(self) -> None:
         """What was in the range is marked from now on."""
         span = self.span()
-        if span is not None and self.window.forward_only:
-            # What a search finds has no ends by which the desk would find it again.
-            self.marks.mark_each(self.window.places[span.first_at : span.last_at + 1])
-        elif span is not None:
+        if span is not None:
             self.marks.mark_span(span)
         self.range_from = None
 
@@ -204,7 +204,8 @@ class Queue(LineList["ListedDraft | None"]):
     def mark_only(self, ids: "Iterable[str]") -> None:
         """Mark these, and nothing else."""
         self.range_from = None
-        self.marks.mark_only(ids)
+        known = dict(zip((row.id for row in self.window.rows), self.window.places, strict=False))
+        self.marks.mark_only({draft_id: known.get(draft_id) for draft_id in ids})
         self._marked()
 
     def _marked(self) -> None:
@@ -216,6 +217,11 @@ class Queue(LineList["ListedDraft | None"]):
         """How many are marked, those in the range that grows too."""
         growing = abs(self.cursor - self.range_from[0]) + 1 if self.range_from else 0
         return self.marks.count(len(self.window)) + growing
+
+    @property
+    def marks_open_end(self) -> bool:
+        """Whether more may be marked than `marked` says, for how many rows there are is still being counted."""
+        return not self.window.sure and bool(self.marks.every or self.marks.spans or self.range_from)
 
     def _is_marked(self, at: int) -> bool:
         if self.range_from and min(self.range_from[0], self.cursor) <= at <= max(self.range_from[0], self.cursor):
