@@ -132,6 +132,13 @@ class Jobs(_Section, frozen=True, kw_only=True):
     """Minutes between two such runs, at least."""
 
 
+class Console(_Section, frozen=True, kw_only=True):
+    """What the console shows."""
+
+    images: Annotated[str, msgspec.Meta(pattern=r"\A(auto|always|never)\Z")] = "auto"
+    """Draw pictures, with copydesk[images]: `auto` where the terminal can, `always` else in coloured cells, `never`."""
+
+
 class Reddit(_Section, frozen=True, kw_only=True):
     """Credentials of a Reddit application; without them Copydesk reads Reddit's feeds."""
 
@@ -206,6 +213,7 @@ class Settings(_Section, frozen=True, kw_only=True):
     posting: Posting = Posting()
     generation: Generation = Generation()
     jobs: Jobs = Jobs()
+    console: Console = Console()
     reddit: Reddit = Reddit()
     twitter: Twitter = Twitter()
     images_a: ImagesA = ImagesA()
@@ -241,6 +249,7 @@ SECTIONS: dict[str, type[_Section]] = {
     "posting": Posting,
     "generation": Generation,
     "jobs": Jobs,
+    "console": Console,
     "reddit": Reddit,
     "twitter": Twitter,
     "images_a": ImagesA,
