@@ -1,0 +1,147 @@
+"""Where pictures are drawn, how, and that the terminal is asked nothing for it."""
+
+import os
+import pty
+import re
+import subprocess
+import sys
+from base64 import b64decode
+from io import BytesIO
+from pathlib import Path
+
+import pytest
+from PIL import Image
+from textual.color import Color
+
+from copydesk.tui.drawing import MOST_COLUMNS, MOST_ROWS, Drawing, draw, fitted
+from copydesk.tui.terminal_pictures import Way, way_to_draw
+from some_pictures import drawing, packed, photo
+
+KITTY = {"TERM": "xterm-kitty", "KITTY_WINDOW_ID": "1", "COLORTERM": "truecolor"}
+GHOSTTY = {"TERM": "xterm-ghostty", "TERM_PROGRAM": "ghostty", "COLORTERM": "truecolor"}
+XTERM = {"TERM": "xterm-256color"}
+
+
+@pytest.mark.parametrize(
+    ("environ", "auto", "always"),
+    [
+        (KITTY, Way.KITTY, Way.KITTY),
+        (GHOSTTY, Way.KITTY, Way.KITTY),
+        (XTERM, None, Way.CELLS),
+        ({}, None, Way.CELLS),
+        (XTERM | {"TERM_PROGRAM": "WezTerm", "COLORTERM": "truecolor"}, None, Way.CELLS),
+        # A multiplexer passes no pictures on, whatever it was started in.
+        (KITTY | {"TERM": "tmux-256color", "TMUX": "/run/tmux,1,0"}, None, Way.CELLS),
+        (KITTY | {"TERM": "screen", "STY": "1.pts"}, None, Way.CELLS),
+        # Without all colours a picture's number cannot be written.
+        (KITTY | {"COLORTERM": ""}, None, Way.CELLS),
+        (KITTY | {"NO_COLOR": "1"}, None, None),
+        (KITTY | {"LC_ALL": "de_DE.ISO-8859-1"}, None, None),
+        (KITTY | {"TEXTUAL_DRIVER": "textual.drivers.web_driver:WebDriver"}, None, None),
+    ],
+)
+def test_the_environment_says_how_pictures_are_drawn(
+    environ: dict[str, str], auto: Way | None, always: Way | None
+) -> None:
+    assert way_to_draw("auto", environ) is auto
+    assert way_to_draw("always", environ) is always
+    assert way_to_draw("never", environ) is None
+
+
+@pytest.mark.parametrize(
+    ("size", "room", "cells"),
+    [
+        ((640, 320), 40, (40, 10)),
+        ((640, 427), 200, (36, 12)),
+        ((100, 100), 200, (10, 5)),  # none is made larger than it is
+        ((1, 1), 200, (1, 1)),
+        ((640, 1), 200, (60, 1)),
+        ((1, 640), 200, (1, 12)),
+        ((640, 427), 1, (1, 1)),
+    ],
+)
+def test_a_picture_keeps_its_shape_in_the_room_there_is(
+    size: tuple[int, int], room: int, cells: tuple[int, int]
+) -> None:
+    assert fitted(size, room) == cells
+
+
+def test_a_cell_has_two_colours_of_the_picture() -> None:
+    halves = Image.new("RGB", (40, 40), (255, 0, 0))
+    halves.paste((0, 0, 255), (0, 20, 40, 40))
+    drawn = draw(packed(halves, "PNG"), Way.CELLS, 40)
+    assert [line.plain for line in drawn.lines] == ["▀▀▀▀", "▀▀▀▀"]
+    above, below = (line.spans[0].style for line in drawn.lines)
+    assert (above.foreground, below.background) == (Color(255, 0, 0), Color(0, 0, 255))  # type: ignore[union-attr]
+    assert (drawn.before, drawn.after) == ("", "")
+
+
+def numbers(drawn: Drawing) -> set[str]:
+    """The numbers of the pictures that the terminal is told of."""
+    return set(re.findall(r"\bi=(\d+)", drawn.before + drawn.after))
+
+
+def test_kitty_is_sent_the_picture_once_and_shows_it_in_cells_of_text() -> None:
+    drawn = draw(photo(640, 320), Way.KITTY, 40)
+    assert {(line.cell_length, line.plain.count("\U0010eeee")) for line in drawn.lines} == {(40, 40)}
+    commands = re.findall(r"\x1b_G([^;]*);([^\x1b]*)\x1b\\", drawn.before)
+    assert "".join(f"\x1b_G{keys};{payload}\x1b\\" for keys, payload in commands) == drawn.before
+    *pieces, (placed, _) = commands
+    assert [keys.endswith("m=1") for keys, _ in pieces] == [True] * (len(pieces) - 1) + [False]
+    assert all("q=2" in keys for keys, _ in commands)  # an answer would be taken for keys
+    assert max(len(payload) for _, payload in pieces) <= 4096
+    sent = Image.open(BytesIO(b64decode("".join(payload for _, payload in pieces))))
+    assert (sent.format, sent.size) == ("PNG", (400, 200))
+    assert "c=40,r=10" in placed
+    assert "U=1" in placed
+
+
+def test_the_colour_of_the_cells_is_the_number_of_the_picture_which_is_forgotten_by_it() -> None:
+    one, other = (draw(drawing(), Way.KITTY, 40) for _ in range(2))
+    (number,) = numbers(one)
+    assert numbers(one) != numbers(other)
+    assert one.after == f"\x1b_Ga=d,d=I,i={number},q=2;\x1b\\"
+    colour = one.lines[0].spans[0].style.foreground  # type: ignore[union-attr]
+    assert colour is not None
+    assert colour.r << 16 | colour.g << 8 | colour.b == int(number) & 0xFFFFFF
+
+
+def test_a_large_terminal_gets_no_larger_picture() -> None:
+    drawn = draw(photo(1280, 1280), Way.CELLS, 500)
+    assert (drawn.width, len(drawn.lines)) == (24, MOST_ROWS)
+    assert draw(photo(1280, 64), Way.CELLS, 500).width == MOST_COLUMNS
+
+
+DRAWS = """
+import sys
+sys.path.insert(0, sys.argv[1])
+from some_pictures import drawing
+from copydesk.tui.drawing import draw
+from copydesk.tui.terminal_pictures import Way
+lines = [len(draw(drawing(), way, 40).lines) for way in Way]
+assert sys.__stdout__.isatty() and sys.stdin.isatty()
+print(lines)
+"""
+
+
+def test_a_terminal_is_asked_nothing_and_none_of_its_keys_are_taken() -> None:
+    terminal, inside = pty.openpty()
+    try:
+        os.write(terminal, b"jjj\n")
+        command = [sys.executable, "-c", DRAWS, str(Path(__file__).parents[1])]
+        ran = subprocess.run(command, stdin=inside, stdout=inside, stderr=subprocess.PIPE, timeout=60, check=True)
+        written = os.read(terminal, 10_000).replace(b"jjj\r\n", b"")
+        assert (written, ran.stderr) == (b"[3, 3]\r\n", b"")
+        assert os.read(inside, 100) == b"jjj\n"
+    finally:
+        os.close(inside)
+        os.close(terminal)
+
+
+def test_who_has_no_pictures_to_show_pays_for_none() -> None:
+    program = (
+        "import sys, copydesk.tui.app, copydesk.tui.screens.review, copydesk.tui.pages.draft\n"
+        "print(sorted(each for each in ('PIL', 'textual_image', 'copydesk.tui.drawing') if each in sys.modules))"
+    )
+    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=True)
+    assert ran.stdout == "[]\n"
