@@ -13,8 +13,8 @@ from copydesk.settings import load
 
 @pytest.fixture(autouse=True)
 def plain_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No colours and no theme but the test's own."""
-    for variable in ("NO_COLOR", "TEXTUAL_THEME", "COLORFGBG"):
+    """No colours, theme and pictures but the test's own."""
+    for variable in ("NO_COLOR", "TEXTUAL_THEME", "COLORFGBG", "COLORTERM"):
         monkeypatch.delenv(variable, raising=False)
 
 

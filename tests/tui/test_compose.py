@@ -75,7 +75,7 @@ async def test_format_tags_platforms_and_pictures_go_with_it(tmp_path: Path) -> 
         await write(seen, "bluesky")
         await seen.press("tab")
         await write(seen, f"{picture} | A boat.")
-        await until(seen, "picture 1  “A boat.”")
+        await until(seen, "picture 1  64x48, 1.1 kB  “A boat.”")
         await seen.press("ctrl+s")
         await until(seen, "The draft is made")
     async with setup_desk(tmp_path) as desk:
@@ -157,7 +157,7 @@ async def test_what_was_typed_when_the_console_died_is_offered_again(tmp_path: P
         await open_form(seen)
         await write(seen, TEXT)
         for _ in range(2000):
-            if TypedTexts(tmp_path / FOLDER).every():
+            if any(TEXT in typed.text for typed in TypedTexts(tmp_path / FOLDER).every()):
                 break
             await seen.wait()
     async with on_setup(tmp_path) as seen:

@@ -1,10 +1,13 @@
 """How a text would stand where it is meant to go, as it is written on the screen."""
 
 import pytest
+from textual.content import Content
 
+from copydesk.model.picture import Look
 from copydesk.model.posting import Preview, PreviewPart
 from copydesk.tui.layout import lay_out
 from copydesk.tui.pages.draft import draft_page
+from copydesk.tui.pages.pictures import Pictured, weight
 from copydesk.tui.pages.preview import preview_page
 from tui_fixtures import NOW, draft
 
@@ -19,8 +22,8 @@ def place(*parts: PreviewPart, account: str = "bluesky:me", connected: bool = Tr
     return Preview(account=account, platform=account.partition(":")[0], connected=connected, parts=parts, **more)  # type: ignore[arg-type]
 
 
-def text(previews: list[Preview], alts: tuple[str, ...] = (), width: int = 60) -> str:
-    return "\n".join(line.plain.rstrip() for line in lay_out(preview_page(previews, alts), width))
+def text(previews: list[Preview], *pictures: Pictured, width: int = 60) -> str:
+    return "\n".join(line.plain.rstrip() for line in lay_out(preview_page(previews, pictures), width))
 
 
 def test_a_post_that_fits_says_its_count() -> None:
@@ -50,8 +53,26 @@ def test_a_link_is_a_card_only_where_the_platform_makes_one() -> None:
 
 
 def test_a_picture_is_its_description_or_the_lack_of_it() -> None:
-    page = text([place(part())], ("A boat.", ""))
+    page = text([place(part())], Pictured("A boat."), Pictured(" "))
     assert "picture 1  “A boat.”\npicture 2  no description" in page
+
+
+def test_a_picture_that_was_looked_at_says_how_large_it_is_and_why_it_cannot_be_seen() -> None:
+    page = text([], Pictured("A boat.", Look(b"x", 1200, 800, 84_400)), Pictured("", Look(says="It is damaged.")))
+    assert "picture 1  1200x800, 84 kB  “A boat.”\npicture 2  no description\n  It is damaged." in page
+
+
+def test_a_drawing_stands_below_its_line_where_there_is_room() -> None:
+    drawn = Pictured("A boat.", Look(b"x", 20, 20, 900), (Content("▀▀▀▀"), Content("▀▀▀▀")))
+    assert "20x20, 900 B  “A boat.”\n  ▀▀▀▀\n  ▀▀▀▀" in text([], drawn)
+    assert "▀" not in text([], drawn, width=5)
+
+
+@pytest.mark.parametrize(
+    ("size", "says"), [(0, "0 B"), (999, "999 B"), (1_234, "1.2 kB"), (84_400, "84 kB"), (2_500_000, "2.5 MB")]
+)
+def test_a_weight_is_said_in_two_figures_or_more(size: int, says: str) -> None:
+    assert weight(size) == says
 
 
 def test_where_nothing_goes_says_what_to_do() -> None:
@@ -61,7 +82,8 @@ def test_where_nothing_goes_says_what_to_do() -> None:
 @pytest.mark.parametrize("width", [1, 12, 40, 200])
 def test_what_is_hostile_keeps_to_the_width_and_is_no_markup(width: int) -> None:
     hostile = "[/x] \x1b[31m\u202e" + "漢" * 200
-    page = preview_page([place(part(hostile), part(), account=hostile, stops=(hostile,))], (hostile,))
+    places = [place(part(hostile), part(), account=hostile, stops=(hostile,))]
+    page = preview_page(places, [Pictured(hostile, Look(says=hostile))])
     lines = lay_out(page, width)
     assert not any("\x1b" in line.plain or "\u202e" in line.plain for line in lines)
     assert width < 12 or all(line.cell_length <= max(width, 40) for line in lines)
@@ -70,3 +92,4 @@ def test_what_is_hostile_keeps_to_the_width_and_is_no_markup(width: int) -> None
 def test_the_page_of_a_draft_has_it_where_it_is_known() -> None:
     page = "\n".join(line.plain for line in lay_out(draft_page(draft(), NOW, [place(part())]), 60))
     assert page.index("#opensource") < page.index("Where it would go") < page.index("Checks")
+    assert "#opensource\n\nWhere it would go" in page

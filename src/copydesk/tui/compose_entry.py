@@ -1,11 +1,14 @@
 """What stands in the form of a new draft, how it is kept in a file, and what the desk is asked by it. Pure."""
 
+import os
 from collections.abc import Awaitable, Callable
+from pathlib import Path
 from typing import NamedTuple
 
 import msgspec
 
 from copydesk.model.draft import Format
+from copydesk.model.picture import kept_digest
 from copydesk.model.wire import Struct
 from copydesk.text import clean, clean_lines
 from copydesk.tui.source_entry import listed
@@ -71,6 +74,17 @@ class GivenPicture(NamedTuple):
 
     place: str
     alt: str
+
+    @property
+    def is_address(self) -> bool:
+        """Whether it is on the web, or kept here; else it is in a file."""
+        return "://" in self.place or kept_digest(self.place) is not None
+
+    @property
+    def path(self) -> Path:
+        """Its file."""
+        # Path's own raises where there is no such user.
+        return Path(os.path.expanduser(self.place))  # noqa: PTH111
 
 
 def kept(composed: Composed) -> str:

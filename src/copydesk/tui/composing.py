@@ -1,16 +1,13 @@
 """Composing a draft: what was typed before is offered, what is typed is kept, and the desk makes the draft of it."""
 
 import asyncio
-import os
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from copydesk.editor import Typed, TypedTexts
 from copydesk.errors import CopydeskError
 from copydesk.model.change import ChangeDraft, Created, Mode
 from copydesk.model.draft import Action, ImageSource, Status
-from copydesk.model.picture import kept_digest
 from copydesk.tui.compose_entry import (
     APPROVE,
     REVIEW,
@@ -91,14 +88,8 @@ async def _make(app: "DeskApp", desk: "Desk", composed: Composed) -> str:
 
 async def _image(desk: "Desk", picture: GivenPicture) -> dict[str, object]:
     """A picture as the desk takes it; one in a file is kept before."""
-    on_web = "://" in picture.place or kept_digest(picture.place) is not None
-    url = picture.place if on_web else await desk.drafts.keep_picture(_file(picture.place))
+    url = picture.place if picture.is_address else await desk.drafts.keep_picture(picture.path)
     return {"url": url, "source": ImageSource.UPLOAD, "alt": picture.alt or None}
-
-
-def _file(name: str) -> Path:
-    # Path's own raises where there is no such user.
-    return Path(os.path.expanduser(name))  # noqa: PTH111
 
 
 async def _write(app: "DeskApp", made: Created, desk: "Desk") -> None:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from copydesk.jobs import Said
     from copydesk.model.draft import ListedDraft
     from copydesk.model.run import Run
+    from copydesk.tui.gallery import Gallery
     from copydesk.tui.run_view import RunView
     from copydesk.tui.running import Running
 
@@ -65,6 +66,8 @@ class DeskApp(SayingApp, inherit_bindings=False):
         """The key table, with the user's own keys in it."""
         self._with_jobs = jobs
         self.desk_name = name
+        self.gallery: Gallery | None = None
+        """The pictures that were drawn, once there are any."""
         self._open_desk = open_desk
         self._glance = glance
         self.desk: Desk | None = None
@@ -172,8 +175,15 @@ class DeskApp(SayingApp, inherit_bindings=False):
             worker.cancel()
         await asyncio.gather(*(worker.wait() for worker in asking), return_exceptions=True)
 
+    def send(self, sequence: str) -> None:
+        """Write to the terminal itself, after what was drawn before."""
+        if self._driver is not None:
+            self._driver.write(sequence)
+
     async def on_unmount(self) -> None:
         """Wait until the desk is closed: a run that is under way is marked as cancelled first."""
+        if self.gallery is not None:
+            self.gallery.close()
         self.type_ahead.stop()
         if self._holder is not None:
             self._holder.cancel()

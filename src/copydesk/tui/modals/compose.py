@@ -28,12 +28,14 @@ from copydesk.tui.compose_entry import (
     ToCompose,
     pictures_of,
 )
+from copydesk.tui.compose_pictures import GivenPictures
 from copydesk.tui.desk_app import DeskApp
 from copydesk.tui.keys import Where, bindings
 from copydesk.tui.latest import Latest
 from copydesk.tui.layout import plain
 from copydesk.tui.modals.ask import YesScreen
 from copydesk.tui.modals.edit import KEEP_AFTER, Typing
+from copydesk.tui.pages.pictures import Pictured
 from copydesk.tui.pages.preview import preview_page
 from copydesk.tui.source_entry import listed
 from copydesk.tui.styles import sheet
@@ -70,10 +72,11 @@ class ComposeScreen(ModalScreen[bool], inherit_bindings=False):
     class Looked(Message, bubble=False):
         """How it would stand."""
 
-        def __init__(self, composed: Composed, previews: Sequence[Preview]) -> None:
+        def __init__(self, composed: Composed, previews: Sequence[Preview], pictures: Sequence[Pictured]) -> None:
             super().__init__()
             self.composed = composed
             self.previews = previews
+            self.pictures = pictures
 
     def __init__(self) -> None:
         super().__init__()
@@ -83,6 +86,7 @@ class ComposeScreen(ModalScreen[bool], inherit_bindings=False):
         self._waiting: Timer | None = None
         self._making = False
         self._looking = Latest(self._look)
+        self._pictures = GivenPictures()
 
     # What is on it.
 
@@ -126,6 +130,7 @@ class ComposeScreen(ModalScreen[bool], inherit_bindings=False):
 
     def _load(self, asked: ToCompose) -> None:
         self._making = False
+        self._pictures.forget()
         self._fill(asked.begun)
         self._loaded = self.composed
         self._notice(asked.notice)
@@ -212,22 +217,26 @@ class ComposeScreen(ModalScreen[bool], inherit_bindings=False):
 
     async def _look(self, wish: "tuple[Desk, Composed]") -> None:
         desk, composed = wish
+        given = pictures_of(composed)
         previews = await desk.posting.preview(
             composed.text,
             Format(composed.format),
             listed(composed.platforms),
             tags=listed(composed.tags),
-            alts=[picture.alt for picture in pictures_of(composed)],
+            alts=[picture.alt for picture in given],
         )
-        self.post_message(self.Looked(composed, previews))
+        # The counts follow the typing at once, the pictures when they were read.
+        self.post_message(self.Looked(composed, previews, self._pictures.known(given)))
+        if given:
+            pictures = await self._pictures.see(self.app, desk, given, self.preview.room.width)
+            self.post_message(self.Looked(composed, previews, pictures))
 
     @on(Looked)
     def _show_look(self, message: Looked) -> None:
         if message.composed.way != self.composed.way or not self.composed.text.strip():
             return
         top = self.preview.scroll_offset.y
-        alts = [picture.alt for picture in pictures_of(message.composed)]
-        self.preview.show(preview_page(message.previews, alts))
+        self.preview.show(preview_page(message.previews, message.pictures))
         self.preview.scroll_to(y=top, animate=False)
 
     # The end.

@@ -12,6 +12,7 @@ from copydesk.model.posting import Preview
 from copydesk.text import reveal
 from copydesk.tui.cells import cell
 from copydesk.tui.layout import Block, Paragraph, Table, plain
+from copydesk.tui.pages.pictures import Pictured
 from copydesk.tui.pages.preview import preview_page
 from copydesk.tui.words import SEVERITY, STATUS, ago, bar
 
@@ -21,12 +22,16 @@ _CODE_POINT = re.compile("⟨U\\+[0-9A-F]{4,6}⟩")
 _ORDER = (Severity.ERROR, Severity.WARNING, Severity.INFO)
 
 
-def draft_page(draft: ListedDraft, now: datetime, previews: Sequence[Preview] = ()) -> list[Block]:
-    """The whole page of one draft; `previews` say how it would stand where it is meant to go, once that is known."""
+def draft_page(
+    draft: ListedDraft, now: datetime, previews: Sequence[Preview] = (), pictures: Sequence[Pictured] = ()
+) -> list[Block]:
+    """The whole page of one draft; `previews` say how it would stand where it is meant to go, once that is known.
+
+    So do `pictures`, which stand there without having been looked at where they are not given.
+    """
     blocks = [_headline(draft, now), plain(), *_text(draft)]
     if previews:
-        alts = [image.alt or "" for image in sorted(draft.images, key=lambda image: image.position)]
-        blocks += [plain(), plain(), *preview_page(previews, alts)]
+        blocks += [plain(), *preview_page(previews, pictures or [Pictured(image.alt or "") for image in draft.images])]
     if draft.last_error:
         blocks += [plain(), plain(cell(draft.last_error), "bad")]
     blocks += [plain(), *_checks(draft.checks)]

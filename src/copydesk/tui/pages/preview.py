@@ -8,6 +8,7 @@ from copydesk.model.posting import Preview, PreviewPart
 from copydesk.text import links
 from copydesk.tui.cells import cell
 from copydesk.tui.layout import Block, Paragraph, Table, plain
+from copydesk.tui.pages.pictures import Pictured, picture_blocks
 from copydesk.tui.words import plural
 
 MOST_PARTS = 30
@@ -17,15 +18,15 @@ HEAD = 60
 NOWHERE = "No account takes this. Connect one: Setup, 6."
 
 
-def preview_page(previews: Sequence[Preview], alts: Sequence[str] = ()) -> list[Block]:
-    """A heading, the places, and the pictures by what they show, which is what those hear who cannot see them."""
+def preview_page(previews: Sequence[Preview], pictures: Sequence[Pictured] = ()) -> list[Block]:
+    """A heading, the places, and the pictures with what they show, which is what those hear who cannot see them."""
     heading = Paragraph(Content.assemble(("Where it would go", "strong"), "  ", _summary(previews)))
     blocks: list[Block] = [heading]
     if not previews:
         blocks.append(plain(NOWHERE, "dim"))
     for one in previews:
         blocks += _place(one)
-    return [*blocks, *_pictures(alts)]
+    return [*blocks, plain(), *picture_blocks(pictures)] if pictures else blocks
 
 
 def _summary(previews: Sequence[Preview]) -> Content:
@@ -79,12 +80,3 @@ def _first_link(parts: Sequence[PreviewPart]) -> str:
         for start, end in links.spans(part.text):
             return part.text[start:end]
     return ""
-
-
-def _pictures(alts: Sequence[str]) -> Iterator[Block]:
-    if not alts:
-        return
-    yield plain()
-    for number, alt in enumerate(alts, 1):
-        says = Content(f"“{cell(alt)}”") if alt.strip() else Content.styled("no description", "warn")
-        yield Paragraph(Content.assemble((f"picture {number}  ", "dim"), says))

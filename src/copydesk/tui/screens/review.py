@@ -14,7 +14,7 @@ from copydesk.tui.latest import Latest
 from copydesk.tui.messages import ItemRead, JobDone, RunChanged
 from copydesk.tui.pages import note
 from copydesk.tui.screens.deciding import Decides
-from copydesk.tui.screens.review_messages import PreviewRead
+from copydesk.tui.screens.review_preview import PreviewsDraft
 from copydesk.tui.screens.review_showing import ShowsDraft
 from copydesk.tui.screens.run_screen import RunScreen
 from copydesk.tui.widgets.line_list import LineList
@@ -25,13 +25,12 @@ from copydesk.tui.widgets.too_small import TooSmall
 
 if TYPE_CHECKING:
     from copydesk.desk import Desk
-    from copydesk.model.draft import ListedDraft
     from copydesk.model.item import Item
 
 _KEPT_ITEMS = 64
 
 
-class ReviewScreen(ShowsDraft, Decides, RunScreen, inherit_bindings=False):
+class ReviewScreen(ShowsDraft, PreviewsDraft, Decides, RunScreen, inherit_bindings=False):
     """Three panes below the tabs, and the pipeline's run below them while it is looked at."""
 
     NAME = "Review"
@@ -40,14 +39,12 @@ class ReviewScreen(ShowsDraft, Decides, RunScreen, inherit_bindings=False):
     AUTO_FOCUS = "#queue"
     PANES = ("queue", "draft", "item")
 
-    draft_pane = getters.query_one("#draft", Page)
     item_pane = getters.query_one("#item", Page)
 
     def __init__(self) -> None:
         super().__init__()
         self._items: dict[str, Item] = {}
         self._reading_item = Latest(self._read_item)
-        self._previewing = Latest(self._read_preview)
 
     def body(self) -> Iterable[Widget]:
         """Each widget is made once; the search's and the run's when there is the first."""
@@ -74,33 +71,11 @@ class ReviewScreen(ShowsDraft, Decides, RunScreen, inherit_bindings=False):
             self.draft_pane.show(())
             self.item_pane.show(())
             return
-        from copydesk.tui.pages.draft import draft_page  # noqa: PLC0415 - what the first paint does not need waits
-
-        self.draft_pane.show(draft_page(draft, self.app.clock()))
-        if self.app.desk is not None:
-            self.app.ask(lambda desk: self._previewing.wish((desk, draft)))
+        self.show_text(draft)
         if draft.item_id in self._items:
             self._show_item(self._items[draft.item_id])
         elif self.app.desk is not None:
             self.app.ask(lambda desk: self._reading_item.wish((desk, draft.item_id)))
-
-    async def _read_preview(self, wish: "tuple[Desk, ListedDraft]") -> None:
-        desk, draft = wish
-        alts = [image.alt or "" for image in sorted(draft.images, key=lambda image: image.position)]
-        previews = await desk.posting.preview(
-            draft.text, draft.format, draft.target_platforms, tags=draft.tags, alts=alts
-        )
-        self.post_message(PreviewRead(draft, previews))
-
-    @on(PreviewRead)
-    def _show_preview(self, message: PreviewRead) -> None:
-        """How it will be live, below its text; what is being read stays where it is."""
-        from copydesk.tui.pages.draft import draft_page  # noqa: PLC0415 - as above
-
-        if message.previews and self.queue.current == message.draft:
-            line = self.draft_pane.scroll_offset.y
-            self.draft_pane.show(draft_page(message.draft, self.app.clock(), message.previews))
-            self.draft_pane.scroll_to(y=line, animate=False)
 
     async def _read_item(self, wish: "tuple[Desk, str]") -> None:
         desk, item_id = wish
@@ -115,7 +90,7 @@ class ReviewScreen(ShowsDraft, Decides, RunScreen, inherit_bindings=False):
             self._show_item(message.item)
 
     def _show_item(self, item: "Item") -> None:
-        from copydesk.tui.pages.item import item_page  # noqa: PLC0415 - as above
+        from copydesk.tui.pages.item import item_page  # noqa: PLC0415 - what the first paint does not need waits
 
         self.item_pane.show(item_page(item, self.app.clock()))
 

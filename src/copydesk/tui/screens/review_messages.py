@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from copydesk.model.posting import Preview
     from copydesk.model.source import Source
     from copydesk.model.window import Slice
+    from copydesk.tui.pages.pictures import Pictured
     from copydesk.tui.queue_reading import Found, Looked
 
 
@@ -78,3 +79,12 @@ class PreviewRead(Message, bubble=False):
         super().__init__()
         self.draft = draft
         self.previews = previews
+
+
+class PicturesRead(Message, bubble=False):
+    """The pictures of a draft that was previewed, in their order."""
+
+    def __init__(self, of: PreviewRead, pictures: "Sequence[Pictured]") -> None:
+        super().__init__()
+        self.of = of
+        self.pictures = pictures

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from textual.content import Content
 from textual.geometry import Size
+from textual.message import Message
 from textual.strip import Strip
 
 from copydesk.tui.keys import Where, bindings
@@ -15,6 +16,13 @@ class Page(Drawn, inherit_bindings=False):
     """Blocks of text."""
 
     BINDINGS = bindings(Where.PAGE)
+
+    class Widened(Message):
+        """It has another width than before."""
+
+        def __init__(self, page: "Page") -> None:
+            super().__init__()
+            self.page = page
 
     def __init__(self, blocks: Sequence[Block] = (), *, id: str | None = None) -> None:
         super().__init__(id=id)
@@ -40,6 +48,7 @@ class Page(Drawn, inherit_bindings=False):
         """Another width is another wrapping."""
         if self.room.width != self._laid_out_for:
             self._lay_out()
+            self.post_message(self.Widened(self))
 
     def render_line(self, y: int) -> Strip:
         """One line of the screen."""
