@@ -41,6 +41,15 @@ _NEW = Rows(
     ),
 )
 
+# Made once: every draft of a run settles the items of its story.
+_MINE = (item.c.id == bindparam("b_id"), item.c.user_id == bindparam("b_user"))
+_PLACE = update(item).where(*_MINE).values(story_id=bindparam("b_story"))
+_SETTLE = (
+    update(item)
+    .where(*_MINE, item.c.state == ItemState.NEW)
+    .values(state=bindparam("b_state"), reason=bindparam("b_reason"))
+)
+
 YOU = "you"
 """In the place of a source's name, for what the user gave."""
 
@@ -190,8 +199,7 @@ def place(conn: Connection, user_id: str, stories: Iterable[tuple[str, str]]) ->
     """Put items in their stories: (item id, story id)."""
     rows = [{"b_id": item_id, "b_user": user_id, "b_story": story_id} for item_id, story_id in stories]
     if rows:
-        mine = (item.c.id == bindparam("b_id"), item.c.user_id == bindparam("b_user"))
-        conn.execute(update(item).where(*mine).values(story_id=bindparam("b_story")), rows)
+        conn.execute(_PLACE, rows)
 
 
 def settle(conn: Connection, user_id: str, outcomes: Iterable[tuple[str, ItemState, str | None]]) -> int:
@@ -202,9 +210,7 @@ def settle(conn: Connection, user_id: str, outcomes: Iterable[tuple[str, ItemSta
     ]
     if not rows:
         return 0
-    mine = (item.c.id == bindparam("b_id"), item.c.user_id == bindparam("b_user"), item.c.state == ItemState.NEW)
-    values: dict[str, object] = {"state": bindparam("b_state"), "reason": bindparam("b_reason")}
-    return conn.execute(update(item).where(*mine).values(**values), rows).rowcount
+    return conn.execute(_SETTLE, rows).rowcount
 
 
 def reopen(conn: Connection, user_id: str, source_ids: Sequence[str], since: datetime) -> int:
