@@ -135,17 +135,21 @@ def _in_tab(shape: Shape, plus: str = "+") -> list[str]:
 def _worded(shape: Shape, among: str = "") -> str:
     """The drafts that have the words, of all or among some. What stands first in a cross join leads."""
     plus = "" if shape.led and not among else "+"
-    kept = ["draft_words MATCH :words", f"{plus}draft.user_id = :user", *_in_tab(shape, plus), *_filters(shape)]
-    kept += [among] * bool(among)
+    kept = [f"{plus}draft.user_id = :user", *_in_tab(shape, plus), *_filters(shape), *([among] * bool(among))]
     if shape.place:
         kept.append(f"{_row(shape)} {'<' if shape.descending else '>'} :key")
-    joined = "draft CROSS JOIN draft_words" if shape.led else "draft_words CROSS JOIN draft"
-    return f"{joined} ON draft.rid = draft_words.rowid WHERE {' AND '.join(kept)}"
+    has_words = "draft_words MATCH :words"
+    if shape.led:
+        # Asked for one draft after the other the index would look up each time what begins with some letters.
+        kept.append(f"+draft.rid IN (SELECT rowid FROM draft_words WHERE {has_words})")  # noqa: S608
+        return f"draft WHERE {' AND '.join(kept)}"
+    joined = "draft_words CROSS JOIN draft ON draft.rid = draft_words.rowid"
+    return f"{joined} WHERE {' AND '.join([has_words, *kept])}"
 
 
 def _row(shape: Shape) -> str:
     """By which column the drafts that have the words follow each other."""
-    return "draft.rid" if shape.led else "draft_words.rowid"
+    return "+draft.rid" if shape.led else "draft_words.rowid"
 
 
 def _led(shape: Shape) -> str:
