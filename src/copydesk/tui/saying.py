@@ -34,10 +34,12 @@ class SayingApp(App[int], inherit_bindings=False):
         self.clock = clock or _utc_now
         self.log_of_toasts: deque[Told] = deque(maxlen=LOGGED)
         self._last_said: Notification | None = None
+        self._coming: set[tuple[str, SeverityLevel]] = set()
 
     def read_log(self) -> tuple[Told, ...]:
-        """All that was said; from now on nothing of it is news."""
+        """All that was said; from now on nothing of it is news, and no toast lies over it."""
         self.problems = 0
+        self.clear_notifications()
         return tuple(self.log_of_toasts)
 
     def note(self, problem: str) -> None:
@@ -57,11 +59,26 @@ class SayingApp(App[int], inherit_bindings=False):
         timeout: float | None = None,
         markup: bool = False,
     ) -> None:
-        """A toast. What it says may come from outside: it is cleaned, and never read as markup."""
+        """A toast. What it says may come from outside: it is cleaned, and never read as markup.
+
+        While one stays that says the same, it is said once, and counted once.
+        """
         from copydesk.text import clean  # noqa: PLC0415 - what the first paint does not need waits
 
-        self._remember(severity, message)
-        super().notify(clean(message), title=clean(title), severity=severity, timeout=timeout, markup=False)
+        said = clean(message)
+        if not self._is_said(said, severity):
+            self._remember(severity, message)
+            super().notify(said, title=clean(title), severity=severity, timeout=timeout, markup=False)
+            # A toast is there only when its message has arrived.
+            self._coming.add((said, severity))
+            self.call_later(self._has_come, (said, severity))
+
+    def _has_come(self, toast: tuple[str, SeverityLevel]) -> None:
+        self._coming.discard(toast)
+
+    def _is_said(self, said: str, severity: SeverityLevel) -> bool:
+        shown = {(each.message, each.severity) for each in self._notifications}
+        return (said, severity) in self._coming | shown
 
     def say(self, message: str) -> None:
         """A toast in the place of the last one that was said so: of many in a row only the last counts."""
