@@ -206,7 +206,7 @@ async def test_a_bulk_leaves_out_what_was_taken_back_already(desk):
 
     assert done.succeeded == (three,)
     assert [(failure.id, failure.error) for failure in done.failed] == [
-        (two, "Something happened to this draft since (picked_up); it was left as it is.")
+        (two, "Something happened to this draft since (posting has begun); it was left as it is.")
     ]
 
 
@@ -235,10 +235,13 @@ async def test_what_the_system_did_is_not_undone_nor_what_was_before_it(desk):
     await desk.drafts.approve(one)
     await desk.drafts.schedule(one)
     await by_the_system(desk, one, "late", status=Status.MISSED)
-    with pytest.raises(ConflictError, match=r"The last thing that happened to this draft \(late\) cannot be undone"):
+    with pytest.raises(
+        ConflictError,
+        match=r"The last thing that happened to this draft \(it was too late to be sent\) cannot be undone",
+    ):
         await desk.drafts.undo(one)
     # Not an older change instead, which nobody meant.
-    with pytest.raises(ConflictError, match=r"Your last change \(schedule\) cannot be undone: late came after it"):
+    with pytest.raises(ConflictError, match=r"Your last change \(it was scheduled\) cannot be undone: since then it was too late"):
         await desk.drafts.undo()
     await desk.drafts.reschedule(one, LATER)
 

@@ -43,6 +43,17 @@ DONE: Mapping[str, str] = {
     EDIT: "edited",
 }
 """What drafts are after an action."""
+SINCE = {
+    CREATE: "it was made",
+    "text_written": "the text was written",
+    "writing_failed": "it could not be written",
+    "new_version_written": "a new version was written",
+    "picked_up": "posting has begun",
+    "late": "it was too late to be sent",
+    "ended_live": "it was posted",
+    "ended_not_live": "it could not be posted",
+}
+"""What the system did, as a reason why something cannot be undone."""
 
 
 class Story(NamedTuple):
@@ -81,6 +92,11 @@ def told(event: DraftEvent, at: str, scheduled: str) -> str:
     if event.undone:
         said.append("(undone)")
     return " ".join(part for part in said if part)
+
+
+def happened(action: str) -> str:
+    """What was done to a draft, in a few words for the middle of a sentence; another name stands for itself."""
+    return SINCE.get(action) or (f"it was {DONE[action]}" if action in DONE else clean(action))
 
 
 def _up_to(versions: Sequence[ListedDraft], draft_id: str) -> list[str]:

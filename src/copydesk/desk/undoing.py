@@ -14,6 +14,7 @@ from datetime import datetime
 from sqlalchemy import Connection
 
 from copydesk.desk.ground import Ground
+from copydesk.desk.story import happened
 from copydesk.errors import ConflictError, CopydeskError, StoreDamagedError
 from copydesk.model.change import MOST_IDS, BulkFailure
 from copydesk.model.draft import Status
@@ -170,14 +171,16 @@ def _in_the_way(conn: Connection, user_id: str, event: KeptEvent) -> str | None:
     every = events.of_draft(conn, user_id, event.draft_id)
     if event.rid in events.taken_back(every):
         return None
-    return f"Something happened to this draft since ({every[-1].action}); it was left as it is."
+    return f"Something happened to this draft since ({happened(every[-1].action)}); it was left as it is."
 
 
 def _nothing(conn: Connection, user_id: str, kind: EventKind, seen: Seen) -> ConflictError:
     """Why there is nothing to take back."""
     newest = events.newest(conn, user_id, seen.id)
     if kind is EventKind.UNDO and newest and newest.kind is EventKind.FIXED and newest.version > 1:
-        return _refused(seen, f"The last thing that happened to this draft ({newest.action}) cannot be undone.")
+        return _refused(
+            seen, f"The last thing that happened to this draft ({happened(newest.action)}) cannot be undone."
+        )
     return _refused(seen, f"There is nothing to be {_SAID[kind]} on this draft.")
 
 
@@ -189,7 +192,7 @@ def _refuse_fixed(conn: Connection, user_id: str, newest: KeptEvent, event: Kept
     fixed = next((each for each in every if each.version > newest.version and each.kind is EventKind.FIXED), None)
     if fixed and newest.rid not in events.taken_back(every):
         raise ConflictError(
-            f"Your last change ({newest.action}) cannot be undone: {fixed.action} came after it.",
+            f"Your last change ({happened(newest.action)}) cannot be undone: since then {happened(fixed.action)}.",
             hint="Name a draft to undo its last change.",
         )
 
