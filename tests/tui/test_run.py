@@ -62,7 +62,7 @@ async def test_a_run_that_nobody_watches_says_so_in_a_toast() -> None:
         await seen.wait()
         assert seen.toasts == [
             "7 new drafts from 54 items in 2.1 s.",
-            "1 of 10 sources failed: see `copydesk source list`.",
+            "1 of 10 sources could not be read: screen 3, Sources, says why.",
         ]
 
 
@@ -134,7 +134,7 @@ async def test_a_second_p_starts_no_second_run() -> None:
 async def test_without_a_source_there_is_nothing_to_run() -> None:
     async with on_screen(FakeDesk(0, sources=0)) as seen:
         await seen.press("P")
-        assert seen.toasts == ["There is no source to read. Add one: copydesk source add rss https://example.org/feed"]
+        assert seen.toasts == ["There is no source to read. Add one: 3 shows the sources, n there adds one."]
         assert "Pipeline" not in seen.text
 
 
@@ -188,7 +188,7 @@ def test_a_stage_without_anything_to_do_is_done_and_one_of_unknown_length_has_no
 
 def test_what_came_of_a_run_in_one_line() -> None:
     assert summary(finished()) == "7 new drafts from 54 items in 2.1 s."
-    assert failures(finished()) == "1 of 10 sources failed: see `copydesk source list`."
+    assert failures(finished()) == "1 of 10 sources could not be read: screen 3, Sources, says why."
     assert (
         summary(run(RunStatus.CANCELLED, error="The run was cancelled."))
         == "The run was cancelled; what it stored is kept."

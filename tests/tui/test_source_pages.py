@@ -12,6 +12,7 @@ from copydesk.desk.overviews import SourceOverview
 from copydesk.model.run import ErrorCount, LatelyRun, RunStatistics, RunStatus
 from copydesk.model.source import Health, SourceConfig
 from copydesk.tui.layout import Block, lay_out
+from copydesk.tui.naming import key
 from copydesk.tui.pages.run import run_heads, run_page, run_row
 from copydesk.tui.pages.source import LONGEST_ERROR, settings, source_page
 from copydesk.tui.pages.source_notes import EXAMPLES, first_steps
@@ -118,6 +119,6 @@ def test_statistics_tell_why_runs_failed() -> None:
 
 def test_there_are_three_examples_with_a_key_each() -> None:
     page = text(first_steps())
-    assert [example.key for example in EXAMPLES] == ["a", "b", "c"]
+    assert [key(example.action) for example in EXAMPLES] == ["a", "b", "c"]
     assert all(example.name in page for example in EXAMPLES)
     assert EXAMPLES[0].name not in text(first_steps(frozenset({EXAMPLES[0].url})))

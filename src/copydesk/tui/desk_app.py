@@ -14,8 +14,9 @@ from textual.worker import Worker
 
 from copydesk.errors import CopydeskError
 from copydesk.tui.failing import Failing
-from copydesk.tui.keys import KEYS, Key, shown
+from copydesk.tui.keys import KEYS, Key
 from copydesk.tui.messages import DeskChanged, DeskClosed, DeskOpened, Glanced, JobDone, RunChanged
+from copydesk.tui.naming import first_key
 from copydesk.tui.saying import SayingApp
 from copydesk.tui.type_ahead import TypeAhead
 
@@ -210,7 +211,7 @@ class DeskApp(SayingApp, inherit_bindings=False):
 
     def key(self, action_id: str) -> str:
         """The first key of an action, as people write it."""
-        return next(shown(key)[0] for key in self.keys if key.id == action_id)
+        return first_key(self.keys, action_id)
 
     def show_draft(self, draft_id: str) -> None:
         """Show a draft on the review; the console, which has the screens, says how."""

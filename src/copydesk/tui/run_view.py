@@ -3,6 +3,7 @@
 from typing import NamedTuple
 
 from copydesk.model.run import Progress, Run, RunStatus, Stage
+from copydesk.tui.naming import key
 from copydesk.tui.words import plural
 
 
@@ -79,4 +80,5 @@ def failures(run: Run) -> str:
     failed = run.stats.sources_failed
     if not failed:
         return ""
-    return f"{failed} of {plural(failed + run.stats.sources_fetched, 'source')} failed: see `copydesk source list`."
+    tried = plural(failed + run.stats.sources_fetched, "source")
+    return f"{failed} of {tried} could not be read: screen {key('console.sources')}, Sources, says why."

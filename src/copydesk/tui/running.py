@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from copydesk.errors import ConflictError
 from copydesk.model.run import Progress
+from copydesk.tui.naming import key
 from copydesk.tui.run_view import RunView
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ class Running:
         """Queue the run and see it through. ConflictError where there is no source."""
         try:
             if not await desk.sources.list():
-                hint = "Add one: copydesk source add rss https://example.org/feed"
+                hint = f"Add one: {key('console.sources')} shows the sources, {key('sources.new')} there adds one."
                 raise ConflictError("There is no source to read.", hint=hint)
             await self._run(desk)
         finally:

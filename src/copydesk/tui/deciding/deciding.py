@@ -11,6 +11,7 @@ from copydesk.tui.deciding.editing import Edits
 from copydesk.tui.deciding.looking import Looks
 from copydesk.tui.deciding.outcomes import name_of
 from copydesk.tui.deciding.sending import APPROVE, Sends
+from copydesk.tui.naming import key
 from copydesk.tui.words import plural
 
 if TYPE_CHECKING:
@@ -98,7 +99,7 @@ class Deciding(Sends, Edits, Looks):
             self.newest = news[-1].id
             what = f"of {name_of(news[-1].text)} is" if len(news) == 1 else f"of {plural(len(news), 'draft')} are"
             version = "version" if len(news) == 1 else "versions"
-            self.app.notify(f"The new {version} {what} there: d shows what changed.")
+            self.app.notify(f"The new {version} {what} there: {key('review.difference')} shows what changed.")
 
     def undo(self) -> None:
         """Take back the last change."""

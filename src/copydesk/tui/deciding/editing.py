@@ -22,6 +22,7 @@ from copydesk.tui.deciding.outcomes import Outcome, name_of
 from copydesk.tui.messages import Decided
 from copydesk.tui.modals.edit import EditScreen, ToEdit
 from copydesk.tui.modals.hold import HoldScreen
+from copydesk.tui.naming import key
 from copydesk.tui.pages.lengths import platforms_of
 from copydesk.tui.words import ago
 
@@ -59,7 +60,9 @@ class Edits(Acts):
             except CopydeskError:
                 self.app.notify(f"What you typed for a draft that is gone is in {typed.path}.", severity="warning")
             else:
-                self.app.notify(f"What you typed for {name} was not saved: e on it goes on.", severity="warning")
+                self.app.notify(
+                    f"What you typed for {name} was not saved: {key('review.edit')} on it goes on.", severity="warning"
+                )
 
     # Here.
 
@@ -110,7 +113,7 @@ class Edits(Acts):
                 if now.version == version:
                     return words_of(error)
                 version = now.version
-                return f"{error.message} Ctrl+s again puts your text in the place of what is there now."
+                return f"{error.message} {key('edit.save')} again puts your text in the place of what is there now."
             except Exception as error:
                 return words_of(error)
             return ""
@@ -169,7 +172,9 @@ class Edits(Acts):
             await self._open(words, path)
         except SuspendNotSupported:
             await asyncio.to_thread(texts.forget, draft_id)
-            raise ConflictError("No editor can be opened in this terminal.", hint="Edit here: e.") from None
+            raise ConflictError(
+                "No editor can be opened in this terminal.", hint=f"Edit here: {key('review.edit')}."
+            ) from None
         text = await asyncio.to_thread(read_back, path)
         if text.strip() == draft.text.strip():
             self.app.notify("Nothing was changed.")
@@ -194,7 +199,7 @@ class Edits(Acts):
 
 
 def _kept(path: Path) -> str:
-    return f"Your text is kept: e and E go on with it. It is in {path}."
+    return f"Your text is kept: {key('review.edit')} and {key('review.edit_outside')} go on with it. It is in {path}."
 
 
 @contextmanager

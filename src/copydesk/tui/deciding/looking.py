@@ -8,6 +8,7 @@ from copydesk.text import clean_lines
 from copydesk.tui.browser import is_link
 from copydesk.tui.deciding.acting import Acts
 from copydesk.tui.deciding.outcomes import name_of
+from copydesk.tui.naming import key
 
 if TYPE_CHECKING:
     from copydesk.desk import Desk
@@ -55,7 +56,9 @@ class Looks(Acts):
         told = await desk.drafts.get(self.newest) if self.newest else None
         if told is not None and told.regenerated_from_id is not None:
             return told.regenerated_from_id, told.id
-        raise ConflictError(f"{name_of(draft.text)} is the first version.", hint="R asks for a new one.")
+        raise ConflictError(
+            f"{name_of(draft.text)} is the first version.", hint=f"{key('review.regenerate')} asks for a new one."
+        )
 
     def copy_text(self) -> None:
         """Put the draft's text into the clipboard, without what cannot be seen."""

@@ -9,9 +9,9 @@ from copydesk.model.draft import Action, Status
 from copydesk.model.history import EDIT, EventKind
 from copydesk.model.transitions import ACTIONS
 from copydesk.text import clean
+from copydesk.tui.naming import key
 from copydesk.tui.words import plural
 
-UNDO = "u undo"
 LISTED = 3
 """Failures that a toast has room for."""
 LONGEST = 40
@@ -56,12 +56,22 @@ def name_of(text: str) -> str:
     return f"“{line[: LONGEST - 1]}…”" if len(line) > LONGEST else f"“{line}”" if line else "A draft without text"
 
 
+def undo_key() -> str:
+    """Said after what can be taken back."""
+    return f"{key('review.undo')} undo"
+
+
+def redo_key() -> str:
+    """Said after what was taken back."""
+    return f"{key('review.redo')} redo"
+
+
 def done(words: Counter[str]) -> str:
     """Of single decisions in a row: `Approved · u undo`, `12 approved, 3 rejected · u undo`."""
     if words.total() == 1:
         (word,) = words
-        return f"{word[:1].upper()}{word[1:]} · {UNDO}"
-    return f"{', '.join(f'{number} {word}' for word, number in words.items())} · {UNDO}"
+        return f"{word[:1].upper()}{word[1:]} · {undo_key()}"
+    return f"{', '.join(f'{number} {word}' for word, number in words.items())} · {undo_key()}"
 
 
 def word_of(outcome: Outcome) -> str:
@@ -74,7 +84,7 @@ def bulk(outcome: Outcome) -> str:
     sentence = f"{len(outcome.succeeded)} {word_of(outcome)}"
     if outcome.failed:
         sentence += f", {len(outcome.failed)} not: {failures(outcome)}"
-    return f"{sentence} · {UNDO}" if outcome.succeeded else sentence
+    return f"{sentence} · {undo_key()}" if outcome.succeeded else sentence
 
 
 def failures(outcome: Outcome) -> str:
@@ -98,7 +108,7 @@ def back(outcome: Outcome) -> str:
     sentence = f"{'Took back' if undo else 'Did again'} {what} of {of}"
     if outcome.failed:
         sentence += f", not of {len(outcome.failed)}: {failures(outcome)}"
-    return f"{sentence} · {'Ctrl+r redo' if undo else UNDO}"
+    return f"{sentence} · {redo_key() if undo else undo_key()}"
 
 
 def _first(failed: Mapping[str, str]) -> Sequence[tuple[str, str]]:

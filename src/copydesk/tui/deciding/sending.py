@@ -12,6 +12,7 @@ from copydesk.model.draft import TO_REVIEW, Action, Status
 from copydesk.tui.chosen import Chosen, one
 from copydesk.tui.deciding.acting import Acts
 from copydesk.tui.deciding.outcomes import name_of
+from copydesk.tui.naming import key
 from copydesk.tui.words import plural
 
 if TYPE_CHECKING:
@@ -102,7 +103,8 @@ class Sends(Acts):
             return
         draft = chosen.draft
         if draft is None:
-            self.app.notify("Post drafts one at a time, or schedule them: s. Esc clears the marks.", severity="warning")
+            instead = f"{key('review.schedule')} schedules them, {key('review.back')} clears the marks."
+            self.app.notify(f"Drafts are posted one at a time. {instead}", severity="warning")
             return
 
         def answered(yes: bool | None) -> None:  # noqa: FBT001 - Textual hands it over so
@@ -132,7 +134,8 @@ class Sends(Acts):
         live = {each.account for each in await desk.posting.deliveries(draft.id) if each.state is State.SENT}
         to = [each.label for each in named(connected, draft.target_platforms) if each.label not in live]
         if not connected:
-            return Plan("No account is connected. Screen 6, Setup, connects one.", possible=False)
+            way = f"On screen {key('console.setup')}, Setup, {key('setup.connect')} connects one."
+            return Plan(f"No account is connected. {way}", possible=False)
         if not to:
             return Plan("There is no account to post it to where it is not live already.", possible=False)
         stops = [f"{each.account}: {each.message}" for each in await desk.posting.stops(draft.id, to)]

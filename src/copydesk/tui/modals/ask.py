@@ -15,6 +15,7 @@ from textual.widgets import Input, Static
 
 from copydesk.text import clean
 from copydesk.tui.keys import Where, bindings
+from copydesk.tui.naming import key
 from copydesk.tui.styles import sheet
 from copydesk.tui.widgets.ink import INK
 
@@ -45,7 +46,9 @@ class LineScreen(ModalScreen[str | None], inherit_bindings=False):
             yield Static(Content(self._question), classes="-question")
             yield Input(self._value, select_on_focus=False)
             for number, offer in enumerate(self._offered, 1):
-                yield Static(Content.assemble((f"Alt+{number} ", "$accent"), clean(offer)), classes="-offer")
+                yield Static(
+                    Content.assemble((f"{key(f'line.offer_{number}')} ", "$accent"), clean(offer)), classes="-offer"
+                )
             if self._hint:
                 yield Static(Content(self._hint), classes="-hint")
 
@@ -63,6 +66,11 @@ class LineScreen(ModalScreen[str | None], inherit_bindings=False):
         self.dismiss(None)
 
 
+def yes_or_no() -> str:
+    """How a yes is given, or not."""
+    return f"{key('yes.yes')} yes · {key('yes.no')} no"
+
+
 class YesScreen(ModalScreen[bool], inherit_bindings=False):
     """Asks for a yes, for what cannot be undone. Enter is no."""
 
@@ -78,7 +86,7 @@ class YesScreen(ModalScreen[bool], inherit_bindings=False):
         """The question, and how it is answered."""
         with Vertical(id="ask"):
             yield Static(Content(self._question), classes="-question")
-            yield Static(Content("y yes · n no"), classes="-hint")
+            yield Static(Content(yes_or_no()), classes="-hint")
 
     def action_answer(self, yes: bool) -> None:  # noqa: FBT001 - Textual hands it over so
         """Yes or no."""

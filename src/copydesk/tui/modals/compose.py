@@ -35,6 +35,7 @@ from copydesk.tui.latest import Latest
 from copydesk.tui.layout import plain
 from copydesk.tui.modals.ask import YesScreen
 from copydesk.tui.modals.edit import KEEP_AFTER, Typing
+from copydesk.tui.naming import said
 from copydesk.tui.pages.pictures import Pictured
 from copydesk.tui.pages.preview import preview_page
 from copydesk.tui.source_entry import listed
@@ -51,6 +52,7 @@ LOOK_AFTER = 0.15
 LONGEST = 5000
 """Characters of a line."""
 _TO_BE_WRITTEN = "The text is still to be written; how it stands where it goes is shown with the draft, in Review."
+_DOES = {"save": "makes the draft", "next": "next", "clear": "empties it", "leave": "leaves"}
 _NOTHING = "Type, and here is what it comes to on each platform."
 
 
@@ -99,9 +101,7 @@ class ComposeScreen(ModalScreen[bool], inherit_bindings=False):
                     yield from self._fields()
                 yield Page(id="preview")
             yield Static(Content(""), id="compose-notice")
-            yield Static(
-                Content("Ctrl+s makes the draft · Tab next · Ctrl+n empties it · Esc leaves"), id="compose-keys"
-            )
+            yield Static(Content(said("compose", _DOES)), id="compose-keys")
 
     def _fields(self) -> Iterable[Widget]:
         yield _line("", Choice(WAYS, TEXT, id="way"))

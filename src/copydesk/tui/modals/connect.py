@@ -19,6 +19,7 @@ from copydesk.tui.browser import is_link, open_link
 from copydesk.tui.desk_app import DeskApp
 from copydesk.tui.keys import Where, bindings
 from copydesk.tui.modals.fields import Field
+from copydesk.tui.naming import key
 from copydesk.tui.styles import sheet
 from copydesk.tui.widgets.ink import INK
 from copydesk.tui.widgets.setup_lists import Names
@@ -50,7 +51,7 @@ class PlatformScreen(ModalScreen[str | None], inherit_bindings=False):
     def on_mount(self) -> None:
         """Show them."""
         names = self.query_one(Names)
-        names.set_title("Connect an account of … · Enter · Esc leaves")
+        names.set_title(f"Connect an account of … · {key('list.open')} takes it · {key('pick.leave')} leaves")
         names.show(self._names)
 
     def on_line_list_opened(self) -> None:
@@ -128,7 +129,7 @@ class SignInScreen(ModalScreen[str | None], inherit_bindings=False):
             yield Static(Content("Asking the server for the page …"), id="page")
             yield Input(placeholder="or paste here the address that the browser ended at", id="pasted")
             yield Static(Content(""), id="wrong")
-            yield Static(Content("Esc leaves it"), classes="-hint")
+            yield Static(Content(f"{key('sign_in.leave')} leaves it"), classes="-hint")
 
     def on_mount(self) -> None:
         """Begin."""

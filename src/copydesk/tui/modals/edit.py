@@ -19,6 +19,7 @@ from copydesk.text import clean, clean_lines
 from copydesk.tui.desk_app import DeskApp
 from copydesk.tui.keys import Where, bindings
 from copydesk.tui.modals.ask import YesScreen
+from copydesk.tui.naming import key
 from copydesk.tui.pages.lengths import lengths
 from copydesk.tui.styles import sheet
 from copydesk.tui.widgets.drawn import Standing
@@ -26,7 +27,6 @@ from copydesk.tui.widgets.ink import INK
 
 KEEP_AFTER = 1.0
 """Seconds after which what was typed is in its file: no more is lost in a crash."""
-HIDDEN = "Characters that cannot be seen are left out here; E shows the text as it is."
 
 
 class ToEdit(NamedTuple):
@@ -101,7 +101,7 @@ class EditScreen(ModalScreen[bool], inherit_bindings=False):
             yield Typing(id="typing", soft_wrap=True, tab_behavior="focus")
             yield Static(id="edit-notice")
             yield Lengths()
-            yield Static(Content("Ctrl+s saves · Esc leaves"), id="edit-keys")
+            yield Static(Content(f"{key('edit.save')} saves · {key('edit.leave')} leaves"), id="edit-keys")
 
     def begin(self, asked: ToEdit) -> None:
         """Edit this from now on."""
@@ -125,7 +125,10 @@ class EditScreen(ModalScreen[bool], inherit_bindings=False):
         text = asked.text if asked.typed is None else asked.typed
         self._loaded = clean_lines(text)
         self.query_one("#edit-title", Static).update(Content(clean(asked.title)))
-        hidden = HIDDEN if self._loaded != text else ""
+        shows = (
+            f"Characters that cannot be seen are left out here; {key('review.edit_outside')} shows the text as it is."
+        )
+        hidden = shows if self._loaded != text else ""
         self._notice(" ".join(part for part in (asked.notice, hidden) if part))
         area = self.query_one(Typing)
         area.read_only = False
@@ -165,7 +168,9 @@ class EditScreen(ModalScreen[bool], inherit_bindings=False):
         try:
             await self._asked.keep(self._text)
         except OSError as error:
-            self._notice(f"What you type cannot be kept in a file: {error.strerror or error}. Ctrl+s saves it.")
+            self._notice(
+                f"What you type cannot be kept in a file: {error.strerror or error}. {key('edit.save')} saves it."
+            )
 
     def action_save(self) -> None:
         """Save it, and go back where that succeeds."""

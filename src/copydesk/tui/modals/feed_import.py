@@ -15,6 +15,7 @@ from textual.widgets import Static
 from copydesk.tui.desk_app import DeskApp
 from copydesk.tui.keys import Where, bindings
 from copydesk.tui.layout import plain
+from copydesk.tui.naming import key
 from copydesk.tui.source_messages import FeedsEnded, FeedSettled
 from copydesk.tui.styles import sheet
 from copydesk.tui.widgets.ink import INK
@@ -105,8 +106,9 @@ class FeedImport(ModalScreen[None], inherit_bindings=False):
 
     def _next(self) -> str:
         if not self._over:
-            return "Esc stops it; what was added stays."
-        return "a adds those that failed all the same · Esc closes" if self._failed else "Esc closes"
+            return f"{key('feeds.close')} stops it; what was added stays."
+        closes = f"{key('feeds.close')} closes"
+        return f"{key('feeds.add_failed')} adds those that failed all the same · {closes}" if self._failed else closes
 
     def action_add_failed(self) -> None:
         """Add those that could not be read, without a test."""

@@ -17,6 +17,7 @@ from copydesk.errors import CopydeskError
 from copydesk.text import clean
 from copydesk.tui.desk_app import DeskApp
 from copydesk.tui.keys import Where, bindings
+from copydesk.tui.naming import key
 from copydesk.tui.styles import sheet
 from copydesk.tui.widgets.ink import INK
 
@@ -88,7 +89,9 @@ class FieldsScreen(ModalScreen[str | None], inherit_bindings=False):
             yield Static(Content(""), id="wrong")
             if self._hint:
                 yield Static(Content(self._hint), classes="-hint")
-            yield Static(Content("Enter saves · Tab next · Esc leaves it"), classes="-hint")
+            yield Static(
+                Content(f"Enter saves · {key('fields.next')} next · {key('fields.leave')} leaves it"), classes="-hint"
+            )
 
     @property
     def inputs(self) -> Iterator[Input]:

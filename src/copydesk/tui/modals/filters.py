@@ -14,6 +14,7 @@ from copydesk.model.source import Source
 from copydesk.model.window import View
 from copydesk.tui.cells import cell, fit
 from copydesk.tui.keys import Where, bindings
+from copydesk.tui.naming import key
 from copydesk.tui.styles import sheet
 from copydesk.tui.widgets.ink import INK
 from copydesk.tui.widgets.line_list import LineList
@@ -69,7 +70,9 @@ class FilterScreen(ModalScreen[View | None], inherit_bindings=False):
         options.chosen = frozenset(each for each in self._options if (each.kind, each.value) in taken)
         first = next((at for at, each in enumerate(self._options) if each in options.chosen), 0)
         options.show(self._options, first)
-        options.set_title("Show only · space takes · Enter shows · x none · Esc leaves")
+        takes, shows = f"{key('filter.take')} takes", f"{key('filter.show')} shows"
+        none, leaves = f"{key('filter.clear')} none", f"{key('filter.leave')} leaves"
+        options.set_title(f"Show only · {takes} · {shows} · {none} · {leaves}")
 
     def action_take(self) -> None:
         """Take it or leave it out; a draft has one format and one source, and any number of tags."""

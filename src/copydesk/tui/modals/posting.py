@@ -12,7 +12,8 @@ from textual.widgets import Static
 from copydesk.errors import CopydeskError
 from copydesk.text import clean
 from copydesk.tui.desk_app import DeskApp
-from copydesk.tui.modals.ask import YesScreen
+from copydesk.tui.modals.ask import YesScreen, yes_or_no
+from copydesk.tui.naming import key
 
 
 class Plan(NamedTuple):
@@ -53,7 +54,7 @@ class PostScreen(YesScreen):
             return
         self.query_one(".-question", Static).update(Content(clean(plan.question)))
         self.query_one(".-warning", Static).update(Content("\n".join(clean(each) for each in plan.warnings)))
-        self.query_one(".-hint", Static).update(Content("y yes · n no" if plan.possible else "n closes"))
+        self.query_one(".-hint", Static).update(Content(yes_or_no() if plan.possible else f"{key('yes.no')} closes"))
         self._ready = plan.possible
 
     def action_answer(self, yes: bool) -> None:  # noqa: FBT001 - Textual hands it over so

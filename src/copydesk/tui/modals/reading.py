@@ -7,6 +7,7 @@ from textual.screen import ModalScreen
 
 from copydesk.tui.keys import Where, bindings
 from copydesk.tui.layout import Block
+from copydesk.tui.naming import key
 from copydesk.tui.styles import sheet
 from copydesk.tui.widgets.ink import INK
 from copydesk.tui.widgets.page import Page
@@ -30,7 +31,7 @@ class ReadingScreen(ModalScreen[None], inherit_bindings=False):
 
     def on_mount(self) -> None:
         """Say what it is, and how to get out."""
-        self.query_one(Page).set_title(f"{self._title} · q closes")
+        self.query_one(Page).set_title(f"{self._title} · {key('help.close')} closes")
 
     def action_close(self) -> None:
         """Back to the screen below."""

@@ -11,6 +11,7 @@ from textual.screen import ModalScreen
 from copydesk.model.draft import ListedDraft
 from copydesk.model.schedule import AutoSchedule
 from copydesk.tui.keys import Where, bindings
+from copydesk.tui.naming import key
 from copydesk.tui.pages.plan import plan_page
 from copydesk.tui.pages.row import draft_row
 from copydesk.tui.styles import sheet
@@ -39,7 +40,7 @@ class PlanScreen(ModalScreen[bool], inherit_bindings=False):
     def on_mount(self) -> None:
         """Say what Enter does."""
         count = plural(len(self._plan.scheduled), "draft")
-        self.query_one(Page).set_title(f"Schedule {count} · Enter does it · Esc leaves")
+        self.query_one(Page).set_title(f"Schedule {count} · {key('plan.do')} does it · {key('plan.leave')} leaves")
 
     def action_answer(self, yes: bool) -> None:  # noqa: FBT001 - Textual hands it over so
         """Do it, or leave it."""

@@ -18,6 +18,7 @@ from copydesk.tui.cells import cell
 from copydesk.tui.desk_app import DeskApp
 from copydesk.tui.keys import Where, bindings
 from copydesk.tui.layout import Block, plain
+from copydesk.tui.naming import key
 from copydesk.tui.pages.source import trial_page
 from copydesk.tui.source_entry import SEARCHED, Entered, Place, changes, entered_of, type_of
 from copydesk.tui.source_messages import PlaceTried, SourceRefused, SourceSaved
@@ -142,13 +143,16 @@ class SourceForm(ModalScreen[Source | None], inherit_bindings=False):
         if self._busy:
             self._say("Reading it …", "accent")
         elif not entered.place.url:
-            self._say("Type its address. Esc leaves.")
+            self._say(f"Type its address. {key('source_form.leave')} leaves.")
         elif self._is_read(entered.place):
-            self._say("Enter saves it. Esc leaves.", "good")
+            self._say(f"{key('source_form.go_on')} saves it. {key('source_form.leave')} leaves.", "good")
         elif self._tried is not None and self._tried[0] == entered.place:
-            self._say("Enter tries again, Ctrl+s saves it all the same, Esc leaves.", "warn")
+            again, saves = f"{key('source_form.go_on')} tries again", f"{key('source_form.save')} saves it all the same"
+            self._say(f"{again}, {saves}, {key('source_form.leave')} leaves.", "warn")
         else:
-            self._say("Enter reads it once, to show what it holds. Esc leaves.")
+            self._say(
+                f"{key('source_form.go_on')} reads it once, to show what it holds. {key('source_form.leave')} leaves."
+            )
 
     def _say(self, words: str, role: str = "dim") -> None:
         line = self.query_one("#next", Static)
@@ -248,7 +252,7 @@ class SourceForm(ModalScreen[Source | None], inherit_bindings=False):
             self.dismiss(None)
             return
         self._leaving = True
-        self._say("Esc again throws away what you typed.", "warn")
+        self._say(f"{key('source_form.leave')} again throws away what you typed.", "warn")
 
     def action_next_field(self) -> None:
         """The next one."""

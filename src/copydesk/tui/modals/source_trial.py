@@ -12,6 +12,7 @@ from copydesk.tui.cells import cell
 from copydesk.tui.desk_app import DeskApp
 from copydesk.tui.keys import Where, bindings
 from copydesk.tui.layout import plain
+from copydesk.tui.naming import key
 from copydesk.tui.pages.source import trial_page
 from copydesk.tui.source_messages import SourceRefused, SourceTested
 from copydesk.tui.styles import sheet
@@ -41,7 +42,7 @@ class SourceTrial(ModalScreen[None], inherit_bindings=False):
 
     def on_mount(self) -> None:
         """Read it."""
-        self.query_one(Page).set_title(f"{cell(self._source.name)} · Esc closes")
+        self.query_one(Page).set_title(f"{cell(self._source.name)} · {key('trial.close')} closes")
         self.app.ask(self._test)
 
     async def _test(self, desk: "Desk") -> None:

@@ -24,6 +24,7 @@ from copydesk.tui.latest import Latest
 from copydesk.tui.layout import plain
 from copydesk.tui.modals.ask import YesScreen
 from copydesk.tui.modals.edit import Typing
+from copydesk.tui.naming import said
 from copydesk.tui.pages.setup import tried_page
 from copydesk.tui.styles import sheet
 from copydesk.tui.voice_entry import NUMBERS, VoiceEntered, voice_changes, voice_entered
@@ -97,7 +98,8 @@ class VoiceScreen(ModalScreen[bool], inherit_bindings=False):
                     yield from self._fields()
                 yield Page(id="tried")
             yield Static(Content(""), id="voice-wrong")
-            yield Static(Content("Ctrl+s keeps it · Tab next · Ctrl+t tries it now · Esc leaves"), id="voice-keys")
+            does = {"save": "keeps it", "next": "next", "try": "tries it now", "leave": "leaves"}
+            yield Static(Content(said("voice", does)), id="voice-keys")
 
     def _fields(self) -> Iterable[Widget]:
         for name, label in (

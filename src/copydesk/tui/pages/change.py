@@ -9,6 +9,7 @@ from copydesk.model.draft import Finding
 from copydesk.text import reveal
 from copydesk.tui.cells import cell
 from copydesk.tui.layout import Block, Paragraph, Table, plain
+from copydesk.tui.naming import key
 from copydesk.tui.words import SEVERITY
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ def _history(story: "Story", draft_id: str) -> Iterator[Block]:
     newer = story.newer_than(draft_id)
     if newer:
         yield plain()
-        yield plain("There is a newer version: d shows what changed.", "accent")
+        yield plain(f"There is a newer version: {key('review.difference')} shows what changed.", "accent")
 
 
 def _piece(kind: str, text: str) -> Content:

@@ -12,6 +12,7 @@ from copydesk.model.trend import KindSum, Known, LivePost, Rated, Span, Step, We
 from copydesk.tui.cells import cell
 from copydesk.tui.charts import DAYS, Bar, Bars, Columns, Heat, Point, percent
 from copydesk.tui.layout import Block, Paragraph, Table, plain
+from copydesk.tui.naming import key
 from copydesk.tui.words import plural
 
 BEST_HOURS = 3
@@ -49,12 +50,15 @@ class Engagement(NamedTuple):
     """The IANA name of the user's zone."""
 
 
-NO_POSTS: tuple[Block, ...] = (
-    plain("Nothing is posted yet.", "strong"),
-    plain(),
-    Paragraph(Content.assemble("Figures come back of posts. ", ("1", "key"), " leads to the drafts, ")),
-    Paragraph(Content.assemble("and there ", ("p", "key"), " posts one.")),
-)
+def no_posts() -> tuple[Block, ...]:
+    """There is nothing that figures could be of: how to post."""
+    leads = "Figures come back of posts. ", (key("console.review"), "key"), " leads to the drafts, "
+    return (
+        plain("Nothing is posted yet.", "strong"),
+        plain(),
+        Paragraph(Content.assemble(*leads)),
+        Paragraph(Content.assemble("and there ", (key("review.post"), "key"), " posts one.")),
+    )
 
 
 def none_in(period: Period) -> tuple[Block, ...]:
@@ -62,14 +66,14 @@ def none_in(period: Period) -> tuple[Block, ...]:
     return (
         plain(f"Nothing went out in {period.words}.", "strong"),
         plain(),
-        Paragraph(Content.assemble(("+", "key"), " shows a longer period.")),
+        Paragraph(Content.assemble((key("engagement.longer"), "key"), " shows a longer period.")),
     )
 
 
 def engagement_page(found: Engagement) -> list[Block]:
     """The whole page."""
     if not found.kinds:
-        return list(none_in(found.period) if found.period.days else NO_POSTS)
+        return list(none_in(found.period) if found.period.days else no_posts())
     parts = (_totals(found.kinds), _over_time(found), _groups(found.kinds), _by_hour(found))
     blocks: list[Block] = []
     for part in parts:

@@ -11,6 +11,7 @@ from copydesk.model.ways import value_written
 from copydesk.tui.cells import cell, fit
 from copydesk.tui.charts import Estimate, Estimates, percent
 from copydesk.tui.layout import Block, Paragraph, Table, plain
+from copydesk.tui.naming import key
 from copydesk.tui.words import Sign, age, ago, plural
 
 NAMES_WIDTH = 13
@@ -44,12 +45,15 @@ class Tried(NamedTuple):
         return WAITS if self.waits_for else STATUS[self.experiment.status]
 
 
-EMPTY: tuple[Block, ...] = (
-    plain("There is no experiment yet.", "strong"),
-    plain(),
-    Paragraph(Content.assemble(("n", "key"), " begins one: drafts are then written in two to five ways, in turn,")),
-    plain("and here you see what became of each."),
-)
+def no_experiment() -> tuple[Block, ...]:
+    """What an experiment is, and how one begins."""
+    begins = (key("experiments.new"), "key"), " begins one: drafts are then written in two to five ways, in turn,"
+    return (
+        plain("There is no experiment yet.", "strong"),
+        plain(),
+        Paragraph(Content.assemble(*begins)),
+        plain("and here you see what became of each."),
+    )
 
 
 def experiment_row(tried: Tried, now: datetime, width: int) -> Content:

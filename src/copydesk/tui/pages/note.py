@@ -1,22 +1,26 @@
 """What stands in the queue's place when there is nothing in it."""
 
-from collections.abc import Callable
-
 from textual.content import Content
 
 from copydesk.tui.layout import Block, Paragraph, Table, plain
+from copydesk.tui.naming import key
 
 Note = tuple[Block, ...]
 OPENING: Note = (plain("Opening the desk …", "dim"),)
-NOTHING_FOUND: Note = (
-    plain("There is no such draft in this tab.", "strong"),
-    plain(),
-    Paragraph(Content.assemble(("Esc", "key"), " shows all of it again, ", ("[ ]", "key"), " other tabs.")),
-)
 
 
-def empty(key: Callable[[str], str]) -> Note:
-    """Nothing waits; `key` gives an action's key."""
+def _tabs() -> tuple[str, str]:
+    return f"{key('review.previous_tab')} {key('review.next_tab')}", "key"
+
+
+def nothing_found() -> Note:
+    """What is looked for is not in the tab."""
+    again = (key("review.back"), "key"), " shows all of it again, ", _tabs(), " other tabs."
+    return plain("There is no such draft in this tab.", "strong"), plain(), Paragraph(Content.assemble(*again))
+
+
+def empty() -> Note:
+    """Nothing waits."""
     runs = " runs the pipeline: it reads your sources and writes drafts."
     return (
         plain("Nothing to review.", "strong"),
@@ -25,7 +29,7 @@ def empty(key: Callable[[str], str]) -> Note:
     )
 
 
-def no_sources(key: Callable[[str], str]) -> Note:
+def no_sources() -> Note:
     """There is nothing to read yet: the shortest way to the first draft."""
     steps = (
         ("console.sources", "the screen Sources"),
@@ -44,7 +48,7 @@ def no_sources(key: Callable[[str], str]) -> Note:
 
 def nothing_in(tab: str) -> Note:
     """A tab without drafts."""
-    keys = Paragraph(Content.assemble(("[ ]", "key"), " show the other tabs."))
+    keys = Paragraph(Content.assemble(_tabs(), " show the other tabs."))
     return (plain(f"{tab}: there is no draft.", "strong"), plain(), keys)
 
 
@@ -55,4 +59,5 @@ def trouble(message: str, hint: str) -> Note:
     blocks: list[Block] = [plain("The desk could not be opened.", "bad"), plain(), plain(clean(message))]
     if hint:
         blocks.append(plain(clean(hint)))
-    return (*blocks, plain(), Paragraph(Content.assemble((".", "key"), " tries again, ", ("q", "key"), " quits.")))
+    again = (key("review.refresh"), "key"), " tries again, ", (key("console.quit"), "key"), " quits."
+    return (*blocks, plain(), Paragraph(Content.assemble(*again)))

@@ -13,6 +13,7 @@ from copydesk.tui.browser import is_link
 from copydesk.tui.cells import cell, fit
 from copydesk.tui.charts import percent
 from copydesk.tui.layout import Block, Paragraph, Table, plain
+from copydesk.tui.naming import key
 from copydesk.tui.pages.row import first_line
 from copydesk.tui.words import age, ago
 
@@ -56,9 +57,9 @@ def post_page(post: LivePost, now: datetime, zone: str) -> list[Block]:
 def _figures(post: LivePost, now: datetime) -> Iterator[Block]:
     if all(getattr(post, name) is None for name in _SHOWN):
         yield plain("No figures are known of this post.", "strong")
-        asks = Content.assemble(("m", "key"), " records them by hand")
+        asks = Content.assemble((key("engagement.record"), "key"), " records them by hand")
         if post.account:
-            asks += Content.assemble(", ", ("r", "key"), f" asks {cell(post.platform)} for them")
+            asks += Content.assemble(", ", (key("engagement.fetch"), "key"), f" asks {cell(post.platform)} for them")
         yield Paragraph(asks + ".")
         return
     yield Paragraph(_rate(post))

@@ -14,6 +14,7 @@ from copydesk.model.wire import to_wire
 from copydesk.text import reveal
 from copydesk.tui.cells import cell, fit
 from copydesk.tui.layout import Block, Paragraph, Table, plain
+from copydesk.tui.naming import key
 from copydesk.tui.words import ago, exact
 
 if TYPE_CHECKING:
@@ -77,7 +78,7 @@ def account_page(row: ConnectedAccount | None, keys: str, now: datetime) -> list
     rows.append(("its keys", cell(keys)))
     blocks: list[Block] = []
     if row.trouble:
-        blocks += [plain(cell(row.trouble), "bad"), _keys(("n", "connects it again.")), plain()]
+        blocks += [plain(cell(row.trouble), "bad"), _keys(("setup.connect", "connects it again.")), plain()]
     return [*blocks, Table([(Content.styled(name, "dim"), Content(says)) for name, says in rows])]
 
 
@@ -88,7 +89,7 @@ def no_account() -> list[Block]:
         plain(),
         plain("Drafts can be written and reviewed without one; to post them, connect where they go."),
         plain(),
-        _keys(("n", "connects one: Bluesky, Mastodon, X, LinkedIn, Threads, a blog, a webhook.")),
+        _keys(("setup.connect", "connects one: Bluesky, Mastodon, X, LinkedIn, Threads, a blog, a webhook.")),
     ]
 
 
@@ -103,7 +104,7 @@ def voice_page(setup: Setup) -> list[Block]:
     if setup.unfollowed:
         what = ", ".join(setup.unfollowed)
         blocks += [plain(), plain(f"The offline writer cannot follow {what}: that takes one that understands.", "warn")]
-    return [*blocks, plain(), _keys(("e", "edits it, and shows what would be written."))]
+    return [*blocks, plain(), _keys(("setup.edit", "edits it, and shows what would be written."))]
 
 
 def _examples(examples: Sequence[str]) -> Iterator[Block]:
@@ -131,7 +132,7 @@ def writer_page(setup: Setup) -> list[Block]:
     ]
     if beyond:
         blocks += [plain(), plain(f"What it cannot follow: {beyond}.", "warn")]
-    return [*blocks, plain(), _keys(("e", "edits the voice and tries it on a real item."))]
+    return [*blocks, plain(), _keys(("setup.edit", "edits the voice and tries it on a real item."))]
 
 
 def zone_page(setup: Setup) -> list[Block]:
@@ -142,7 +143,7 @@ def zone_page(setup: Setup) -> list[Block]:
         plain(),
         plain("Slots and times are on this clock. What is scheduled keeps its time when the zone changes.", "dim"),
         plain(),
-        _keys(("e", "changes it.")),
+        _keys(("setup.edit", "changes it.")),
     ]
 
 
@@ -153,7 +154,7 @@ def places_page(examined: "Sequence[Examined]") -> list[Block]:
         word, role = _ROLES[each.verdict]
         says = Content.assemble(cell(each.found), (f" {cell(each.advice)}" if each.advice else "", "dim"))
         rows.append((Content.styled(word, role), Content(cell(each.what)), says))
-    return [Table(rows), plain(), _keys((".", "looks again."))]
+    return [Table(rows), plain(), _keys(("setup.refresh", "looks again."))]
 
 
 def tried_page(tried: Tried) -> list[Block]:
@@ -168,4 +169,4 @@ def tried_page(tried: Tried) -> list[Block]:
 
 
 def _keys(*said: tuple[str, str]) -> Block:
-    return Paragraph(Content("\n").join(Content.assemble((key, "key"), f" {words}") for key, words in said))
+    return Paragraph(Content("\n").join(Content.assemble((key(action), "key"), f" {words}") for action, words in said))

@@ -12,6 +12,7 @@ from copydesk.model.source import SourceConfig
 from copydesk.text import clean_lines
 from copydesk.tui.cells import cell
 from copydesk.tui.layout import Block, Paragraph, Table, plain
+from copydesk.tui.naming import key
 from copydesk.tui.pages.source_row import following, sign_of
 from copydesk.tui.words import SOURCE, age, ago, exact, plural
 
@@ -40,8 +41,12 @@ def source_page(row: "SourceOverview", brought: "Sequence[RecentItem] | None", n
     if brought:
         blocks += [plain(), plain("What it brought last", "strong"), Table([_item(item, now) for item in brought])]
     elif source.last_fetch is None:
-        blocks += [plain(), Paragraph(Content.assemble(("P", "key"), " reads it, with the others, and writes drafts."))]
+        blocks += [plain(), Paragraph(_runs())]
     return blocks
+
+
+def _runs() -> Content:
+    return Content.assemble((key("sources.run"), "key"), " reads it, with the others, and writes drafts.")
 
 
 def error_text(error: str) -> str:
@@ -70,7 +75,7 @@ def _facts(row: "SourceOverview", now: datetime) -> Iterator[tuple[Content, ...]
 
 def _next(row: "SourceOverview", now: datetime) -> str:
     if not row.source.enabled:
-        return "none: it is switched off, space switches it on"
+        return f"none: it is switched off, {key('sources.switch')} switches it on"
     if row.next_fetch is None or row.next_fetch <= now:
         return "at the next run"
     return f"in {following(row, now)} · {exact(row.next_fetch)}"

@@ -6,12 +6,14 @@ from textual.content import Content
 
 from copydesk.model.source import SourceType
 from copydesk.tui.layout import Block, Paragraph, Table, plain
+from copydesk.tui.naming import key
 
 
 class Example(NamedTuple):
     """A source that anybody may read, to begin with."""
 
-    key: str
+    action: str
+    """The id of the action that takes it."""
     type: SourceType
     url: str
     name: str
@@ -20,9 +22,16 @@ class Example(NamedTuple):
 
 
 EXAMPLES = (
-    Example("a", SourceType.RSS, "https://lwn.net/headlines/rss", "LWN.net", {}, "a feed: Linux and free software"),
     Example(
-        "b",
+        "sources.example_a",
+        SourceType.RSS,
+        "https://lwn.net/headlines/rss",
+        "LWN.net",
+        {},
+        "a feed: Linux and free software",
+    ),
+    Example(
+        "sources.example_b",
         SourceType.HACKERNEWS,
         "https://news.ycombinator.com/",
         "Hacker News: open source",
@@ -30,7 +39,7 @@ EXAMPLES = (
         "a search in what Hacker News has",
     ),
     Example(
-        "c",
+        "sources.example_c",
         SourceType.REDDIT,
         "https://www.reddit.com/r/opensource/",
         "r/opensource",
@@ -43,12 +52,15 @@ EXAMPLES = (
 def first_steps(taken: frozenset[str] = frozenset()) -> list[Block]:
     """How to begin; `taken` are the addresses of examples that are sources by now."""
     left = [example for example in EXAMPLES if example.url not in taken]
-    ways = [("n", "a source of yours: its address is enough"), ("i", "the feeds of another reader: an OPML file")]
+    ways = [
+        ("sources.new", "a source of yours: its address is enough"),
+        ("sources.import", "the feeds of another reader: an OPML file"),
+    ]
     blocks: list[Block] = [
         plain("There is no source yet.", "strong"),
         plain("Copydesk makes drafts of what it reads. Give it something to read:"),
         plain(),
-        Table([(Content.styled(key, "key"), Content(words)) for key, words in ways]),
+        Table([(Content.styled(key(action), "key"), Content(words)) for action, words in ways]),
         plain(),
     ]
     return blocks + examples(left)
@@ -56,7 +68,9 @@ def first_steps(taken: frozenset[str] = frozenset()) -> list[Block]:
 
 def next_steps(taken: frozenset[str]) -> list[Block]:
     """What to do when there is the first source."""
-    run = Content.assemble(("P", "key"), " runs the pipeline: it reads your sources and writes the first drafts.")
+    run = Content.assemble(
+        (key("sources.run"), "key"), " runs the pipeline: it reads your sources and writes the first drafts."
+    )
     left = [example for example in EXAMPLES if example.url not in taken]
     return [Paragraph(run), plain(), *([*examples(left), plain()] if left else ())]
 
@@ -64,7 +78,7 @@ def next_steps(taken: frozenset[str]) -> list[Block]:
 def examples(left: list[Example]) -> list[Block]:
     """The examples, and by which key they are taken."""
     rows = [
-        (Content.styled(example.key, "key"), Content(example.name), Content.styled(example.words, "dim"))
+        (Content.styled(key(example.action), "key"), Content(example.name), Content.styled(example.words, "dim"))
         for example in left
     ]
-    return [plain("Or an example. Nothing is fetched before you press P."), Table(rows)]
+    return [plain(f"Or an example. Nothing is fetched before you press {key('sources.run')}."), Table(rows)]

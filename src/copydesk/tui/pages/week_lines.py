@@ -12,6 +12,7 @@ from copydesk.model.schedule import MOST_IN_WEEK, Slot, Week
 from copydesk.tui.cells import cell as safe
 from copydesk.tui.cells import fit
 from copydesk.tui.layout import Paragraph
+from copydesk.tui.naming import key
 from copydesk.tui.week import LABEL, Cell, Grid, Thing
 from copydesk.tui.week_clock import DAYS, MONTHS, Change, Hour, Place, day_shown, offset, offsets
 from copydesk.tui.words import STATUS, plural
@@ -179,7 +180,7 @@ def doubt_shown(doubt: ClockDoubt) -> Content:
     """What is wrong with the clock, and what to do about it."""
     way = "forward" if doubt.seconds > 0 else "back"
     words = f"The clock jumped {way} by {_amount(abs(doubt.seconds))}: nothing goes out."
-    return Content.assemble(("C", "key"), (" accept · ", "dim"), (words, "bad"))
+    return Content.assemble((key("schedule.accept_clock"), "key"), (" accept · ", "dim"), (words, "bad"))
 
 
 def _amount(seconds: float) -> str:
@@ -194,4 +195,8 @@ def empty_words(week: Week, approved: int) -> Sequence[tuple[str, str]]:
     if week.every_slot:
         return ()
     waiting = f" for {plural(approved, 'approved draft')}" if approved else ""
-    return (("No slots yet: ", "dim"), ("n", "key"), (f" makes one here, every week{waiting}.", "dim"))
+    return (
+        ("No slots yet: ", "dim"),
+        (key("schedule.new_slot"), "key"),
+        (f" makes one here, every week{waiting}.", "dim"),
+    )

@@ -19,7 +19,7 @@ from copydesk.tui.latest import Latest
 from copydesk.tui.modals.ask import LineScreen
 from copydesk.tui.modals.fields import Field, FieldsScreen
 from copydesk.tui.pages import note
-from copydesk.tui.pages.experiment import EMPTY, Tried, experiment_page
+from copydesk.tui.pages.experiment import Tried, experiment_page, no_experiment
 from copydesk.tui.screens.desk_screen import DeskScreen
 from copydesk.tui.styles import sheet
 from copydesk.tui.widgets.experiments import ExperimentList
@@ -98,7 +98,7 @@ class ExperimentsScreen(DeskScreen):
     def _fill(self, message: Read) -> None:
         """The cursor stays on its experiment."""
         if not message.found:
-            self.list_pane.say(EMPTY)
+            self.list_pane.say(no_experiment())
         elif message.found != self.list_pane.rows or message.chosen:
             current = self.list_pane.current
             wanted = message.chosen or (current.experiment.id if current else "")

@@ -6,6 +6,7 @@ from textual.app import ComposeResult
 from textual.screen import ModalScreen, Screen
 
 from copydesk.tui.keys import KEYS, Key, Where, bindings
+from copydesk.tui.naming import key
 from copydesk.tui.pages.help import help_page
 from copydesk.tui.styles import sheet
 from copydesk.tui.widgets.ink import INK
@@ -36,7 +37,7 @@ class HelpScreen(ModalScreen[None], inherit_bindings=False):
 
     def on_mount(self) -> None:
         """Say how to get out."""
-        self.query_one(Page).set_title("Keys · q closes")
+        self.query_one(Page).set_title(f"Keys · {key('help.close')} closes")
 
     def action_close(self) -> None:
         """Back to the screen below."""

@@ -10,6 +10,7 @@ from copydesk.errors import CopydeskError, InvalidError
 from copydesk.tui.latest import Latest
 from copydesk.tui.marks import Marks, Precedes
 from copydesk.tui.messages import Glanced
+from copydesk.tui.naming import key
 from copydesk.tui.pages import note
 from copydesk.tui.screens.desk_screen import DeskScreen
 from copydesk.tui.screens.review_messages import LookedAgain, QueryWrong, QueueRead, RowsRead, TotalRead
@@ -155,10 +156,10 @@ class ReadsQueue(DeskScreen, inherit_bindings=False):
 
     def _nothing(self, *, sources: bool) -> "note.Note":
         if self.view.narrowed:
-            return note.NOTHING_FOUND
+            return note.nothing_found()
         if self.tab != "to_review":
             return note.nothing_in(TABS[self.tab][0])
-        return note.empty(self.app.key) if sources else note.no_sources(self.app.key)
+        return note.empty() if sources else note.no_sources()
 
     def _set_fits(self) -> None:
         from copydesk.model.window import belongs  # noqa: PLC0415 - as above
@@ -228,6 +229,6 @@ class ReadsQueue(DeskScreen, inherit_bindings=False):
         parts = ["Queue", (f"{total}" if self.queue.window.sure else f"{total - 1}+") * bool(total)]
         parts += [self._reading.words] if self._reading is not None and self.view.narrowed else []
         parts += [f"{self.queue.marked}{'+' * self.queue.marks_open_end} marked"] if self.queue.marked else []
-        parts += ["v ends the range"] if self.queue.range_from else []
-        parts += [f"{self._new} new, press ."] if self._new else []
+        parts += [f"{key('review.mark_range')} ends the range"] if self.queue.range_from else []
+        parts += [f"{self._new} new, press {key('review.refresh')}"] if self._new else []
         self.queue.set_title(" · ".join(part for part in parts if part))

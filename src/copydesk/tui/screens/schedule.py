@@ -10,6 +10,7 @@ from copydesk.model.draft import Status
 from copydesk.model.schedule import AutoSchedule
 from copydesk.tui.keys import Where, bindings
 from copydesk.tui.modals.schedule import PickScreen, PlanScreen
+from copydesk.tui.naming import key
 from copydesk.tui.screens.week_changes import WeekChanges
 from copydesk.tui.styles import sheet
 from copydesk.tui.week import with_time
@@ -93,7 +94,7 @@ class ScheduleScreen(WeekChanges):
         async def cancel(desk: "Desk") -> None:
             await desk.drafts.cancel_schedule(draft.id)
             self.ways_back.did()
-            self.app.say("The draft is approved again, without a time · u undo")
+            self.app.say(f"The draft is approved again, without a time · {key('schedule.undo')} undo")
 
         self.carry_out(cancel)
 
@@ -147,14 +148,14 @@ class ScheduleScreen(WeekChanges):
                 self._schedule(draft_id, message.at, message.shown)
 
         some = f" · the newest {MOST_APPROVED}" if len(message.drafts) == MOST_APPROVED else ""
-        title = f"{message.shown} · Enter schedules{some}"
+        title = f"{message.shown} · {key('list.open')} schedules{some}"
         self.app.push_screen(PickScreen(message.drafts, title, self.now()), schedule)
 
     def _schedule(self, draft_id: str, at: datetime, shown: str) -> None:
         async def schedule(desk: "Desk") -> None:
             await desk.drafts.schedule(draft_id, at)
             self.ways_back.did()
-            self.app.say(f"Scheduled for {shown} · u undo")
+            self.app.say(f"Scheduled for {shown} · {key('schedule.undo')} undo")
 
         self.carry_out(schedule)
 
@@ -192,4 +193,4 @@ class ScheduleScreen(WeekChanges):
         words = [f"{plural(len(done.scheduled), 'draft')} scheduled"]
         words += [f"{other} for another time than was shown"] * bool(other)
         words += [f"{done.skipped} not: {done.reason}"] * bool(done.skipped)
-        self.app.say(f"{', '.join(words)} · u undo")
+        self.app.say(f"{', '.join(words)} · {key('schedule.undo')} undo")

@@ -13,6 +13,7 @@ from copydesk.errors import CopydeskError
 from copydesk.tui.keys import Where, bindings
 from copydesk.tui.layout import Block, plain
 from copydesk.tui.modals.ask import LineScreen
+from copydesk.tui.naming import key
 from copydesk.tui.pages import note
 from copydesk.tui.pages.setup import (
     Section,
@@ -236,7 +237,8 @@ class SetupScreen(SetupAccounts):
         elif self.section is Section.ZONE:
             self._ask_zone(self._found.zone)
         elif self.section is Section.ACCOUNTS:
-            self.app.notify("An account is connected anew with n, checked with t, removed with D.")
+            keys = [key(f"setup.{each}") for each in ("connect", "check", "remove")]
+            self.app.notify("An account is connected anew with {}, checked with {}, removed with {}.".format(*keys))
         else:
             self.app.notify("There is nothing to edit here: the settings file says where things are.")
 
@@ -256,7 +258,7 @@ class SetupScreen(SetupAccounts):
             self.read()
 
     def _ask_zone(self, zone: str, value: str = "", wrong: str = "") -> None:
-        hint = wrong or "A name such as Europe/Prague. What is scheduled keeps its time. Esc leaves."
+        hint = wrong or f"A name such as Europe/Prague. What is scheduled keeps its time. {key('line.leave')} leaves."
         asked = LineScreen(f"Which time zone in the place of {zone}?", value=value, hint=hint)
 
         def answered(name: str | None) -> None:

@@ -10,6 +10,7 @@ from copydesk.errors import CopydeskError, FieldError, InvalidError
 from copydesk.model.account import ConnectedAccount
 from copydesk.tui.modals.ask import YesScreen
 from copydesk.tui.modals.fields import FieldsScreen
+from copydesk.tui.naming import key
 from copydesk.tui.screens.desk_screen import DeskScreen
 from copydesk.tui.widgets.setup_lists import Accounts
 
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
     from copydesk.desk import Desk
     from copydesk.desk.accounts import WayIn
 
-NONE = "No account is connected: n connects one."
 FIELDS_HINT = "What is secret is kept apart from the drafts, and never shown."
 
 
@@ -104,7 +104,7 @@ class SetupAccounts(DeskScreen, inherit_bindings=False):
 
     def _current(self) -> ConnectedAccount | None:
         if self.accounts.current is None:
-            self.app.notify(NONE, severity="warning")
+            self.app.notify(f"No account is connected: {key('setup.connect')} connects one.", severity="warning")
         return self.accounts.current
 
 

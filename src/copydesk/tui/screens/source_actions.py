@@ -9,6 +9,7 @@ from textual.actions import SkipAction
 
 from copydesk.errors import CopydeskError
 from copydesk.text import clean
+from copydesk.tui.naming import key
 from copydesk.tui.pages.source_notes import EXAMPLES, Example
 from copydesk.tui.screens.run_screen import RunScreen
 from copydesk.tui.source_messages import FeedsRead, FileThere, SourceSaved
@@ -63,7 +64,7 @@ class SourceActions(RunScreen, inherit_bindings=False):
     def _made(self, source: "Source | None") -> None:
         if source is not None:
             self._find(source)
-            self.app.notify(f"Added {source.name}. P reads it and writes drafts.")
+            self.app.notify(f"Added {source.name}. {key('sources.run')} reads it and writes drafts.")
 
     def _changed(self, source: "Source | None") -> None:
         if source is not None:
@@ -90,7 +91,7 @@ class SourceActions(RunScreen, inherit_bindings=False):
     async def _switch(self, desk: "Desk", source: "Source") -> None:
         changed = await desk.sources.update(source.id, {"enabled": not source.enabled})
         words = "is read again" if changed.enabled else "is no longer read"
-        self.app.notify(f"{changed.name} {words}. Space undoes it.")
+        self.app.notify(f"{changed.name} {words}. {key('sources.switch')} undoes it.")
         self.read()
 
     def action_delete_source(self) -> None:
@@ -151,7 +152,7 @@ class SourceActions(RunScreen, inherit_bindings=False):
         """Ask for the file."""
         from copydesk.tui.modals.ask import LineScreen  # noqa: PLC0415 - as above
 
-        hint = "Each feed is read once before it is added. Enter begins, Esc leaves."
+        hint = f"Each feed is read once before it is added. Enter begins, {key('line.leave')} leaves."
         self.app.push_screen(LineScreen("Which OPML file?", hint=hint), self._import)
 
     def _import(self, path: str | None) -> None:
@@ -172,7 +173,8 @@ class SourceActions(RunScreen, inherit_bindings=False):
         """Ask where to write."""
         from copydesk.tui.modals.ask import LineScreen  # noqa: PLC0415 - as above
 
-        hint = "Other feed readers read it, and i does. Enter writes it, Esc leaves."
+        reads = f"Other feed readers read it, and {key('sources.import')} does."
+        hint = f"{reads} Enter writes it, {key('line.leave')} leaves."
         self.app.push_screen(LineScreen("Write the sources to which file?", value=FILE, hint=hint), self._export)
 
     def _export(self, path: str | None, *, over: bool = False) -> None:

@@ -14,6 +14,7 @@ from copydesk.tui.keys import Where, bindings
 from copydesk.tui.latest import Latest
 from copydesk.tui.layout import Block, Paragraph, plain
 from copydesk.tui.messages import RunChanged
+from copydesk.tui.naming import key
 from copydesk.tui.pages import note, source_notes
 from copydesk.tui.pages.run import run_heads, run_page
 from copydesk.tui.pages.source import source_page
@@ -36,10 +37,11 @@ RUNS = 30
 """Runs that are shown, the latest."""
 BROUGHT = 20
 """Items of a source that are shown, the latest."""
-NO_RUNS: tuple[Block, ...] = (
-    plain("No run yet.", "dim"),
-    Paragraph(Content.assemble(("P", "key"), (" reads the sources and writes drafts.", "dim"))),
-)
+
+
+def _no_runs() -> tuple[Block, ...]:
+    runs = Content.assemble((key("sources.run"), "key"), (" reads the sources and writes drafts.", "dim"))
+    return plain("No run yet.", "dim"), Paragraph(runs)
 
 
 class SourcesScreen(SourceActions, inherit_bindings=False):
@@ -126,7 +128,7 @@ class SourcesScreen(SourceActions, inherit_bindings=False):
     def _fill_runs(self, message: SourcesRead) -> None:
         self.query_one("#runs-pane", ListPane).show_heads(shown=bool(message.runs))
         if not message.runs:
-            self.runs.say(NO_RUNS)
+            self.runs.say(_no_runs())
             return
         current = self.runs.current
         places = {run.id: at for at, run in enumerate(message.runs)}

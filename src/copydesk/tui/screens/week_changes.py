@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from copydesk.errors import ConflictError, CopydeskError
 from copydesk.model.schedule import Slot
 from copydesk.tui.modals.ask import LineScreen
+from copydesk.tui.naming import key
 from copydesk.tui.pages.week_lines import slot_shown
 from copydesk.tui.screens.week_screen import WeekScreen
 from copydesk.tui.ways_back import Step, WaysBack
@@ -54,7 +55,10 @@ class WeekChanges(WeekScreen):
     def _ask_minute(self, where: Place, value: str = "", wrong: str = "") -> None:
         hour = Slot(day_of_week=where.day.isoweekday() % 7, hour=where.hour.hour, minute=0)
         question = f"A slot every {slot_shown(hour)[:3]}, at which minute of {hour.hour:02}:00–{hour.hour:02}:59?"
-        hint = wrong or f"Enter alone: {hour.hour:02}:00. Or a minute, or another time as 4:30. Esc leaves."
+        hint = (
+            wrong
+            or f"Enter alone: {hour.hour:02}:00. Or a minute, or another time as 4:30. {key('line.leave')} leaves."
+        )
 
         def make(answer: str | None) -> None:
             slot = _slot(hour, answer or "00") if answer is not None else None
@@ -93,7 +97,7 @@ class WeekChanges(WeekScreen):
         after = await desk.schedule.set_slots(after)
         step = Step(words, lambda desk: _swap(desk, after, before), lambda desk: _swap(desk, before, after))
         self.ways_back.did(step)
-        self.app.say(f"{words[:1].upper()}{words[1:]} · u undo")
+        self.app.say(f"{words[:1].upper()}{words[1:]} · {key('schedule.undo')} undo")
 
     # The clock.
 
@@ -101,7 +105,7 @@ class WeekChanges(WeekScreen):
         """Ask for the time zone."""
         if self.week is None:
             return
-        hint = wrong or "A name such as Europe/Prague. What is scheduled keeps its time. Esc leaves."
+        hint = wrong or f"A name such as Europe/Prague. What is scheduled keeps its time. {key('line.leave')} leaves."
         asked = LineScreen(f"Which time zone in the place of {self.week.zone}?", value=value, hint=hint)
         self.app.push_screen(asked, self._set_zone)
 
@@ -119,7 +123,7 @@ class WeekChanges(WeekScreen):
             words = f"time zone {before} changed to {after}"
             step = Step(words, lambda desk: desk.schedule.set_zone(before), lambda desk: desk.schedule.set_zone(after))
             self.ways_back.did(step)
-            self.app.say(f"T{words[1:]} · u undo")
+            self.app.say(f"T{words[1:]} · {key('schedule.undo')} undo")
 
         self.carry_out(change)
 

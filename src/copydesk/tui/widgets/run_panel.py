@@ -4,6 +4,7 @@ from textual.content import Content
 
 from copydesk.model.run import Run, RunStatus, Stage
 from copydesk.tui.cells import cell, fit
+from copydesk.tui.naming import key
 from copydesk.tui.run_view import RunView, figures, funnel, share, summary
 from copydesk.tui.widgets.drawn import Standing
 from copydesk.tui.words import bar, plural
@@ -23,7 +24,9 @@ class RunPanel(Standing):
     def show(self, view: RunView) -> None:
         """Take over how far the run is."""
         self._view = view
-        self.set_title("Pipeline · " + ("Esc leaves it running · X cancels it" if view.under_way else "Esc closes"))
+        back = key("review.back")
+        running = f"{back} leaves it running · {key('review.cancel_run')} cancels it"
+        self.set_title(f"Pipeline · {running if view.under_way else f'{back} closes'}")
         self.refresh()
 
     def lines(self, width: int) -> list[Content]:

@@ -1,0 +1,22 @@
+"""What an action's key is called in a sentence: the user's own key, where he has given it another one."""
+
+from collections.abc import Iterable, Mapping
+
+from textual._context import active_app
+
+from copydesk.tui.keys import KEYS, Key, shown
+
+
+def key(action_id: str) -> str:
+    """The first key of an action, as people write it, in the console that is running."""
+    return first_key(getattr(active_app.get(None), "keys", KEYS), action_id)
+
+
+def said(place: str, actions: Mapping[str, str]) -> str:
+    """What some keys of a place do, in one line: `Ctrl+s saves · Esc leaves`."""
+    return " · ".join(f"{key(f'{place}.{action}')} {words}" for action, words in actions.items())
+
+
+def first_key(keys: Iterable[Key], action_id: str) -> str:
+    """The first key of an action in a table, as people write it."""
+    return next(shown(each)[0] for each in keys if each.id == action_id)
