@@ -1,9 +1,11 @@
 """What a run leaves out, what it takes for one story, and which stories it drafts first."""
 
 import asyncio
+import threading
 
 import pytest
 
+from copydesk.desk import choosing
 from copydesk.errors import InvalidError
 from copydesk.model.run import RunRequest, RunStatus
 from copydesk.ranking.filters import compile_rules
@@ -256,3 +258,31 @@ async def test_an_expression_of_the_settings_that_takes_too_long_fails_the_run_a
     assert "pipeline.include: /(a+)+$/" in str(run.error)
     assert settings_at(tmp_path).pipeline.include == ()
     assert states(tmp_path) == {title(1): "new"}
+
+
+async def test_what_is_decided_of_many_items_keeps_nobody_else_from_their_turn(tmp_path, monkeypatch):
+    decided_in = {}
+
+    def watched(name):
+        decide = getattr(choosing, name)
+
+        def decides(*args):
+            decided_in[name] = threading.current_thread()
+            return decide(*args)
+
+        monkeypatch.setattr(choosing, name, decides)
+
+    for name in ("_judge", "_stories", "gather", "_ranking"):
+        watched(name)
+
+    assert await one_run(tmp_path, (ONE, feed(entry(1)), {})) == [title(1)]
+
+    assert len(decided_in) == 4
+    assert threading.main_thread() not in decided_in.values()
+
+
+async def test_more_items_than_are_judged_at_once_are_all_judged(tmp_path, monkeypatch):
+    monkeypatch.setattr(choosing, "JUDGED_AT_ONCE", 2)
+    body = feed(*(entry(number) for number in range(1, 6)))
+
+    assert len(await one_run(tmp_path, (ONE, body, {}))) == 5

@@ -1,5 +1,9 @@
-"""The second and third stage of a run: what waits is filtered, merged into stories, and ranked."""
+"""The second and third stage of a run: what waits is filtered, merged into stories, and ranked.
 
+What is decided is decided in threads: of thousands of items it takes longer than a key may wait for its answer.
+"""
+
+import asyncio
 import hashlib
 import logging
 from collections.abc import Container, Iterable, Mapping, Sequence
@@ -18,11 +22,13 @@ from copydesk.model.source import Source, SourceConfig
 from copydesk.ranking.duplicates import StoryIndex
 from copydesk.ranking.filters import Rules, compile_rules, judge
 from copydesk.ranking.preference import Decision, train
-from copydesk.ranking.rank import Ranked, rank
+from copydesk.ranking.rank import Ranked, Ranking, rank
 from copydesk.ranking.score import Context, Standing, Weights
 from copydesk.ranking.stories import Candidate, gather
+from copydesk.settings import Settings
 from copydesk.store import counts, drafts, items, sources
 from copydesk.store.drafts import Decided
+from copydesk.store.items import StoryMember
 
 log = logging.getLogger(__name__)
 WINDOW = timedelta(days=14)
@@ -30,6 +36,8 @@ WINDOW = timedelta(days=14)
 TOLD = timedelta(days=60)
 """What was drafted in this time is no news."""
 NO_RULES = Rules()
+JUDGED_AT_ONCE = 500
+"""Items; between two lots a run may be cancelled."""
 MOST_DECISIONS = 2000
 """Decisions that the preference is learnt from, the newest; more would not change it."""
 
@@ -53,11 +61,11 @@ async def _filter(ground: Ground, request: RunRequest, report: Report, new: Cont
     report.expect(len(waiting))
     if not waiting:
         return ()
-    passed, outcomes = _judge_all(waiting, rules, now, report)
+    passed, outcomes = await _judge_all(waiting, rules, now, report)
     placed = await _place(ground, passed, now)
     passed = [msgspec.structs.replace(item, story_id=placed.get(item.id, item.story_id)) for item in passed]
     told = await ground.write(_settle, passed, placed, outcomes)
-    stories = gather(item for item in passed if item.story_id not in told)
+    stories = await asyncio.to_thread(gather, [item for item in passed if item.story_id not in told])
     report.count(items_filtered=len(stories))
     return stories
 
@@ -81,7 +89,9 @@ async def _rank(ground: Ground, stories: Sequence[Candidate], report: Report) ->
     """The stories in order; those that are dropped for good are kept out of later runs."""
     if not stories:
         return ()
-    ranking = rank(stories, await _context(ground), ground.clock())
+    now = ground.clock()
+    known = await ground.read(_known, now - TOLD)
+    ranking = await asyncio.to_thread(_ranking, stories, known, ground.settings, now)
     outcomes = [
         (item.id, ItemState.FILTERED, dropped.reason)
         for dropped in ranking.dropped
@@ -113,10 +123,13 @@ def _known(conn: Connection, user_id: str, since: datetime) -> _Known:
     )
 
 
-async def _context(ground: Ground) -> Context:
+def _ranking(stories: Sequence[Candidate], known: _Known, settings: Settings, now: datetime) -> Ranking:
+    return rank(stories, _context(known, settings), now)
+
+
+def _context(known: _Known, settings: Settings) -> Context:
     """What the ranking should know: the settings, the sources' standing, the user's decisions, what was told."""
-    asked, now = ground.settings.ranking, ground.clock()
-    known = await ground.read(_known, now - TOLD)
+    asked = settings.ranking
     return Context(
         interests=asked.interests,
         weights=Weights(**{name: getattr(asked, name) for name in Weights.__struct_fields__}),
@@ -124,7 +137,7 @@ async def _context(ground: Ground) -> Context:
         standings={source.id: _standing(source, *known.counts.get(source.id, (0, 0))) for source in known.sources},
         told=known.told,
         preference=train(_labels(known.decisions)),
-        min_score=ground.settings.pipeline.min_score,
+        min_score=settings.pipeline.min_score,
     )
 
 
@@ -181,15 +194,28 @@ def _own_rules(config: SourceConfig) -> Rules | None:
         return None
 
 
-def _judge_all(
+async def _judge_all(
     waiting: Sequence[Item], rules: tuple[Rules, Mapping[str, Rules | None]], now: datetime, report: Report
 ) -> tuple[list[Item], list[tuple[str, ItemState, str | None]]]:
     """Which items pass, and what became of the others; those of a source with unusable rules go on waiting."""
+    passed: list[Item] = []
+    outcomes: list[tuple[str, ItemState, str | None]] = []
+    for start in range(0, len(waiting), JUDGED_AT_ONCE):
+        some = waiting[start : start + JUDGED_AT_ONCE]
+        more_passed, more_outcomes = await asyncio.to_thread(_judge, some, rules, now)
+        passed += more_passed
+        outcomes += more_outcomes
+        report.step(steps=len(some))
+    return passed, outcomes
+
+
+def _judge(
+    waiting: Sequence[Item], rules: tuple[Rules, Mapping[str, Rules | None]], now: datetime
+) -> tuple[list[Item], list[tuple[str, ItemState, str | None]]]:
     everywhere, own = rules
     passed: list[Item] = []
     outcomes: list[tuple[str, ItemState, str | None]] = []
     for item in waiting:
-        report.step()
         its_own = own.get(item.source_id, NO_RULES)
         if its_own is None:
             continue
@@ -206,8 +232,12 @@ async def _place(ground: Ground, passed: Sequence[Item], now: datetime) -> dict[
     unplaced = [item for item in passed if not item.story_id]
     if not unplaced:
         return {}
-    index = StoryIndex(WINDOW)
     members = await ground.read(items.story_members, now - WINDOW)
+    return await asyncio.to_thread(_stories, members, unplaced)
+
+
+def _stories(members: Iterable[StoryMember], unplaced: Sequence[Item]) -> dict[str, str]:
+    index = StoryIndex(WINDOW)
     for known in members:
         index.add(known.story_id, known.source_id, known.title, known.canonical, known.published)
     return {

@@ -2,7 +2,7 @@
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from datetime import timedelta
 
 from sqlalchemy import Connection
@@ -161,10 +161,9 @@ class Pipeline:
 
     async def _carry_out(self, report: Report) -> None:
         """Take the run's turn, do its work and keep how it ended; an error that is no CopydeskError goes on."""
-        from copydesk.desk.stages import work  # noqa: PLC0415 - the crafts are for those who run
-
         try:
             request = await self._take_turn(report.run_id)
+            work = await asyncio.to_thread(_stages)
             async with self._beating(report):
                 await work(self._ground, request, report)
         except (asyncio.CancelledError, CancelledRunError):
@@ -242,6 +241,15 @@ class Pipeline:
 def _unfinished(conn: Connection, user_id: str) -> tuple[Claimed | None, tuple[Claimed, ...]]:
     """The run that is under way, and those that wait."""
     return runs.under_way(conn, user_id), runs.queued(conn, user_id)
+
+
+def _stages() -> Callable[[Ground, RunRequest, Report], Awaitable[None]]:
+    """The work of a run, with all that it imports later: in a thread, for a person's keys wait for what is not."""
+    from copydesk.desk.stages import work  # noqa: PLC0415 - the crafts are for those who run
+    from copydesk.drafting import checks, extractive  # noqa: F401, PLC0415
+    from copydesk.ingest import reading  # noqa: F401, PLC0415
+
+    return work
 
 
 def _try_turn(conn: Connection, user_id: str, run_id: str, clock: Clock) -> tuple[bool, RunRequest | None, bool]:
