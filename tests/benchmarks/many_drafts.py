@@ -22,6 +22,8 @@ from copydesk.store.migrate import prepare
 from copydesk.store.types import microseconds
 
 NOW = datetime(2026, 6, 1, 12, tzinfo=UTC)
+TO_COME = datetime(2090, 1, 1, tzinfo=UTC)
+"""What is scheduled is so late that no job takes it for missed, whenever this runs."""
 APART = timedelta(minutes=5)
 """A draft each five minutes: a million are nine and a half years."""
 PER_ITEM = 10
@@ -172,7 +174,8 @@ def _drafts(chance: random.Random, made: Made, drafts: int) -> Iterator[tuple[ob
         created = NOW - APART * (drafts - number)
         at, status = microseconds(created), states[chance.randrange(100)]
         timed = status in ("posted", "scheduled", "missed")
-        scheduled = at + chance.randrange(1, 14 * 86_400) * 1_000_000 if timed else None
+        begin = microseconds(TO_COME) if status == "scheduled" else at
+        scheduled = begin + chance.randrange(1, 14 * 86_400) * 1_000_000 if timed else None
         item = number // PER_ITEM
         source, story = _source(item, drafts), item_id(item, drafts)
         kind = ("SHORT", "THREAD", "BLOG")[number % PER_ITEM % 3]

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from copydesk.desk import Desk
+from copydesk.desk import Desk, picking_up
 from copydesk.desk.picking_up import NOT_CONNECTED
 from copydesk.desk.steady import Steady, machine_clock
 from desk_fixtures import NOW, Watch, change, open_at, rows
@@ -174,6 +174,18 @@ async def test_new_rules_of_a_zone_move_what_is_scheduled(tmp_path: Path) -> Non
         assert await status_of(desk, one) == "scheduled"
     events = rows(tmp_path, "SELECT who, action FROM draft_event WHERE action <> 'schedule'")
     assert events == [("system", "moved")]
+
+
+async def test_all_that_is_scheduled_follows_new_rules_a_part_at_a_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(picking_up, "READ_AT_ONCE", 2)
+    meant = {"scheduled_wall": "2026-02-20T09:00", "scheduled_zone": "Europe/Prague"}
+    async with open_at(tmp_path) as desk:
+        await put_at(desk, NOW + DAY)
+        off = {await put_at(desk, NOW + DAY, **meant) for _ in range(5)}
+        assert set(await desk.schedule.picking_up.follow_zones()) == off
+        assert set((await times(desk)).values()) == {NOW + DAY, datetime(2026, 2, 20, 8, tzinfo=UTC)}
 
 
 async def test_a_zone_that_is_gone_and_a_time_without_one_move_nothing(tmp_path: Path) -> None:

@@ -29,6 +29,7 @@ NOT_CONNECTED = "No account that takes it was connected when it was due; nothing
 MOVED = "moved"
 """What the history calls a time that moved with the rules of its zone."""
 AT_ONCE = 100
+READ_AT_ONCE = 1000
 
 
 class PickingUp:
@@ -70,10 +71,14 @@ class PickingUp:
     async def follow_zones(self) -> tuple[str, ...]:
         """Move what is scheduled to where the rules of its zone have it now; the ids of the drafts that moved."""
         now = self._ground.clock()
-        standing = await self._ground.read(planned.scheduled_after, now)
-        off = [(each, at) for each in standing if (at := _moved(each)) is not None]
-        followed = await self._each(off, lambda conn, user_id, each: _move(conn, user_id, *each, now))
-        return tuple(each.id for each, _ in followed)
+        followed: list[str] = []
+        after = now, ""
+        while standing := await self._ground.read(planned.on_a_clock, after, READ_AT_ONCE):
+            after = standing[-1].at, standing[-1].id
+            off = [(each, at) for each in standing if (at := _moved(each)) is not None]
+            done = await self._each(off, lambda conn, user_id, each: _move(conn, user_id, *each, now))
+            followed += [each.id for each, _ in done]
+        return tuple(followed)
 
     @property
     def _grace(self) -> Mapping[Format, timedelta]:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from datetime import datetime
 
-from sqlalchemy import ColumnElement, Connection, bindparam, case, exists, func, select
+from sqlalchemy import ColumnElement, Connection, bindparam, case, exists, func, select, tuple_
 
 from copydesk.model.draft import Format, Status
 from copydesk.model.wire import Struct
@@ -97,7 +97,10 @@ _IN_ORDER = (draft.c.scheduled_at, draft.c.id)
 _APPROVED = select(*_CANDIDATE).where(_OWN, draft.c.status == Status.APPROVED, draft.c.archived_at.is_(None))
 _THESE = select(*_CANDIDATE).where(_OWN, draft.c.id.in_(bindparam("ids", expanding=True)))
 _SCHEDULED = select(*_TIMED).where(_OWN, draft.c.status == Status.SCHEDULED, _HAS_TIME).order_by(*_IN_ORDER)
-_AFTER = _SCHEDULED.where(draft.c.scheduled_at > _FROM)
+_AFTER = _SCHEDULED.where(
+    tuple_(draft.c.scheduled_at, draft.c.id) > tuple_(_FROM, bindparam("last_id")),
+    draft.c.scheduled_wall.is_not(None),
+).limit(bindparam("most"))
 _UNTIL = _SCHEDULED.where(draft.c.scheduled_at <= _TO)
 
 
@@ -160,9 +163,11 @@ def stands(conn: Connection, user_id: str, first: datetime, before: datetime) ->
     return bool(conn.execute(_STANDS, {"owner": user_id, "first": first, "last": before}).scalar())
 
 
-def scheduled_after(conn: Connection, user_id: str, now: datetime) -> tuple[Timed, ...]:
-    """The scheduled drafts whose time is still to come, in order."""
-    return tuple(Timed(**row._mapping) for row in conn.execute(_AFTER, {"owner": user_id, "first": now}))
+def on_a_clock(conn: Connection, user_id: str, after: tuple[datetime, str], most: int) -> tuple[Timed, ...]:
+    """At most so many of the drafts that are scheduled on the clock of a zone, in order: those after a time and id."""
+    at, last_id = after
+    asked = {"owner": user_id, "first": at, "last_id": last_id, "most": most}
+    return tuple(Timed(**row._mapping) for row in conn.execute(_AFTER, asked))
 
 
 def scheduled_until(conn: Connection, user_id: str, now: datetime) -> tuple[Timed, ...]:
