@@ -64,7 +64,6 @@ async def _measured(home: Path) -> list[Row]:
         await settled(pilot)
         screen = app.screen
         assert isinstance(screen, ReviewScreen)
-        gc.freeze()  # as the command does it: what was imported lives to the end
         moves = await _moves(app, screen)
         await _rest(app, screen, pilot)
         # The first ones import what the others have, and fill the window and the lines that are kept.

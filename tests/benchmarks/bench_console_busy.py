@@ -1,7 +1,6 @@
 """The console's keys while the pipeline reads two hundred sources in the same process, the feeds served from memory."""
 
 import asyncio
-import gc
 import sqlite3
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, closing
@@ -44,7 +43,6 @@ async def _measured(home: Path) -> list[float]:
     app = Watched(lambda: _open(home, web), clock=lambda: NOW)
     async with app.run_test(size=(120, 40)) as pilot:
         await settled(pilot)
-        gc.freeze()  # as the command does it
         for run in range(RUNS):
             _publish(web, run)
             times += await _moves_while_it_runs(app, pilot)

@@ -1,19 +1,19 @@
 """The part of the console that has the desk: opens it, asks it, runs the pipeline, closes it. It knows no screen."""
 
 import asyncio
-import gc
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, AbstractContextManager, nullcontext, suppress
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from textual.events import Event
+from textual.events import Event, InputEvent
 from textual.events import Key as KeyPress
 from textual.message import Message
 from textual.worker import Worker
 
 from copydesk.errors import CopydeskError
 from copydesk.tui.failing import Failing
+from copydesk.tui.garbage import Garbage
 from copydesk.tui.keys import KEYS, Key
 from copydesk.tui.messages import DeskChanged, DeskClosed, DeskOpened, Glanced, JobDone, RunChanged
 from copydesk.tui.naming import first_key
@@ -80,6 +80,7 @@ class DeskApp(SayingApp, inherit_bindings=False):
         self._holder: Worker[None] | None = None
         self._last_write: asyncio.Task[None] | None = None
         self.type_ahead = TypeAhead(self)
+        self._garbage = Garbage()
         self.glimpsed = False
         """Whether there are rows to move through before the desk is open."""
 
@@ -140,15 +141,16 @@ class DeskApp(SayingApp, inherit_bindings=False):
                 if str(error) != trouble:
                     trouble = str(error)
                     self.note(trouble)
+            self._garbage.look()
             await asyncio.sleep(LOOK)
 
     async def _do_what_is_due(self, desk: "Desk") -> None:
         """Let the jobs run, where there are any, until the console ends."""
+        self._garbage.begin()
         if self._with_jobs:
             await asyncio.sleep(JOBS_AFTER)
             running = await asyncio.to_thread(_jobs)
-            # All is imported now, and lives to the end: a look through it for garbage is felt between two keys.
-            gc.freeze()
+            self._garbage.begin()
             async with running(desk, listener=self._hear, patience=LAST_PATIENCE):
                 await asyncio.Event().wait()
         await asyncio.Event().wait()
@@ -186,12 +188,15 @@ class DeskApp(SayingApp, inherit_bindings=False):
         if self.gallery is not None:
             self.gallery.close()
         self.type_ahead.stop()
+        self._garbage.end()
         if self._holder is not None:
             self._holder.cancel()
             await asyncio.gather(self._holder.wait(), return_exceptions=True)
 
     async def on_event(self, event: Event) -> None:
         """A key that comes before what the last one asked for waits until that is there."""
+        if isinstance(event, InputEvent):
+            self._garbage.pressed()
         if isinstance(event, KeyPress) and not event.is_forwarded and self.type_ahead.holds(event):
             return
         await super().on_event(event)
