@@ -1,5 +1,6 @@
 """The console: its screens, its looks, its keys."""
 
+import asyncio
 import os
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -11,7 +12,7 @@ from textual.app import App
 from textual.screen import Screen
 
 from copydesk.tui import themes
-from copydesk.tui.desk_app import DeskApp, Glance, OpenDesk
+from copydesk.tui.desk_app import LAST_PATIENCE, DeskApp, Glance, OpenDesk
 from copydesk.tui.keymap import own_keys
 from copydesk.tui.keys import KEYS, SCREEN_NAMES, Key, Where, bindings
 from copydesk.tui.styles import sheet
@@ -204,10 +205,27 @@ class Console(DeskApp, inherit_bindings=False):
 
     def end(self, code: int) -> None:
         """End as somebody else wants it: what is being written is finished, what is typed is kept."""
-        if self.editor is not None:
-            with suppress(ProcessLookupError):
-                self.editor.terminate()
-        self.exit(code)
+        self.run_worker(self._end(code), exit_on_error=False)
+
+    async def _end(self, code: int) -> None:
+        try:
+            if self.editor is not None:
+                await self._end_editor(self.editor)
+            for screen in self.screen_stack:
+                if keep := getattr(screen, "keep_typed", None):
+                    await keep()
+        finally:
+            self.exit(code)
+
+    async def _end_editor(self, editor: asyncio.subprocess.Process) -> None:
+        """End the editor, and have the terminal back."""
+        with suppress(ProcessLookupError):
+            editor.terminate()
+            try:
+                await asyncio.wait_for(editor.wait(), LAST_PATIENCE)
+            except TimeoutError:
+                editor.kill()
+        await self._finish_writing()
 
     def action_leave(self) -> None:
         """Go back where there is something to go back to; else end the console."""

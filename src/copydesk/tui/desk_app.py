@@ -81,6 +81,8 @@ class DeskApp(SayingApp, inherit_bindings=False):
         self._last_write: asyncio.Task[None] | None = None
         self.type_ahead = TypeAhead(self)
         self._garbage = Garbage()
+        self.editor: asyncio.subprocess.Process | None = None
+        """The user's own, which has the terminal for now."""
         self.glimpsed = False
         """Whether there are rows to move through before the desk is open."""
 

@@ -213,6 +213,7 @@ KEYS = (
     Key("console.help", Where.CONSOLE, "?", "help", "these keys", "help"),
     Key("console.palette", Where.CONSOLE, ":,ctrl+p", "command_palette", "every command, drafts and sources by name"),
     Key("console.log", Where.CONSOLE, "ctrl+l", "log", "what went wrong, in full"),
+    Key("console.suspend", Where.CONSOLE, "ctrl+z", "suspend_process", "to the shell for a while; fg leads back"),
     Key("console.quit", Where.CONSOLE, "q,ctrl+c", "leave", "quit", "quit"),
 )
 """A key that is in two places does the first that has the focus."""

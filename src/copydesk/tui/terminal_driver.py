@@ -44,6 +44,11 @@ class TerminalDriver(LinuxDriver):
         for number in ENDS:
             loop.add_signal_handler(number, cast("Console", self._app).end, 128 + number)
 
+    def _sigcont_application(self, *_: object) -> None:
+        """Take it over again, where it was given away: a terminal that is closed wakes who never slept, too."""
+        if self._must_signal_resume:
+            super()._sigcont_application()
+
 
 class Lasting:
     """The terminal as a file that takes every text; one that is closed takes it, too."""

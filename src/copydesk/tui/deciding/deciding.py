@@ -11,12 +11,14 @@ from copydesk.tui.deciding.editing import Edits
 from copydesk.tui.deciding.looking import Looks
 from copydesk.tui.deciding.outcomes import name_of
 from copydesk.tui.deciding.sending import APPROVE, Sends
+from copydesk.tui.deciding.typed_lines import TypedLines
 from copydesk.tui.naming import key
 from copydesk.tui.words import plural
 
 if TYPE_CHECKING:
     from copydesk.desk import Desk
     from copydesk.tui.chosen import Chosen
+    from copydesk.tui.screens.deciding import Decides
 
 
 class Deciding(Sends, Edits, Looks):
@@ -25,10 +27,19 @@ class Deciding(Sends, Edits, Looks):
     reasons: tuple[str, ...] = ()
     """Why drafts were rejected lately."""
 
+    def __init__(self, screen: "Decides") -> None:
+        super().__init__(screen)
+        self.typed_lines = TypedLines()
+
     def begin(self) -> None:
         """Read what the first keys need, and say what was left unsaved."""
         self.app.ask(self._read_reasons)
+        self.app.ask(self._read_typed)
         self.offer_typed()
+
+    async def _read_typed(self, desk: "Desk") -> None:
+        for name in await self.typed_lines.begin(desk):
+            self.app.notify(f"What you typed for {name!r} was not used: it is offered there.", severity="warning")
 
     async def _read_reasons(self, desk: "Desk") -> None:
         self.reasons = await desk.drafts.reasons()
@@ -76,10 +87,15 @@ class Deciding(Sends, Edits, Looks):
             return
 
         def answered(words: str | None) -> None:
+            self.app.ask(lambda _: self.typed_lines.forget(action))
             if words is not None:
                 self.act(ChangeDraft(action=action, feedback=words.strip() or None), on=chosen, then=then)
 
-        self.app.push_screen(LineScreen(question.format(_called(chosen)), hint=hint, offered=offered), answered)
+        offers = tuple(dict.fromkeys((*self.typed_lines.offered(action), *offered)))
+        keep = self.typed_lines.keep(action)
+        self.app.push_screen(
+            LineScreen(question.format(_called(chosen)), hint=hint, offered=offers, keep=keep), answered
+        )
 
     def _write_anew(self, ids: Sequence[str]) -> None:
         self.app.ask(lambda desk: self._wait_for_versions(desk, ids), name="regenerate")

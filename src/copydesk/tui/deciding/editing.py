@@ -189,10 +189,12 @@ class Edits(Acts):
         """Give the terminal to the editor until it ends. ConflictError where it did not end well; the file is kept."""
         with self.app.suspend(), _undisturbed():
             try:
-                process = await asyncio.create_subprocess_exec(*words, str(path))
-                ended = await process.wait()
+                self.app.editor = await asyncio.create_subprocess_exec(*words, str(path))
+                ended = await self.app.editor.wait()
             except OSError as error:
                 raise ConflictError(f"{words[0]} cannot be started: {error.strerror}.", hint=_kept(path)) from error
+            finally:
+                self.app.editor = None
         if ended:
             how = f"was ended by signal {-ended}" if ended < 0 else f"ended with {ended}"
             raise ConflictError(f"{words[0]} {how}.", hint=_kept(path))

@@ -1,6 +1,7 @@
 """Two questions that lie over a screen: one for a line of text, one for a yes."""
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import cast
 
@@ -11,6 +12,7 @@ from textual.binding import Binding
 from textual.containers import Vertical
 from textual.content import Content
 from textual.screen import ModalScreen
+from textual.timer import Timer
 from textual.widgets import Input, Static
 
 from copydesk.text import clean
@@ -20,6 +22,8 @@ from copydesk.tui.styles import sheet
 from copydesk.tui.widgets.ink import INK
 
 MOST_OFFERED = 9
+KEEP_AFTER = 0.3
+"""Seconds after which what was typed is in its file, where it is kept."""
 # Textual takes Alt with a digit for what a Mac types with it, `¡` for Alt+1; a Mac's terminal sends that by itself.
 for _digit in range(1, MOST_OFFERED + 1):
     cast("dict[str, object]", ANSI_SEQUENCES_KEYS).pop(f"\x1b{_digit}", None)
@@ -33,8 +37,18 @@ class LineScreen(ModalScreen[str | None], inherit_bindings=False):
     # Before the line sees them: to it Alt+1 is a 1 that is typed.
     BINDINGS = [replace(each, priority=True) for each in bindings(Where.LINE) if isinstance(each, Binding)]
 
-    def __init__(self, question: str, *, value: str = "", hint: str = "", offered: Sequence[str] = ()) -> None:
+    def __init__(
+        self,
+        question: str,
+        *,
+        value: str = "",
+        hint: str = "",
+        offered: Sequence[str] = (),
+        keep: Callable[[str], Awaitable[None]] | None = None,
+    ) -> None:
         super().__init__()
+        self._keep = keep
+        self._keeping: Timer | None = None
         self._question = clean(question)
         self._value = value
         self._hint = clean(hint)
@@ -51,6 +65,18 @@ class LineScreen(ModalScreen[str | None], inherit_bindings=False):
                 )
             if self._hint:
                 yield Static(Content(self._hint), classes="-hint")
+
+    @on(Input.Changed)
+    def _typed(self) -> None:
+        if self._keep is not None and self._keeping is None:
+            self._keeping = self.set_timer(KEEP_AFTER, self.keep_typed)
+
+    async def keep_typed(self) -> None:
+        """Keep now what was typed, where it is to be kept."""
+        self._keeping = None
+        if self._keep is not None:
+            with suppress(OSError):  # no more than a line is lost, and it stands there still
+                await self._keep(self.query_one(Input).value)
 
     @on(Input.Submitted)
     def _answer(self, event: Input.Submitted) -> None:

@@ -204,6 +204,11 @@ class ComposeScreen(ModalScreen[bool], inherit_bindings=False):
         except OSError as error:
             self._notice(f"What you type cannot be kept in a file: {error.strerror or error}.")
 
+    async def keep_typed(self) -> None:
+        """Keep now what was typed; the console ends."""
+        if self._keeping is not None:
+            await self._keep()
+
     # What comes of it.
 
     def _look_now(self) -> None:

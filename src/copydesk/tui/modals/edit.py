@@ -25,7 +25,7 @@ from copydesk.tui.styles import sheet
 from copydesk.tui.widgets.drawn import Standing
 from copydesk.tui.widgets.ink import INK
 
-KEEP_AFTER = 1.0
+KEEP_AFTER = 0.3
 """Seconds after which what was typed is in its file: no more is lost in a crash."""
 
 
@@ -171,6 +171,11 @@ class EditScreen(ModalScreen[bool], inherit_bindings=False):
             self._notice(
                 f"What you type cannot be kept in a file: {error.strerror or error}. {key('edit.save')} saves it."
             )
+
+    async def keep_typed(self) -> None:
+        """Keep now what was typed; the console ends."""
+        if self._timer is not None:
+            await self._keep()
 
     def action_save(self) -> None:
         """Save it, and go back where that succeeds."""

@@ -1,0 +1,188 @@
+"""The console is ended from outside, in the middle of something: the terminal is as before, and nothing is lost."""
+
+import os
+import re
+import signal
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from real_terminal import PATIENCE, Terminal, real_terminal
+
+WAITING_EDITOR = """
+import pathlib, sys, time
+pathlib.Path(sys.argv[1]).write_text("Half a sentence")
+print("EDITOR HERE", flush=True)
+time.sleep(600)
+"""
+
+
+def opened(terminal: Terminal, home: Path) -> None:
+    """The console with its rows."""
+    terminal.console(home)
+    terminal.wait_for(r"─ Queue · 24 ─[\s\S]*▌ N")
+
+
+def until(true: Callable[[], object], what: str) -> None:
+    """Wait for it."""
+    end = time.monotonic() + PATIENCE
+    while not true():
+        assert time.monotonic() < end, what
+        time.sleep(0.02)
+
+
+def is_gone(process: int) -> bool:
+    """Whether it has ended."""
+    try:
+        return " Z " in Path(f"/proc/{process}/stat").read_text(encoding="ascii")
+    except FileNotFoundError:
+        return True
+
+
+def looks(terminal: Terminal) -> str:
+    """Whether the terminal still shows another screen, hides its cursor, or tells of the mouse."""
+    return terminal.tmux("display-message", "-p", "#{alternate_on} #{mouse_any_flag} #{cursor_flag}").strip()
+
+
+def end(terminal: Terminal, how: str) -> None:
+    """End the console."""
+    process = terminal.process
+    if how == "closed":
+        terminal.renew()
+    else:
+        os.kill(process, getattr(signal, how))
+    until(lambda: is_gone(process), f"{how} did not end it")
+    if how == "SIGTERM":
+        terminal.wait_for("ended=143")
+        assert looks(terminal) == "0 0 1"
+        assert "Traceback" not in terminal.screen
+    if how == "SIGKILL":
+        terminal.renew()
+
+
+def kept(home: Path, folder: str, words: str) -> Callable[[], bool]:
+    """Whether the words are in a file of that folder."""
+    return lambda: any(words in file.read_text(encoding="utf-8") for file in (home / "sample" / folder).glob("*.md"))
+
+
+ENDS = pytest.mark.parametrize("how", ["SIGTERM", "closed", "SIGKILL"])
+
+
+@ENDS
+def test_what_was_being_edited_is_offered_again(sample_home: Path, how: str) -> None:
+    with real_terminal((100, 30)) as terminal:
+        opened(terminal, sample_home)
+        terminal.press("e")
+        terminal.wait_for("Ctrl.s saves")
+        terminal.write(" and a word more")
+        terminal.wait_for("and a word more")
+        if how == "SIGKILL":
+            until(kept(sample_home, "typed", "and a word more"), "it was not kept")
+        end(terminal, how)
+        opened(terminal, sample_home)
+        terminal.wait_for("was not saved: e on it")
+        terminal.press("e")
+        terminal.wait_for(r"and a word more[\s\S]*You typed this")
+
+
+@ENDS
+def test_what_was_being_composed_is_offered_again(sample_home: Path, how: str) -> None:
+    with real_terminal((100, 30)) as terminal:
+        opened(terminal, sample_home)
+        terminal.press("c")
+        terminal.wait_for("makes the draft")
+        terminal.write("A draft of my own")
+        terminal.wait_for("A draft of my own")
+        if how == "SIGKILL":
+            until(kept(sample_home, "composed", "A draft of my own"), "it was not kept")
+        end(terminal, how)
+        opened(terminal, sample_home)
+        terminal.press("c")
+        terminal.wait_for(r"A draft of my own[\s\S]*You typed this")
+
+
+@ENDS
+def test_a_reason_that_was_being_typed_is_offered_again(sample_home: Path, how: str) -> None:
+    with real_terminal((100, 30)) as terminal:
+        opened(terminal, sample_home)
+        terminal.press("r")
+        terminal.wait_for(r"turned down\?")
+        terminal.write("Too much prai")
+        terminal.wait_for("Too much prai")
+        if how == "SIGKILL":
+            until(kept(sample_home, "answers", "Too much prai"), "it was not kept")
+        end(terminal, how)
+        opened(terminal, sample_home)
+        terminal.wait_for(r"What you typed for 'reject'")
+        terminal.press("r")
+        terminal.wait_for(r"(?i)alt\+1 Too much prai")
+        terminal.press("M-1")
+        terminal.wait_for("Rejected 1 ")
+        until(lambda: not list((sample_home / "sample" / "answers").glob("*.md")), "it is offered for ever")
+
+
+@pytest.mark.parametrize("how", ["SIGTERM", "closed"])
+def test_decisions_that_are_being_written_are_kept(sample_home: Path, how: str) -> None:
+    with real_terminal((100, 30)) as terminal:
+        opened(terminal, sample_home)
+        terminal.press(*["a"] * 12)
+        terminal.wait_for(r"\n  A[\s\S]*\n  A[\s\S]*\n  A")
+        decided = len(re.findall(r"\n  A", terminal.screen))
+        end(terminal, how)
+        terminal.console(sample_home)
+        shown = terminal.wait_for(r"To review \d+  Approved \d+")
+        found = re.search(r"To review (\d+)  Approved (\d+)", shown)
+        assert found
+        assert int(found[2]) >= decided
+        assert int(found[1]) + int(found[2]) == 24
+
+
+def test_an_editor_that_has_the_terminal_ends_with_the_console(sample_home: Path, tmp_path: Path) -> None:
+    editor = tmp_path / "editor.py"
+    editor.write_text(WAITING_EDITOR)
+    with real_terminal((100, 30), VISUAL=f"{sys.executable} {editor}") as terminal:
+        opened(terminal, sample_home)
+        terminal.press("E")
+        terminal.wait_for("EDITOR HERE")
+        console = terminal.process
+        (child,) = Path(f"/proc/{console}/task/{console}/children").read_text(encoding="ascii").split()
+        end(terminal, "SIGTERM")
+        until(lambda: is_gone(int(child)), "the editor was left alone")
+        opened(terminal, sample_home)
+        terminal.press("e")
+        terminal.wait_for("Half a sentence")
+
+
+def test_an_editor_that_is_killed_leaves_the_console_and_the_text(sample_home: Path, tmp_path: Path) -> None:
+    editor = tmp_path / "editor.py"
+    editor.write_text(WAITING_EDITOR)
+    with real_terminal((100, 30), VISUAL=f"{sys.executable} {editor}") as terminal:
+        opened(terminal, sample_home)
+        terminal.press("E")
+        terminal.wait_for("EDITOR HERE")
+        console = terminal.process
+        (child,) = Path(f"/proc/{console}/task/{console}/children").read_text(encoding="ascii").split()
+        os.kill(int(child), signal.SIGKILL)
+        terminal.wait_for(r"─ Queue · 24 ─[\s\S]*ended by\b")
+        terminal.press("e")
+        terminal.wait_for("Half a sentence")
+
+
+def test_the_console_is_put_aside_and_taken_up_again(sample_home: Path) -> None:
+    with real_terminal((100, 30)) as terminal:
+        terminal.tmux("respawn-pane", "-k", "bash --norc -i")
+        opened(terminal, sample_home)
+        terminal.press("j", "C-z")
+        terminal.wait_for("Stopped")
+        assert looks(terminal) == "0 0 1"
+        terminal.write("fg")
+        terminal.press("Enter")
+        terminal.wait_for(r"─ Queue · 24 ─[\s\S]*\n▌ N")
+        terminal.press("a")
+        terminal.wait_for("Approved 1 ")
+        process = terminal.process
+        terminal.renew()
+        until(lambda: is_gone(process), "it lives on without a terminal")
