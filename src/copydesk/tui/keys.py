@@ -249,7 +249,7 @@ def footer(where: Iterable[Where], keys: Iterable[Key] = KEYS) -> list[tuple[str
 
 def shown(key: Key) -> list[str]:
     """Its keys as people write them."""
-    return [_SHOWN.get(name) or name.replace("ctrl+", "Ctrl+") for name in key.keys.split(",")]
+    return [_SHOWN.get(name) or name.replace("ctrl+", "Ctrl+").replace("alt+", "Alt+") for name in key.keys.split(",")]
 
 
 def clashes(keys: Iterable[Key] = KEYS) -> list[str]:
