@@ -10,6 +10,8 @@ from copydesk.tui.keys import Where, footer
 from copydesk.tui.widgets.drawn import Standing
 
 _GAP = Content("  ")
+_LAST = 2
+"""Help and quit."""
 
 
 class KeyLine(Standing):
@@ -27,12 +29,12 @@ class KeyLine(Standing):
         self.refresh()
 
     def lines(self, width: int) -> list[Content]:
-        """As many as there is room for, whole ones only."""
-        line = Content("")
-        for keys, word in footer(self._where, self.app.keys):
-            more = Content.assemble((keys, "key"), " ", (word, "dim"))
-            longer = line + _GAP + more if line else more
-            if longer.cell_length > width:
-                break
-            line = longer
+        """As many as there is room for, whole ones only; the last, which lead to help and out, stay the longest."""
+        words = [
+            Content.assemble((keys, "key"), " ", (word, "dim")) for keys, word in footer(self._where, self.app.keys)
+        ]
+        line = _GAP.join(words)
+        while words and line.cell_length > width:
+            del words[-_LAST - 1 if len(words) > _LAST else -1]
+            line = _GAP.join(words)
         return [line]
