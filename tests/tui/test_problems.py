@@ -80,7 +80,7 @@ async def test_reading_the_log_is_enough_and_what_comes_later_counts_anew() -> N
         assert "1 problem Ctrl+l" in seen.lines[0]
 
 
-async def test_what_is_said_again_while_its_toast_stays_is_one_problem() -> None:
+async def test_what_is_said_over_and_over_is_one_problem_and_one_toast() -> None:
     async with on_screen(FakeDesk(3)) as seen:
         for _ in range(3):
             seen.app.complain(ConflictError("This failed."))
@@ -90,9 +90,11 @@ async def test_what_is_said_again_while_its_toast_stays_is_one_problem() -> None
         seen.app.clear_notifications()
         seen.app.complain(ConflictError("This failed."))
         await seen.wait()
-        assert "2 problems Ctrl+l" in seen.lines[0]
+        assert seen.toasts == ["This failed."]
+        assert "1 problem Ctrl+l" in seen.lines[0]
         await seen.press("ctrl+l")
         assert seen.toasts == []
+        assert seen.text.count("This failed.") == 1
 
 
 async def test_other_screens_count_the_same(tmp_path: Path) -> None:

@@ -90,6 +90,9 @@ class SayingApp(App[int], inherit_bindings=False):
         self.post_message(Notify(self._last_said))
 
     def _remember(self, severity: SeverityLevel, text: str) -> None:
+        """Keep it for the log; what is said over and over is one piece of news."""
+        if self.problems and self.log_of_toasts[-1][1:] == (severity, text):
+            return
         self.log_of_toasts.append(Told(self.clock(), severity, text))
         self.problems += severity == "error"
 
