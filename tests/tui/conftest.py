@@ -5,6 +5,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+from textual.widgets import Input, TextArea
 
 from copydesk.model.run import RunRequest
 from copydesk.sample.desk import open_sample, sample_settings
@@ -16,6 +17,13 @@ def plain_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     """No colours, theme and pictures but the test's own."""
     for variable in ("NO_COLOR", "TEXTUAL_THEME", "COLORFGBG", "COLORTERM"):
         monkeypatch.delenv(variable, raising=False)
+
+
+@pytest.fixture(autouse=True)
+def steady_cursor(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A picture shows the cursor, whenever it is taken."""
+    for field in (Input, TextArea):
+        monkeypatch.setattr(field.cursor_blink, "_default", False)
 
 
 @pytest.fixture(scope="session")

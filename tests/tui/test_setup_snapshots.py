@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from textual.pilot import Pilot
-from textual.widgets import Input, TextArea
+from textual.widgets import TextArea
 
 from copydesk.desk.accounts import Accounts
 from copydesk.errors import CopydeskError
@@ -53,8 +53,6 @@ def after(*keys: str, theme: str = "", words: str = "", text: str = "") -> Befor
             pilot.app.screen.query_one("#text", TextArea).insert(text)
         if words:
             await until(seen, words)
-        for field in (*pilot.app.screen.query(Input), *pilot.app.screen.query(TextArea)):
-            field.cursor_blink = False
 
     return do
 

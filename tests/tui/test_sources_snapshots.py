@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 from textual.pilot import Pilot
-from textual.widgets import Input
 
 from copydesk.errors import CopydeskError
 from copydesk.tui.app import Console
@@ -41,8 +40,6 @@ def after(*keys: str, theme: str = "") -> Before:
         await settled(pilot)
         assert isinstance(pilot.app, Console)
         await Seen(pilot.app, pilot).press("3", *keys)
-        for field in pilot.app.screen.query(Input):
-            field.cursor_blink = False
 
     return do
 
