@@ -12,6 +12,7 @@ from textual.binding import Binding
 from textual.containers import Vertical
 from textual.content import Content
 from textual.screen import ModalScreen
+from textual.style import Style
 from textual.timer import Timer
 from textual.widgets import Input, Static
 
@@ -60,9 +61,8 @@ class LineScreen(ModalScreen[str | None], inherit_bindings=False):
             yield Static(Content(self._question), classes="-question")
             yield Input(self._value, select_on_focus=False)
             for number, offer in enumerate(self._offered, 1):
-                yield Static(
-                    Content.assemble((f"{key(f'line.offer_{number}')} ", "$accent"), clean(offer)), classes="-offer"
-                )
+                words = Content.assemble((f"{key(f'line.offer_{number}')} ", "$accent"), clean(offer))
+                yield Static(clickable(words, f"screen.offer({number})"), classes="-offer")
             if self._hint:
                 yield Static(Content(self._hint), classes="-hint")
 
@@ -92,9 +92,15 @@ class LineScreen(ModalScreen[str | None], inherit_bindings=False):
         self.dismiss(None)
 
 
-def yes_or_no() -> str:
+def clickable(words: Content | str, action: str) -> Content:
+    """Words that do this when they are clicked."""
+    return (words if isinstance(words, Content) else Content(words)).stylize(Style.from_meta({"@click": action}))
+
+
+def yes_or_no() -> Content:
     """How a yes is given, or not."""
-    return f"{key('yes.yes')} yes · {key('yes.no')} no"
+    yes = clickable(f"{key('yes.yes')} yes", "screen.answer(True)")
+    return Content.assemble(yes, " · ", clickable(f"{key('yes.no')} no", "screen.answer(False)"))
 
 
 class YesScreen(ModalScreen[bool], inherit_bindings=False):
@@ -112,7 +118,7 @@ class YesScreen(ModalScreen[bool], inherit_bindings=False):
         """The question, and how it is answered."""
         with Vertical(id="ask"):
             yield Static(Content(self._question), classes="-question")
-            yield Static(Content(yes_or_no()), classes="-hint")
+            yield Static(yes_or_no(), classes="-hint")
 
     def action_answer(self, yes: bool) -> None:  # noqa: FBT001 - Textual hands it over so
         """Yes or no."""

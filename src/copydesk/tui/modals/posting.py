@@ -54,7 +54,7 @@ class PostScreen(YesScreen):
             return
         self.query_one(".-question", Static).update(Content(clean(plan.question)))
         self.query_one(".-warning", Static).update(Content("\n".join(clean(each) for each in plan.warnings)))
-        self.query_one(".-hint", Static).update(Content(yes_or_no() if plan.possible else f"{key('yes.no')} closes"))
+        self.query_one(".-hint", Static).update(yes_or_no() if plan.possible else Content(f"{key('yes.no')} closes"))
         self._ready = plan.possible
 
     def action_answer(self, yes: bool) -> None:  # noqa: FBT001 - Textual hands it over so

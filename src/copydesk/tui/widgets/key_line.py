@@ -2,10 +2,11 @@
 
 from collections.abc import Iterable
 
-from textual import getters
+from textual import events, getters
 from textual.content import Content
 
 from copydesk.tui.desk_app import DeskApp
+from copydesk.tui.keymap import textual_name
 from copydesk.tui.keys import Where, footer
 from copydesk.tui.widgets.drawn import Standing
 
@@ -38,3 +39,23 @@ class KeyLine(Standing):
             del words[-_LAST - 1 if len(words) > _LAST else -1]
             line = _GAP.join(words)
         return [line]
+
+    def on_click(self, event: events.Click) -> None:
+        """Press the key that was clicked; on a word its first one."""
+        at = event.get_content_offset(self)
+        if at is not None and (name := self._key_at(at.x)):
+            self.app.simulate_key(textual_name(name))
+
+    def _key_at(self, x: int) -> str:
+        """The name of the key that stands there; none between the words."""
+        (line,) = self.lines(self.room.width)
+        for glyphs, word in footer(self._where, self.app.keys):
+            begin = line.plain.find(f"{glyphs} {word}")
+            if begin >= 0 and begin <= x < begin + len(glyphs) + 1 + len(word):
+                before = glyphs[: x - begin].count(" ") if x < begin + len(glyphs) else 0
+                return self._names(word)[before]
+        return ""
+
+    def _names(self, word: str) -> list[str]:
+        """The first key of each action that has this word."""
+        return [key.keys.split(",")[0] for key in self.app.keys if key.footer == word and key.where in self._where]

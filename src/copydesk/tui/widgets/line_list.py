@@ -113,10 +113,13 @@ class LineList(Drawn, Generic[Row], inherit_bindings=False):
         self._follow()
 
     def on_click(self, event: events.Click) -> None:
-        """The row that was clicked is the current one."""
+        """The row that was clicked is the current one; clicked twice it is opened."""
         line = event.get_content_offset(self)
-        if line is not None and self.rows:
-            self.cursor = self.scroll_offset.y + line.y
+        if line is None or self.scroll_offset.y + line.y >= len(self.rows):
+            return
+        self.cursor = self.scroll_offset.y + line.y
+        if event.chain > 1:
+            self.action_open()
 
     def action_move(self, by: int) -> None:
         """So many rows down; negative is up."""
