@@ -116,6 +116,12 @@ class StoreFullError(StoreError):
     category = "store-full"
 
 
+class StoreGoneError(StoreError):
+    """The database was moved, deleted or replaced; nothing was changed. Put it back, or start Copydesk again."""
+
+    category = "store-gone"
+
+
 class StoreNewerError(StoreError):
     """A newer version of Copydesk wrote this database; it was left untouched. Install that version."""
 

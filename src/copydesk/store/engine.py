@@ -7,7 +7,7 @@ statement to its last: crossing to the thread for every statement costs more tha
 import asyncio
 import sqlite3
 from collections.abc import Callable, Sequence
-from contextlib import AsyncExitStack, suppress
+from contextlib import AbstractContextManager, AsyncExitStack, suppress
 from functools import partial
 from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, TypeVar, cast
@@ -15,7 +15,7 @@ from typing import Any, Concatenate, ParamSpec, TypeVar, cast
 import aiosqlite
 from sqlalchemy import URL, Connection, Engine, NullPool, create_engine, event
 
-from copydesk.errors import CopydeskError, StoreError
+from copydesk.errors import CopydeskError, StoreError, StoreGoneError
 from copydesk.store.faults import translated
 from copydesk.store.place import make_private, refuse_network
 
@@ -51,10 +51,27 @@ class Engines:
         self._readers = _Lanes(_read_engine(path, busy_timeout), READERS)
         self._watcher = _Lanes(_read_engine(path, busy_timeout), 1)
         self._written = False
+        self._file: tuple[int, int] | None = None
+        """What the path led to when it was first used: the device and the number of the file."""
+
+    def _place(self) -> AbstractContextManager[None]:
+        """Faults become ours; first of all that the file is not where it was.
+
+        SQLite goes on with a file that was moved or deleted, and whatever is written to it is lost.
+        """
+        try:
+            found = self.path.stat()
+        except OSError:
+            found = None
+        now = (found.st_dev, found.st_ino) if found else None
+        self._file = self._file or now
+        if now != self._file:
+            raise StoreGoneError
+        return translated(self.path)
 
     async def changes(self) -> int:
         """A number that is another one after each commit, whichever connection or process made it."""
-        with translated(self.path):
+        with self._place():
             return await self._watcher.run(_without_transaction, _data_version)
 
     async def write(self, work: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
@@ -65,7 +82,7 @@ class Engines:
         that waits, and returns nothing that still needs the connection. Raises StoreBusyError, StoreFullError,
         StoreDamagedError, StoreError.
         """
-        with translated(self.path):
+        with self._place():
             self._written = True
             return await self._writer.run(_in_transaction, lambda connection: work(connection, *args, **kwargs))
 
@@ -73,7 +90,7 @@ class Engines:
         self, work: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs
     ) -> T:
         """As `write`, and on the disk itself when this returns: a power cut takes nothing of it back."""
-        with translated(self.path):
+        with self._place():
             self._written = True
             return await self._writer.run(_through, lambda connection: work(connection, *args, **kwargs))
 
@@ -95,7 +112,7 @@ class Engines:
         try:
             for start in range(0, len(every), COMMITTED_TOGETHER):
                 group = every[start : start + COMMITTED_TOGETHER]
-                with translated(self.path):
+                with self._place():
                     done += _in_transaction(connection, partial(_each_apart, work=work, every=group))
         except StoreError as error:
             done += [error] * (len(every) - len(done))
@@ -106,7 +123,7 @@ class Engines:
 
         Keep it short; there are four readers. Raises as `write` does.
         """
-        with translated(self.path):
+        with self._place():
             return await self._readers.run(_without_transaction, lambda connection: work(connection, *args, **kwargs))
 
     async def upgrade(self, work: Callable[[Connection], T]) -> T:

@@ -1,0 +1,93 @@
+"""Something happens to the database while the console runs: it says what, stays, keeps what is typed, and goes on."""
+
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, closing, contextmanager
+from pathlib import Path
+
+import pytest
+
+from real_terminal import Terminal, real_terminal
+
+
+@contextmanager
+def locked(database: Path) -> Iterator[None]:
+    """Another program writes to it."""
+    with closing(sqlite3.connect(database, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        yield
+        other.rollback()
+
+
+@contextmanager
+def moved(database: Path) -> Iterator[None]:
+    """Somebody moved it away."""
+    away = database.with_suffix(".away")
+    database.rename(away)
+    yield
+    away.rename(database)
+
+
+@contextmanager
+def replaced(database: Path) -> Iterator[None]:
+    """Somebody put another one in its place."""
+    # Made elsewhere: SQLite would take the log of the first for its own.
+    other = database.with_name("other.db")
+    with closing(sqlite3.connect(other)) as made:
+        made.execute("CREATE TABLE recipe (name TEXT)")
+    with moved(database):
+        other.rename(database)
+        yield
+        database.unlink()
+
+
+def edited(terminal: Terminal) -> None:
+    """A text is being edited."""
+    terminal.press("e")
+    terminal.wait_for("Ctrl.s saves")
+    terminal.write(" Mine.")
+    terminal.wait_for("Mine")
+
+
+@pytest.mark.parametrize(
+    ("trouble", "words"),
+    [(locked, "Another process holds"), (moved, "was moved"), (replaced, "was moved")],
+    ids=["locked", "moved", "replaced"],
+)
+def test_a_decision_comes_back_and_can_be_made_when_the_trouble_is_gone(
+    sample_home: Path, trouble: Callable[[Path], AbstractContextManager[None]], words: str
+) -> None:
+    with real_terminal((120, 30), COPYDESK_DATABASE__BUSY_TIMEOUT="0.2") as terminal:
+        terminal.console(sample_home)
+        terminal.wait_for(r"─ Queue · 24 ─[\s\S]*▌ N[\s\S]*by its checks")
+        database = sample_home / "sample" / "copydesk.db"
+        edited(terminal)
+        with trouble(database):
+            terminal.press("C-s")
+            terminal.wait_for(rf"(?s)Mine.*{words}.*Ctrl.s saves")
+        terminal.press("C-s")
+        terminal.wait_for(r"Edited · u undo")
+        with trouble(database):
+            terminal.press("a")
+            terminal.wait_for(rf"(?s)24 ─.*\n  N [^\n]*Quarrystone 3[^\n]*\n▌.*{words}")
+        terminal.press("g", "a")
+        terminal.wait_for("Approved 1 ")
+        assert "Traceback" not in terminal.leave()
+    with closing(sqlite3.connect(database)) as desk:
+        assert desk.execute("SELECT count(*) FROM draft WHERE text LIKE '%Mine.'").fetchone() == (1,)
+        assert desk.execute("SELECT count(*) FROM draft WHERE status = 'approved'").fetchone() == (1,)
+
+
+def test_a_full_disk_is_said_and_what_is_typed_stays(sample_home: Path) -> None:
+    with real_terminal((120, 30)) as terminal:
+        # No file grows beyond so many blocks of 512 bytes; the database and its log have nearly as much.
+        database = sample_home / "sample" / "copydesk.db"
+        terminal.write(f"ulimit -f {database.stat().st_size // 512 // 8}; trap '' XFSZ")
+        terminal.press("Enter")
+        terminal.console(sample_home)
+        terminal.wait_for(r"─ Queue · 24 ─[\s\S]*▌ N")
+        terminal.press("a")
+        terminal.wait_for(r"(?s) N .*Quarrystone 3.*(full|could not be)")
+        terminal.press("j", "j")
+        terminal.wait_for(r"▌ N.*Small Hours")
+        assert "Traceback" not in terminal.leave()
