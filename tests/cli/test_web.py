@@ -58,7 +58,7 @@ def test_each_start_has_a_key_of_its_own(stubs: list[Server], capsys: pytest.Cap
 
 def test_without_the_extra_it_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delitem(sys.modules, "copydesk.cli.web_server")
-    monkeypatch.setitem(sys.modules, "textual_serve", None)
+    monkeypatch.setitem(sys.modules, "textual_serve.app_service", None)
     said = call_here(tmp_path, "--sample", "--web")
     assert_one_line(said, 2)
     assert "pip install 'copydesk[web]'" in said.err

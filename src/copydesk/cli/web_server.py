@@ -16,6 +16,8 @@ from copydesk.cli.web_door import HOST, Door
 
 PATIENCE = 10.0
 """Seconds that a console has to end in, once nobody sees it; then it is killed."""
+OF_THE_TERMINAL = ("COLORFGBG", "COLORTERM", "KITTY_WINDOW_ID", "TMUX", "STY")
+"""What is said of the terminal where the server runs, which shows no console."""
 REFUSED = (
     "This console is opened by the address that `copydesk --web` printed, once.\n"
     "If it was used already, there is a new one now, in the same terminal.\n"
@@ -36,7 +38,8 @@ class ConsoleProcess(AppService):
 
     def _build_environment(self, width: int = 80, height: int = 24) -> dict[str, str]:
         environment = super()._build_environment(width, height)
-        return environment | {"TEXTUAL_DRIVER": "copydesk.tui.web_driver:ConsoleDriver"}
+        ours = {"TEXTUAL_DRIVER": "copydesk.tui.web_driver:ConsoleDriver", "TERM": "xterm-256color"}
+        return {name: value for name, value in environment.items() if name not in OF_THE_TERMINAL} | ours
 
     async def run(self) -> None:
         """Pass on what the console shows, and tell the page when it ends, whatever ends it."""
