@@ -1,5 +1,6 @@
 """The last stage of a run: the best stories become drafts, each with its checks, each in a transaction of its own."""
 
+import asyncio
 import logging
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -81,7 +82,7 @@ class _Writing:
         now = ground.clock()
         voice, texts, every = await ground.read(_needed, now - RECENT)
         tags = {source.id: source.config.tags for source in every if source.config}
-        return cls(ground, report, voice or Voice(), Recent(texts), tags)
+        return cls(ground, report, voice or Voice(), await asyncio.to_thread(Recent, texts), tags)
 
     async def write(self, story: Ranked, formats: Sequence[Format]) -> None:
         """Write, check and store the drafts of a story, all in one transaction; or what became of it without any."""

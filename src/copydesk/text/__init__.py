@@ -3,17 +3,19 @@
 What is stored stays as it came; these are for the moment of showing it.
 """
 
+import re
+
 import regex
 
-_SEQUENCE = regex.compile(
+_SEQUENCE = re.compile(
     r"\x1b\][^\x07\x1b\x9c]*(?:\x07|\x1b\\|\x9c)?"  # OSC, with its payload
     r"|\x1b[PX^_][^\x1b\x9c]*(?:\x1b\\|\x9c)?"  # DCS, SOS, PM, APC
     r"|(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]?"  # CSI
     r"|\x1b[ -/]*[0-~]?"  # the other escapes
 )
-_SPACE = regex.compile(r"[\t\n\v\f\r\x85\u2028\u2029]+")
-_BREAK = regex.compile(r"\r\n|[\v\f\r\x85\u2028\u2029]")
-HIDDEN = regex.compile(
+_SPACE = re.compile(r"[\t\n\v\f\r\x85\u2028\u2029]+")
+_BREAK = re.compile(r"\r\n|[\v\f\r\x85\u2028\u2029]")
+HIDDEN = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f"  # C0 but for tab and line feed, DEL, C1
     "\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"  # bidi, zero width, interlinear
     "\u00ad\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\uffa0"  # soft hyphen and blank letters
@@ -21,7 +23,7 @@ HIDDEN = regex.compile(
 )
 """A character that cannot be seen and may move the cursor, reorder or hide text."""
 _STACKED = regex.compile(r"(\p{Mn}{2})\p{Mn}+")
-_PLAIN = regex.compile(r"[ -~\u00a1-\u00ac\u00ae-\u02ff]*")
+_PLAIN = re.compile(r"[ -~\u00a1-\u00ac\u00ae-\u02ff]*")
 
 
 def clean(text: str) -> str:

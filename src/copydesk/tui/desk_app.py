@@ -13,10 +13,10 @@ from textual.worker import Worker
 
 from copydesk.errors import CopydeskError
 from copydesk.tui.failing import Failing
-from copydesk.tui.garbage import Garbage
 from copydesk.tui.keys import KEYS, Key
 from copydesk.tui.messages import DeskChanged, DeskClosed, DeskOpened, Glanced, JobDone, RunChanged
 from copydesk.tui.naming import first_key
+from copydesk.tui.responsive import Responsive
 from copydesk.tui.saying import SayingApp
 from copydesk.tui.type_ahead import TypeAhead
 
@@ -80,7 +80,7 @@ class DeskApp(SayingApp, inherit_bindings=False):
         self._holder: Worker[None] | None = None
         self._last_write: asyncio.Task[None] | None = None
         self.type_ahead = TypeAhead(self)
-        self._garbage = Garbage()
+        self._responsive = Responsive()
         self.editor: asyncio.subprocess.Process | None = None
         """The user's own, which has the terminal for now."""
         self.glimpsed = False
@@ -143,16 +143,16 @@ class DeskApp(SayingApp, inherit_bindings=False):
                 if str(error) != trouble:
                     trouble = str(error)
                     self.note(trouble)
-            self._garbage.look()
+            self._responsive.look()
             await asyncio.sleep(LOOK)
 
     async def _do_what_is_due(self, desk: "Desk") -> None:
         """Let the jobs run, where there are any, until the console ends."""
-        self._garbage.begin()
+        self._responsive.begin()
         if self._with_jobs:
             await asyncio.sleep(JOBS_AFTER)
             running = await asyncio.to_thread(_jobs)
-            self._garbage.begin()
+            self._responsive.begin()
             async with running(desk, listener=self._hear, patience=LAST_PATIENCE):
                 await asyncio.Event().wait()
         await asyncio.Event().wait()
@@ -190,7 +190,7 @@ class DeskApp(SayingApp, inherit_bindings=False):
         if self.gallery is not None:
             self.gallery.close()
         self.type_ahead.stop()
-        self._garbage.end()
+        self._responsive.end()
         if self._holder is not None:
             self._holder.cancel()
             await asyncio.gather(self._holder.wait(), return_exceptions=True)
@@ -198,7 +198,7 @@ class DeskApp(SayingApp, inherit_bindings=False):
     async def on_event(self, event: Event) -> None:
         """A key that comes before what the last one asked for waits until that is there."""
         if isinstance(event, InputEvent):
-            self._garbage.pressed()
+            self._responsive.pressed()
         if isinstance(event, KeyPress) and not event.is_forwarded and self.type_ahead.holds(event):
             return
         await super().on_event(event)

@@ -1,12 +1,13 @@
-"""When the console looks for garbage: while no key is pressed."""
+"""The console looks for garbage while no key is pressed, and its threads take short turns."""
 
 import gc
+import sys
 from collections.abc import Iterator
 
 import pytest
 
-from copydesk.tui import garbage
-from copydesk.tui.garbage import Garbage
+from copydesk.tui import responsive
+from copydesk.tui.responsive import Responsive
 from tui_fixtures import FakeDesk, console, settled
 
 
@@ -19,7 +20,7 @@ def looks(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
         if phase == "stop":
             seen.append(info["generation"])
 
-    monkeypatch.setattr(garbage.time, "monotonic", lambda: 100.0)
+    monkeypatch.setattr(responsive.time, "monotonic", lambda: 100.0)
     gc.callbacks.append(watch)
     yield seen
     gc.callbacks.remove(watch)
@@ -27,12 +28,12 @@ def looks(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
 
 def gather_some() -> None:
     """Garbage in cycles, looked at often enough to count as old."""
-    for _ in range(garbage.MIDDLE + 2):
+    for _ in range(responsive.MIDDLE + 2):
         gc.collect(1)
 
 
 def test_nothing_is_looked_through_while_somebody_types(looks: list[int]) -> None:
-    watch = Garbage()
+    watch = Responsive()
     watch.pressed()
     gather_some()
     looks.clear()
@@ -41,11 +42,11 @@ def test_nothing_is_looked_through_while_somebody_types(looks: list[int]) -> Non
 
 
 def test_everything_is_looked_through_once_nobody_types(looks: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
-    watch = Garbage()
+    watch = Responsive()
     watch.pressed()
     gather_some()
     looks.clear()
-    monkeypatch.setattr(garbage.time, "monotonic", lambda: 100.0 + garbage.CALM + 0.1)
+    monkeypatch.setattr(responsive.time, "monotonic", lambda: 100.0 + responsive.CALM + 0.1)
     watch.look()
     assert looks == [2]
 
@@ -53,15 +54,16 @@ def test_everything_is_looked_through_once_nobody_types(looks: list[int], monkey
 def test_nothing_is_looked_through_where_nothing_has_gathered(looks: list[int]) -> None:
     gc.collect()
     looks.clear()
-    Garbage().look()
+    Responsive().look()
     assert looks == []
 
 
-async def test_a_console_leaves_the_collector_as_it_found_it() -> None:
-    before = gc.get_threshold()
+async def test_a_console_leaves_python_as_it_found_it() -> None:
+    before = gc.get_threshold(), sys.getswitchinterval()
     app = console(FakeDesk())
     async with app.run_test() as pilot:
         await settled(pilot)
-        assert gc.get_threshold() == (garbage.YOUNG, garbage.MIDDLE, garbage.OLD)
+        assert gc.get_threshold() == (responsive.YOUNG, responsive.MIDDLE, responsive.OLD)
         assert gc.get_freeze_count()
-    assert gc.get_threshold() == before
+        assert sys.getswitchinterval() == pytest.approx(responsive.TURN)
+    assert (gc.get_threshold(), sys.getswitchinterval()) == before
