@@ -7,7 +7,7 @@ from contextlib import suppress
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, cast
 
-from textual import constants
+from textual import constants, events
 from textual.app import App
 from textual.screen import Screen
 
@@ -140,6 +140,16 @@ class Console(DeskApp, inherit_bindings=False):
     def on_ready(self) -> None:
         """The first paint is out: now the desk."""
         self.open()
+
+    def on_click(self, event: events.Click) -> None:
+        """What lies over the screen takes every click, those on its keys in the line below, too."""
+        from copydesk.tui.widgets.key_line import KeyLine  # noqa: PLC0415 - as above
+
+        below = self.screen_stack[0]
+        if event.widget is self.screen is not below:
+            line = below.query_one(KeyLine).content_region
+            if line.contains(event.screen_x, event.screen_y):
+                below.query_one(KeyLine).press_at(event.screen_x - line.x)
 
     # From anywhere to a screen.
 

@@ -35,6 +35,7 @@ class LineScreen(ModalScreen[str | None], inherit_bindings=False):
 
     CSS_PATH = sheet("ask.tcss")
     COMPONENT_CLASSES = set(INK)
+    WHERE = (Where.LINE,)
     # Before the line sees them: to it Alt+1 is a 1 that is typed.
     BINDINGS = [replace(each, priority=True) for each in bindings(Where.LINE) if isinstance(each, Binding)]
 
@@ -82,6 +83,10 @@ class LineScreen(ModalScreen[str | None], inherit_bindings=False):
     def _answer(self, event: Input.Submitted) -> None:
         self.dismiss(event.value)
 
+    async def action_take(self) -> None:
+        """Answer with what stands in the line."""
+        await self.query_one(Input).action_submit()
+
     def action_offer(self, number: int) -> None:
         """Answer with one of those that are offered."""
         if number <= len(self._offered):
@@ -108,6 +113,7 @@ class YesScreen(ModalScreen[bool], inherit_bindings=False):
 
     CSS_PATH = sheet("ask.tcss")
     COMPONENT_CLASSES = set(INK)
+    WHERE = (Where.YES,)
     BINDINGS = bindings(Where.YES)
 
     def __init__(self, question: str) -> None:

@@ -64,6 +64,7 @@ class ComposeScreen(ModalScreen[bool], inherit_bindings=False):
 
     CSS_PATH = sheet("compose.tcss")
     COMPONENT_CLASSES = set(INK)
+    WHERE = (Where.COMPOSE,)
     BINDINGS = bindings(Where.COMPOSE)
     AUTO_FOCUS = "#text"
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-medium"), (150, "-wide")]

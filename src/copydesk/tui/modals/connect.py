@@ -38,6 +38,7 @@ class PlatformScreen(ModalScreen[str | None], inherit_bindings=False):
 
     CSS_PATH = sheet("over.tcss")
     COMPONENT_CLASSES = set(INK)
+    WHERE = (Where.LIST, Where.PICK)
     BINDINGS: ClassVar = bindings(Where.PICK)
 
     def __init__(self, names: Sequence[str]) -> None:
@@ -56,6 +57,10 @@ class PlatformScreen(ModalScreen[str | None], inherit_bindings=False):
 
     def on_line_list_opened(self) -> None:
         """That one."""
+        self.action_take()
+
+    def action_take(self) -> None:
+        """The one that the cursor is on."""
         self.dismiss(self.query_one(Names).current)
 
     def action_leave(self) -> None:
@@ -94,6 +99,7 @@ class SignInScreen(ModalScreen[str | None], inherit_bindings=False):
 
     CSS_PATH = sheet("fields.tcss")
     COMPONENT_CLASSES = set(INK)
+    WHERE = (Where.SIGN_IN,)
     BINDINGS = bindings(Where.SIGN_IN)
 
     app = getters.app(DeskApp)

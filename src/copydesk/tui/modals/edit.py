@@ -82,6 +82,7 @@ class EditScreen(ModalScreen[bool], inherit_bindings=False):
 
     CSS_PATH = sheet("deciding.tcss")
     COMPONENT_CLASSES = set(INK)
+    WHERE = (Where.EDIT,)
     BINDINGS = bindings(Where.EDIT)
     AUTO_FOCUS = "#typing"
 

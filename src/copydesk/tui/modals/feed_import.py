@@ -33,6 +33,7 @@ class FeedImport(ModalScreen[None], inherit_bindings=False):
 
     CSS_PATH = sheet("sources.tcss")
     COMPONENT_CLASSES = set(INK)
+    WHERE = (Where.LIST, Where.FEEDS)
     BINDINGS = bindings(Where.FEEDS)
 
     app = getters.app(DeskApp)

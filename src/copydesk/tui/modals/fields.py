@@ -51,6 +51,7 @@ class FieldsScreen(ModalScreen[str | None], inherit_bindings=False):
 
     CSS_PATH = sheet("fields.tcss")
     COMPONENT_CLASSES = set(INK)
+    WHERE = (Where.FIELDS,)
     BINDINGS = bindings(Where.FIELDS)
 
     app = getters.app(DeskApp)
@@ -90,7 +91,8 @@ class FieldsScreen(ModalScreen[str | None], inherit_bindings=False):
             if self._hint:
                 yield Static(Content(self._hint), classes="-hint")
             yield Static(
-                Content(f"Enter saves · {key('fields.next')} next · {key('fields.leave')} leaves it"), classes="-hint"
+                Content(f"{key('fields.save')} saves · {key('fields.next')} next · {key('fields.leave')} leaves it"),
+                classes="-hint",
             )
 
     @property
@@ -99,7 +101,8 @@ class FieldsScreen(ModalScreen[str | None], inherit_bindings=False):
         return iter(self.query(Input))
 
     @on(Input.Submitted)
-    def _send(self) -> None:
+    def action_save(self) -> None:
+        """Hand it to the desk."""
         if self._asking:
             return
         self._asking = self.app.desk is not None

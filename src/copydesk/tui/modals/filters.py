@@ -47,6 +47,7 @@ class FilterScreen(ModalScreen[View | None], inherit_bindings=False):
 
     CSS_PATH = sheet("filters.tcss")
     COMPONENT_CLASSES = set(INK)
+    WHERE = (Where.LIST, Where.FILTER)
     BINDINGS = bindings(Where.FILTER)
 
     def __init__(self, view: View, sources: Sequence[Source], tags: Sequence[str]) -> None:

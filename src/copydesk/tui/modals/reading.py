@@ -18,6 +18,7 @@ class ReadingScreen(ModalScreen[None], inherit_bindings=False):
 
     CSS_PATH = sheet("deciding.tcss")
     COMPONENT_CLASSES = set(INK)
+    WHERE = (Where.PAGE, Where.HELP)
     BINDINGS = bindings(Where.HELP)
 
     def __init__(self, title: str, blocks: Sequence[Block]) -> None:

@@ -26,6 +26,7 @@ class PlanScreen(ModalScreen[bool], inherit_bindings=False):
 
     CSS_PATH = sheet("over.tcss")
     COMPONENT_CLASSES = set(INK)
+    WHERE = (Where.PAGE, Where.PLAN)
     BINDINGS = bindings(Where.PLAN)
 
     def __init__(self, plan: AutoSchedule, zone: ZoneInfo, now: datetime) -> None:
@@ -64,6 +65,7 @@ class PickScreen(ModalScreen[str | None], inherit_bindings=False):
 
     CSS_PATH = sheet("over.tcss")
     COMPONENT_CLASSES = set(INK)
+    WHERE = (Where.LIST, Where.PICK)
     BINDINGS = bindings(Where.PICK)
 
     def __init__(self, drafts: Sequence[ListedDraft], title: str, now: datetime) -> None:
@@ -84,6 +86,10 @@ class PickScreen(ModalScreen[str | None], inherit_bindings=False):
 
     def on_line_list_opened(self) -> None:
         """That one."""
+        self.action_take()
+
+    def action_take(self) -> None:
+        """The one that the cursor is on."""
         current = self.query_one(Drafts).current
         self.dismiss(current.id if current else None)
 

@@ -52,6 +52,7 @@ class SourceForm(ModalScreen[Source | None], inherit_bindings=False):
 
     CSS_PATH = sheet("sources.tcss")
     COMPONENT_CLASSES = set(INK)
+    WHERE = (Where.SOURCE_FORM,)
     BINDINGS = bindings(Where.SOURCE_FORM)
     NEW: ClassVar = ("url", "query", "name")
     OLD: ClassVar = ("name", "url", "query", "weight", "interval", "include", "exclude", "tags")

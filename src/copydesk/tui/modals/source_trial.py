@@ -28,6 +28,7 @@ class SourceTrial(ModalScreen[None], inherit_bindings=False):
 
     CSS_PATH = sheet("sources.tcss")
     COMPONENT_CLASSES = set(INK)
+    WHERE = (Where.PAGE, Where.TRIAL)
     BINDINGS = bindings(Where.TRIAL)
 
     app = getters.app(DeskApp)

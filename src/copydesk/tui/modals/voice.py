@@ -59,6 +59,7 @@ class VoiceScreen(ModalScreen[bool], inherit_bindings=False):
 
     CSS_PATH = sheet("setup.tcss")
     COMPONENT_CLASSES = set(INK)
+    WHERE = (Where.VOICE,)
     BINDINGS = bindings(Where.VOICE)
     AUTO_FOCUS = "#style"
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-medium"), (150, "-wide")]

@@ -25,6 +25,7 @@ class HelpScreen(ModalScreen[None], inherit_bindings=False):
 
     CSS_PATH = sheet("help.tcss")
     COMPONENT_CLASSES = set(INK)
+    WHERE = (Where.PAGE, Where.HELP)
     BINDINGS = bindings(Where.HELP)
 
     def __init__(self, places: Iterable[Where] = Where, keys: Iterable[Key] = KEYS) -> None:

@@ -1,9 +1,10 @@
-"""The line below every screen: the keys of what has the focus."""
+"""The line below every screen: the keys of what has the focus, or of what lies over the screen."""
 
 from collections.abc import Iterable
 
 from textual import events, getters
 from textual.content import Content
+from textual.screen import Screen
 
 from copydesk.tui.desk_app import DeskApp
 from copydesk.tui.keymap import textual_name
@@ -23,6 +24,21 @@ class KeyLine(Standing):
     def __init__(self, where: Iterable[Where]) -> None:
         super().__init__()
         self._where = tuple(where)
+        self._over: tuple[Where, ...] | None = None
+        """The places of what lies over the screen; none of the screen's keys act there."""
+
+    def on_mount(self) -> None:
+        """Hear what comes over the screen, and goes."""
+        self.app.screen_change_signal.subscribe(self, self._follow)
+
+    def _follow(self, top: Screen[object]) -> None:
+        if self.screen in self.app.screen_stack:
+            self._over = None if top is self.screen else tuple(getattr(top, "WHERE", ()))
+            self.refresh()
+
+    @property
+    def _places(self) -> tuple[Where, ...]:
+        return self._where if self._over is None else self._over
 
     def show(self, where: Iterable[Where]) -> None:
         """Show the keys of these places."""
@@ -32,7 +48,7 @@ class KeyLine(Standing):
     def lines(self, width: int) -> list[Content]:
         """As many as there is room for, whole ones only; the last, which lead to help and out, stay the longest."""
         words = [
-            Content.assemble((keys, "key"), " ", (word, "dim")) for keys, word in footer(self._where, self.app.keys)
+            Content.assemble((keys, "key"), " ", (word, "dim")) for keys, word in footer(self._places, self.app.keys)
         ]
         line = _GAP.join(words)
         while words and line.cell_length > width:
@@ -43,13 +59,18 @@ class KeyLine(Standing):
     def on_click(self, event: events.Click) -> None:
         """Press the key that was clicked; on a word its first one."""
         at = event.get_content_offset(self)
-        if at is not None and (name := self._key_at(at.x)):
+        if at is not None:
+            self.press_at(at.x)
+
+    def press_at(self, x: int) -> None:
+        """Press the key that stands in this cell, if there is one."""
+        if name := self._key_at(x):
             self.app.simulate_key(textual_name(name))
 
     def _key_at(self, x: int) -> str:
         """The name of the key that stands there; none between the words."""
         (line,) = self.lines(self.room.width)
-        for glyphs, word in footer(self._where, self.app.keys):
+        for glyphs, word in footer(self._places, self.app.keys):
             begin = line.plain.find(f"{glyphs} {word}")
             if begin >= 0 and begin <= x < begin + len(glyphs) + 1 + len(word):
                 before = glyphs[: x - begin].count(" ") if x < begin + len(glyphs) else 0
@@ -58,4 +79,4 @@ class KeyLine(Standing):
 
     def _names(self, word: str) -> list[str]:
         """The first key of each action that has this word."""
-        return [key.keys.split(",")[0] for key in self.app.keys if key.footer == word and key.where in self._where]
+        return [key.keys.split(",")[0] for key in self.app.keys if key.footer == word and key.where in self._places]
