@@ -37,7 +37,8 @@ async def passphrase(app: "DeskApp", *, new: bool) -> str:
     screen = FieldsScreen(NEW if new else KNOWN, fields, take, hint=HINT if new else "")
     app.push_screen(screen, end)
     try:
-        return await answered
+        with app.type_ahead.meanwhile():
+            return await answered
     finally:
         if not answered.done() and screen.is_current:  # whoever asked is gone
             screen.dismiss(None)

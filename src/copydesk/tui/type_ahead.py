@@ -72,6 +72,16 @@ class TypeAhead:
         finally:
             self._all = False
 
+    @contextmanager
+    def meanwhile(self) -> Iterator[None]:
+        """What is waited for asks a question itself: the keys are for that, and wait for nothing."""
+        waiting, self._awaited = self._awaited, 0
+        self.came()
+        try:
+            yield
+        finally:
+            self._awaited += waiting
+
     def came(self) -> None:
         """Something is there that may have been waited for."""
         self._came.set()
