@@ -194,3 +194,14 @@ def test_what_came_of_a_run_in_one_line() -> None:
         == "The run was cancelled; what it stored is kept."
     )
     assert failures(run(RunStatus.SUCCEEDED)) == ""
+
+
+async def test_too_small_a_terminal_is_said_over_a_run_too_and_keys_go_on_where_they_went() -> None:
+    async with on_screen(FakeDesk(5)) as seen:
+        await seen.press("P")
+        await seen.resize(20, 5)
+        assert seen.text.split() == "Copydesk needs 40 columns and 10 lines.".split()
+        await seen.resize(80, 24)
+        await seen.press("j")
+        assert "Pipeline" in seen.text
+        assert seen.app.screen.queue.cursor == 1
