@@ -5,6 +5,7 @@ import re
 import pytest
 
 from command_line import assert_one_line, call_here
+from copydesk.cli.context import Context
 from feed_server import FeedServer
 
 
@@ -113,3 +114,14 @@ def test_advice_is_for_the_desk_that_was_asked(tmp_path, args, advice):
     """What was advised of the sample desk was done to the user's own."""
     assert advice in call_here(tmp_path, "--sample", *args).err
     assert advice.replace(" --sample", "") in call_here(tmp_path, *args).err
+    elsewhere = tmp_path / "my desk"
+    assert (
+        advice.replace("--sample", f"--home '{elsewhere}'") in call_here(tmp_path, "--home", str(elsewhere), *args).err
+    )
+
+
+def test_only_commands_are_taken_for_commands():
+    """What a feed calls itself stands in errors, too."""
+    advice = Context(home=None, sample=True, debug=False).advice
+    assert advice("copydesk daily: `copydesk run list`") == "copydesk daily: `copydesk --sample run list`"
+    assert advice("copydesk --run-pipeline") == "copydesk --sample --run-pipeline"

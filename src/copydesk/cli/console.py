@@ -36,7 +36,7 @@ def console(context: Context) -> None:
         gc.enable()
         return glance(database, SHOWN)
 
-    sys.exit(Console(context.desk, glance=glance, jobs=True, keys=keys).run() or 0)
+    sys.exit(Console(context.desk, glance=glance, jobs=True, keys=keys, advice=context.advice).run() or 0)
 
 
 def console_on_web(context: Context, port: int | None) -> None:

@@ -4,6 +4,7 @@ import asyncio
 import gc
 import logging
 import re
+import shlex
 import signal
 import sys
 import termios
@@ -19,17 +20,17 @@ import click
 import msgspec
 
 from copydesk import settings as settings_module
-from copydesk.cli import INTERRUPTED, fail
+from copydesk.cli import COMMANDS, INTERRUPTED, fail
 from copydesk.errors import CopydeskError, InvalidError, SettingsError
 from copydesk.settings import Settings
 
 if TYPE_CHECKING:
-    from regex import Match
-
     # At run time imported when it is opened: the console paints before that.
     from copydesk.desk import Desk
 
 T = TypeVar("T")
+_COMMAND = re.compile(rf"\bcopydesk (?=--run-pipeline|(?:{'|'.join(COMMANDS)})\b)")
+"""What calls Copydesk, in a text that may have words from outside in it."""
 
 
 class Context:
@@ -80,9 +81,16 @@ class Context:
 
         return open_sample(settings)
 
+    @property
+    def chosen_desk(self) -> list[str]:
+        """The options that lead another call to the same desk, from any folder."""
+        home = ["--home", str(self.home.absolute())] if self.home is not None else []
+        return home + ["--sample"] * self.sample
+
     def advice(self, text: str) -> str:
         """`text` with the commands in it as they are called for this desk."""
-        return re.sub(r"\bcopydesk (?=[a-z-])", "copydesk --sample ", text) if self.sample else text
+        called = shlex.join(["copydesk", *self.chosen_desk])
+        return _COMMAND.sub(lambda _: f"{called} ", text)
 
     def fail(self, error: CopydeskError) -> NoReturn:
         """Print the error on one line and end: 2 where the call was wrong, else 1."""
@@ -135,7 +143,7 @@ def print_json(value: object) -> None:
     click.echo(HIDDEN.sub(_escaped, to_json(value, indent=2 if sys.stdout.isatty() else 0)))
 
 
-def _escaped(match: "Match[str]") -> str:
+def _escaped(match: re.Match[str]) -> str:
     """A character as JSON writes it in ASCII: by its code units in UTF-16."""
     units = match[0].encode("utf-16-be").hex()
     return "".join(f"\\u{units[start : start + 4]}" for start in range(0, len(units), 4))

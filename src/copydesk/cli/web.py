@@ -19,9 +19,7 @@ PORT = 8321
 
 def command(context: Context) -> str:
     """How a console of the same desk is called, for a shell."""
-    words = [sys.executable, "-m", "copydesk"]
-    words += ["--home", str(context.home.absolute())] if context.home is not None else []
-    words += ["--sample"] * context.sample + ["--debug"] * context.debug
+    words = [sys.executable, "-m", "copydesk", *context.chosen_desk] + ["--debug"] * context.debug
     # Without a shell between them the server can end what it has started.
     return f"exec {shlex.join(words)}"
 

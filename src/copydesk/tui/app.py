@@ -83,8 +83,9 @@ class Console(DeskApp, inherit_bindings=False):
 
     `open_desk` gives the desk, not yet open: the console opens it after the first paint and closes it at its end.
     `glance`, where there is one, gives the first rows before that. With `jobs` it does what is due by itself, as long
-    as it is open. `name` is shown beside the title where there are
-    several desks; `clock` gives the time in UTC; `keys` is the key table with the user's own keys in it.
+    as it is open. `name` is shown beside the title where there are several desks; `clock` gives the time in UTC; `keys`
+    is the key table with the user's own keys in it; `advice` names the commands of a text as they are called for this
+    desk.
     """
 
     CSS_PATH = [sheet("base.tcss"), sheet("review.tcss")]
@@ -103,8 +104,9 @@ class Console(DeskApp, inherit_bindings=False):
         name: str = "",
         clock: Callable[[], datetime] | None = None,
         keys: Sequence[Key] = KEYS,
+        advice: Callable[[str], str] = str,
     ) -> None:
-        super().__init__(open_desk, glance=glance, jobs=jobs, name=name, clock=clock, keys=keys)
+        super().__init__(open_desk, glance=glance, jobs=jobs, name=name, clock=clock, keys=keys, advice=advice)
         if own := own_keys(keys):
             self.set_keymap(own)
         self.animation_level = "none"

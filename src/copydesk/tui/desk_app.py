@@ -61,8 +61,9 @@ class DeskApp(SayingApp, inherit_bindings=False):
         name: str = "",
         clock: Callable[[], datetime] | None = None,
         keys: Sequence[Key] = KEYS,
+        advice: Callable[[str], str] = str,
     ) -> None:
-        super().__init__(clock)
+        super().__init__(clock, advice)
         self.keys = tuple(keys)
         """The key table, with the user's own keys in it."""
         self._with_jobs = jobs

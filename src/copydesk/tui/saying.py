@@ -29,8 +29,10 @@ class SayingApp(App[int], inherit_bindings=False):
     problems = var(0)
     """What went wrong since the log was last looked at."""
 
-    def __init__(self, clock: Callable[[], datetime] | None = None) -> None:
+    def __init__(self, clock: Callable[[], datetime] | None = None, advice: Callable[[str], str] = str) -> None:
         super().__init__()
+        self.advice = advice
+        """Names the commands in a text as they are called for this desk, so that what is pasted is done to it."""
         self.clock = clock or _utc_now
         self.log_of_toasts: deque[Told] = deque(maxlen=LOGGED)
         self._last_said: Notification | None = None
@@ -44,7 +46,7 @@ class SayingApp(App[int], inherit_bindings=False):
 
     def note(self, problem: str) -> None:
         """Put into the log what the screen says already, or what can wait until somebody looks."""
-        self._remember("error", problem)
+        self._remember("error", self.advice(problem))
 
     def complain(self, error: CopydeskError) -> None:
         """Say in one line what went wrong and what to do."""
@@ -65,6 +67,7 @@ class SayingApp(App[int], inherit_bindings=False):
         """
         from copydesk.text import clean  # noqa: PLC0415 - what the first paint does not need waits
 
+        message = self.advice(message)
         said = clean(message)
         if not self._is_said(said, severity):
             self._remember(severity, message)

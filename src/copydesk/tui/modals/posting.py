@@ -49,7 +49,7 @@ class PostScreen(YesScreen):
         try:
             plan = await self._read()
         except CopydeskError as error:
-            plan = Plan(str(error), possible=False)
+            plan = Plan(self.app.advice(str(error)), possible=False)
         if not self.is_attached:
             return
         self.query_one(".-question", Static).update(Content(clean(plan.question)))

@@ -1,0 +1,48 @@
+"""A command that is named can be pasted: it is called as the console was, so that it is done to the same desk."""
+
+from pathlib import Path
+
+import pytest
+from textual.widgets import Static
+
+from copydesk.cli.context import Context
+from copydesk.errors import ConflictError, NotFoundError
+from copydesk.tui.app import Console
+from copydesk.tui.modals.posting import Plan, PostScreen
+from tui_fixtures import NOW, FakeDesk, Seen, settled
+
+GONE = NotFoundError("There is no source 'x'.", hint="`copydesk source list` shows them all.")
+
+
+@pytest.mark.parametrize(
+    ("home", "sample", "called"),
+    [
+        (None, False, "copydesk source list"),
+        (None, True, "copydesk --sample source list"),
+        (Path("/my desk"), True, "copydesk --home '/my desk' --sample source list"),
+    ],
+)
+async def test_a_toast_and_the_log_name_the_desk(*, home: Path | None, sample: bool, called: str) -> None:
+    advice = Context(home=home, sample=sample, debug=False).advice
+    app = Console(FakeDesk(1).open, clock=lambda: NOW, advice=advice)  # type: ignore[arg-type]
+    async with app.run_test(size=(120, 32), notifications=True) as pilot:
+        await settled(pilot)
+        app.complain(GONE)
+        app.note(str(GONE))
+        await settled(pilot)
+        said = f"There is no source 'x'. `{called}` shows them all."
+        assert Seen(app, pilot).toasts == [said]
+        assert {told.text for told in app.read_log()} == {said}
+
+
+async def test_what_stands_against_posting_names_it() -> None:
+    async def read() -> Plan:
+        raise ConflictError("No account is connected.", hint="Connect one: copydesk account connect bluesky")
+
+    advice = Context(home=None, sample=True, debug=False).advice
+    app = Console(FakeDesk(1).open, clock=lambda: NOW, advice=advice)  # type: ignore[arg-type]
+    async with app.run_test(size=(120, 32)) as pilot:
+        await settled(pilot)
+        app.push_screen(PostScreen(read))
+        await settled(pilot)
+        assert advice("copydesk account connect bluesky") in str(app.screen.query_one(".-question", Static).content)
