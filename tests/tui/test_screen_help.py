@@ -5,8 +5,10 @@ import pytest
 from copydesk.tui.keys import KEYS, Where
 from copydesk.tui.layout import lay_out
 from copydesk.tui.pages.help import help_page
+from copydesk.tui.pages.row import draft_row
 from copydesk.tui.screens.help import HelpScreen, places_of
-from tui_fixtures import FakeDesk, on_screen
+from copydesk.tui.words import FORMAT
+from tui_fixtures import NOW, FakeDesk, draft, on_screen
 
 
 def lines(*places: Where) -> list[str]:
@@ -45,3 +47,18 @@ def test_only_the_letters_that_are_to_be_seen_there_are_explained(where: Where, 
 
 def test_a_screen_without_letters_has_none_to_explain() -> None:
     assert "Letters" not in lines(Where.EXPERIMENTS, Where.CONSOLE)
+
+
+def test_the_figure_and_the_bar_of_a_row_are_explained_as_they_are_drawn() -> None:
+    row = draft_row(draft(confidence=0.7), NOW, 80).plain
+    (explained,) = (line for line in lines(Where.REVIEW) if "how likely you approve it" in line)
+    assert "70 ━━━━╌" in row
+    assert explained.strip().startswith("70 ━━━━╌ ")
+    assert not any("how likely" in line for line in lines(Where.SOURCES))
+
+
+@pytest.mark.parametrize("where", [Where.REVIEW, Where.ENGAGEMENT])
+def test_the_letters_of_the_formats_are_explained_wherever_rows_have_them(where: Where) -> None:
+    letters = lines(where)[lines(where).index("Letters") :]
+    for sign in FORMAT.values():
+        assert f"{sign.letter} {sign.words}" in [" ".join(line.split()) for line in letters]

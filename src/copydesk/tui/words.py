@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import NamedTuple
 
-from copydesk.model.draft import MANUAL, Severity, Status
+from copydesk.model.draft import MANUAL, Format, Severity, Status
 from copydesk.model.source import SourceType
 
 BAR = 10
@@ -36,6 +36,16 @@ SEVERITY = {
     Severity.ERROR: Sign("E", "bad", "error"),
     Severity.WARNING: Sign("W", "warn", "warning"),
     Severity.INFO: Sign("i", "dim", "note"),
+}
+FLAG = {
+    Severity.ERROR: Sign("!", "bad", "a check found an error"),
+    Severity.WARNING: Sign("~", "warn", "a check warns"),
+}
+"""The worst of what the checks found, in a row."""
+FORMAT = {
+    Format.SHORT: Sign("s", "dim", "a short post"),
+    Format.THREAD: Sign("t", "dim", "a thread"),
+    Format.BLOG: Sign("b", "dim", "a blog post"),
 }
 SOURCE: dict[str, str] = {
     SourceType.RSS: "feed",

@@ -4,14 +4,16 @@ from collections.abc import Iterable, Iterator
 
 from textual.content import Content
 
-from copydesk.model.draft import Severity
 from copydesk.tui.keys import KEYS, Key, Where, shown
 from copydesk.tui.layout import Block, Table, plain
+from copydesk.tui.pages.row import confidence
 from copydesk.tui.pages.source_row import HEALTH, OFF
-from copydesk.tui.words import SEVERITY, STATUS, Sign
+from copydesk.tui.words import FLAG, FORMAT, STATUS, Sign
 
 WIDTH = 14
 """Cells of the first column, the same in every table."""
+_SAMPLE = 0.7
+"""A confidence, to show how one is drawn."""
 
 
 def help_page(places: Iterable[Where], keys: Iterable[Key] = KEYS) -> list[Block]:
@@ -32,21 +34,14 @@ def _keys(text: str) -> Content:
 
 def _signs(places: Iterable[Where]) -> Iterator[Sign]:
     """The letters of the rows that these places have."""
-    findings = [
-        Sign("!", SEVERITY[Severity.ERROR].role, "a check found an error"),
-        Sign("~", SEVERITY[Severity.WARNING].role, "a check warns"),
-    ]
-    formats = [
-        Sign("s", "dim", "a short post"),
-        Sign("t", "dim", "a thread"),
-        Sign("b", "dim", "a blog post"),
-    ]
     if Where.SOURCES in places:
         yield from (*HEALTH.values(), OFF)
     if Where.REVIEW in places or Where.SCHEDULE in places:
         yield from STATUS.values()
     if Where.REVIEW in places:
-        yield from (*findings, *formats)
+        yield from FLAG.values()
+    if Where.REVIEW in places or Where.ENGAGEMENT in places:
+        yield from FORMAT.values()
 
 
 def _letters(places: Iterable[Where]) -> Iterator[tuple[Content, ...]]:
@@ -55,3 +50,6 @@ def _letters(places: Iterable[Where]) -> Iterator[tuple[Content, ...]]:
         meanings.setdefault((sign.letter, sign.role), []).append(sign.words)
     for (letter, role), words in meanings.items():
         yield Content.styled(f"{letter:<{WIDTH}}", role), Content(", ".join(words))
+    if Where.REVIEW in places:
+        gauge = confidence(_SAMPLE, with_bar=True)
+        yield gauge.pad_right(WIDTH - gauge.cell_length), Content("how likely you approve it, by its checks, of 100")

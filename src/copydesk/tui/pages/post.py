@@ -6,7 +6,6 @@ from zoneinfo import ZoneInfo
 
 from textual.content import Content
 
-from copydesk.model.draft import Format
 from copydesk.model.trend import LivePost
 from copydesk.text import reveal
 from copydesk.tui.browser import is_link
@@ -15,12 +14,11 @@ from copydesk.tui.charts import percent
 from copydesk.tui.layout import Block, Paragraph, Table, plain
 from copydesk.tui.naming import key
 from copydesk.tui.pages.row import first_line
-from copydesk.tui.words import age, ago
+from copydesk.tui.words import FORMAT, age, ago
 
 PLATFORM_WIDTH = 9
 FIGURES_FROM = 60
 """From so many cells on a row has room for impressions and likes."""
-_FORMAT = {Format.SHORT: "s", Format.THREAD: "t", Format.BLOG: "b"}
 _SHOWN = ("impressions", "likes", "replies", "reposts", "clicks")
 _INTERACTIONS = ("likes", "replies", "reposts", "clicks")
 
@@ -33,7 +31,7 @@ def post_row(post: LivePost, now: datetime, width: int) -> Content:
         (f"{rate:>7} ", "" if post.engagement_rate is not None else "dim"),
         (figures, "dim"),
         f"{fit(cell(post.platform), PLATFORM_WIDTH)} ",
-        (_FORMAT[post.format], "dim"),
+        (FORMAT[post.format].letter, FORMAT[post.format].role),
         (f" {age(post.at, now) if post.at else '':>3} ", "dim"),
     )
     return head + fit(first_line(post.text), width - head.cell_length)

@@ -5,10 +5,10 @@ from datetime import datetime
 from rich.cells import cell_len
 from textual.content import Content
 
-from copydesk.model.draft import Format, ListedDraft, Severity
+from copydesk.model.draft import ListedDraft
 from copydesk.text import clean_lines
 from copydesk.tui.cells import cell, fit
-from copydesk.tui.words import SOURCE, STATUS, age, bar
+from copydesk.tui.words import FLAG, FORMAT, SOURCE, STATUS, age, bar
 
 BAR_FROM = 56
 """From so many cells on a row has room for a bar."""
@@ -20,7 +20,6 @@ TEXT = 30
 SHORTEST_TAGS = 10
 """In fewer cells no tag could be told from another."""
 LONGEST_TAGS = 24
-_FORMAT = {Format.SHORT: "s", Format.THREAD: "t", Format.BLOG: "b"}
 
 
 def draft_row(draft: ListedDraft, now: datetime, width: int) -> Content:
@@ -30,21 +29,24 @@ def draft_row(draft: ListedDraft, now: datetime, width: int) -> Content:
     """
     sign = STATUS[draft.status]
     flag, worry = _flag(draft)
-    full, empty = bar(draft.confidence, 5) if width >= BAR_FROM else ("", "")
     head = Content.assemble(
         (sign.letter, sign.role),
         (flag, worry),
-        f"{draft.confidence * 100:3.0f} ",
-        (full, "accent"),
-        (empty, "faint"),
-        " " * (width >= BAR_FROM),
-        (_FORMAT[draft.format], "dim"),
+        confidence(draft.confidence, with_bar=width >= BAR_FROM),
+        " ",
+        (FORMAT[draft.format].letter, FORMAT[draft.format].role),
         (f" {age(draft.created_at, now):>3} ", "dim"),
         (f"{fit(_source(draft), SOURCE_WIDTH)} " if width >= SOURCE_FROM else "", "dim"),
     )
     room = width - head.cell_length
     tags = _tags(draft, min(room - max(TEXT, width // 2) - 1, LONGEST_TAGS))
     return head + fit(first_line(draft.text), room - cell_len(tags)) + Content.styled(tags, "dim")
+
+
+def confidence(share: float, *, with_bar: bool) -> Content:
+    """What a draft's checks give it, of 100, and a bar of that where there is room."""
+    full, empty = bar(share, 5) if with_bar else ("", "")
+    return Content.assemble(f"{share * 100:3.0f}", " " * with_bar, (full, "accent"), (empty, "faint"))
 
 
 def first_line(text: str) -> str:
@@ -67,6 +69,4 @@ def _source(draft: ListedDraft) -> str:
 
 def _flag(draft: ListedDraft) -> tuple[str, str]:
     found = {finding.severity for finding in draft.checks.findings}
-    if Severity.ERROR in found:
-        return "!", "bad"
-    return ("~", "warn") if Severity.WARNING in found else (" ", "dim")
+    return next(((sign.letter, sign.role) for severity, sign in FLAG.items() if severity in found), (" ", "dim"))
