@@ -237,7 +237,7 @@ class Console(DeskApp, inherit_bindings=False):
                 await asyncio.wait_for(editor.wait(), LAST_PATIENCE)
             except TimeoutError:
                 editor.kill()
-        await self._finish_writing()
+        await self.finish_writing()
 
     def action_leave(self) -> None:
         """Go back where there is something to go back to; else end the console."""

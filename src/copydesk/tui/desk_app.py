@@ -1,8 +1,8 @@
 """The part of the console that has the desk: opens it, asks it, runs the pipeline, closes it. It knows no screen."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
-from contextlib import AbstractAsyncContextManager, AbstractContextManager, nullcontext, suppress
+from collections.abc import Callable, Sequence
+from contextlib import AbstractAsyncContextManager, suppress
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -12,12 +12,12 @@ from textual.message import Message
 from textual.worker import Worker
 
 from copydesk.errors import CopydeskError
+from copydesk.tui.asking import AskingApp, known
 from copydesk.tui.failing import Failing
 from copydesk.tui.keys import KEYS, Key
 from copydesk.tui.messages import DeskChanged, DeskClosed, DeskOpened, Glanced, JobDone, RunChanged
 from copydesk.tui.naming import first_key
 from copydesk.tui.responsive import Responsive
-from copydesk.tui.saying import SayingApp
 from copydesk.tui.type_ahead import TypeAhead
 
 if TYPE_CHECKING:
@@ -34,8 +34,6 @@ OpenDesk = Callable[[], "AbstractAsyncContextManager[Desk]"]
 """Gives the desk, not yet open; called in a thread, after the first paint."""
 Glance = Callable[[], "Sequence[ListedDraft]"]
 """Gives what waits for review faster than the desk can be opened, or nothing; called in a thread, too."""
-Work = Callable[["Desk"], Awaitable[None]]
-_ASKING = "asking"
 _HOLDING = "holding"
 JOBS_AFTER = 2.0
 """Seconds after which the jobs begin: what is due may wait that long, the first rows may not."""
@@ -45,11 +43,9 @@ LOOK = 0.5
 """Seconds between two looks whether something was written."""
 LAST_PATIENCE = 0.5
 """Seconds that a job has left when the user quits."""
-ANSWERED_WITHIN = 2.0
-"""Seconds that an action waits for its screen to be read."""
 
 
-class DeskApp(SayingApp, inherit_bindings=False):
+class DeskApp(AskingApp, inherit_bindings=False):
     """An app at whose back there is a desk. Screens ask it with `ask`, and hear from it in messages."""
 
     def __init__(
@@ -72,14 +68,10 @@ class DeskApp(SayingApp, inherit_bindings=False):
         """The pictures that were drawn, once there are any."""
         self._open_desk = open_desk
         self._glance = glance
-        self.desk: Desk | None = None
-        self.trouble: CopydeskError | None = None
-        """Why the desk is not open, where it could not be opened."""
         self.changes = 0
         """Grows when something was written to the desk."""
         self._last_run: Running | None = None
         self._holder: Worker[None] | None = None
-        self._last_write: asyncio.Task[None] | None = None
         self.type_ahead = TypeAhead(self)
         self._responsive = Responsive()
         self.editor: asyncio.subprocess.Process | None = None
@@ -110,11 +102,11 @@ class DeskApp(SayingApp, inherit_bindings=False):
                     await self._do_what_is_due(desk)
                 finally:
                     watching.cancel()
-                    await self._finish_writing()
+                    await self.finish_writing()
                     self.desk = None
-                    await self._stop_asking()
+                    await self.stop_asking()
         except Exception as error:
-            self.trouble = _known(error)
+            self.trouble = known(error)
             self.type_ahead.came()
             self.note(str(self.trouble))
             self._tell(DeskClosed(self.trouble))
@@ -175,12 +167,6 @@ class DeskApp(SayingApp, inherit_bindings=False):
             with suppress(TimeoutError):
                 await asyncio.wait_for(shown.wait(), 1)
 
-    async def _stop_asking(self) -> None:
-        asking = [worker for worker in self.workers if worker.group == _ASKING]
-        for worker in asking:
-            worker.cancel()
-        await asyncio.gather(*(worker.wait() for worker in asking), return_exceptions=True)
-
     def send(self, sequence: str) -> None:
         """Write to the terminal itself, after what was drawn before."""
         if self._driver is not None:
@@ -204,19 +190,6 @@ class DeskApp(SayingApp, inherit_bindings=False):
             return
         await super().on_event(event)
 
-    @property
-    def is_opening(self) -> bool:
-        """Whether the desk will be open, or it will be known why not."""
-        return self.desk is None and self.trouble is None
-
-    def ask(self, work: Work, *, name: str = "", keys_wait: bool = False) -> None:
-        """Do `work` with the desk in a worker; what goes wrong is one line in a toast.
-
-        With `keys_wait` the keys that are typed next are for what it brings: they wait for it.
-        """
-        waiting = self.type_ahead.waiting(keys_wait)
-        self.run_worker(self._asked(work, waiting), name=name, group=_ASKING, exit_on_error=False)
-
     def key(self, action_id: str) -> str:
         """The first key of an action, as people write it."""
         return first_key(self.keys, action_id)
@@ -224,46 +197,6 @@ class DeskApp(SayingApp, inherit_bindings=False):
     def show_draft(self, draft_id: str) -> None:
         """Show a draft on the review; the console, which has the screens, says how."""
         raise NotImplementedError
-
-    async def answered(self) -> None:
-        """Wait until the screens know what they have asked, for a little while; a run is not waited for."""
-        asking = [worker for worker in self.workers if worker.group == _ASKING and worker.name != "run"]
-        waiting = [asyncio.ensure_future(worker.wait()) for worker in asking if not worker.is_finished]
-        if waiting:
-            await asyncio.wait(waiting, timeout=ANSWERED_WITHIN)
-
-    def carry_out(self, work: Work, *, keys_wait: bool = False) -> None:
-        """As `ask`, after what was to be carried out before it, and to its end even where the user quits."""
-        write = asyncio.create_task(self._in_turn(self._last_write, work))
-        self._last_write = write
-        waiting = self.type_ahead.waiting(keys_wait)
-
-        async def wait() -> None:
-            with waiting:
-                await asyncio.shield(write)
-
-        self.run_worker(wait(), group=_ASKING, exit_on_error=False)
-
-    async def _in_turn(self, before: "asyncio.Task[None] | None", work: Work) -> None:
-        if before is not None:
-            await asyncio.wait([before])
-        await self._asked(work)
-
-    async def _finish_writing(self) -> None:
-        """Wait for what is to be carried out, however often this is cancelled: the desk is closed behind it."""
-        while self._last_write is not None and not self._last_write.done():
-            with suppress(asyncio.CancelledError):
-                await asyncio.wait([self._last_write])
-
-    async def _asked(self, work: Work, waiting: AbstractContextManager[object] | None = None) -> None:
-        with waiting or nullcontext():
-            if self.desk is None:
-                self.complain(self.trouble or CopydeskError("The desk is not open yet."))
-                return
-            try:
-                await work(self.desk)
-            except Exception as error:
-                self.complain(_known(error))
 
     @property
     def run_view(self) -> "RunView | None":
@@ -302,10 +235,3 @@ def _jobs() -> "Callable[..., AbstractAsyncContextManager[object]]":
     from copydesk.jobs import running  # noqa: PLC0415
 
     return running
-
-
-def _known(error: Exception) -> CopydeskError:
-    """The error as one of ours."""
-    if isinstance(error, CopydeskError):
-        return error
-    return CopydeskError(f"Copydesk did not expect this: {error!r}.")

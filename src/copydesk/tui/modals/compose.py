@@ -1,46 +1,34 @@
 """A new draft: its fields, and beside them how it would stand where it is meant to go. What is typed is kept."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from textual import getters, on
 from textual.app import ComposeResult
-from textual.containers import Container, Horizontal, Vertical, VerticalScroll
+from textual.containers import Container, Vertical
 from textual.content import Content
 from textual.message import Message
 from textual.screen import ModalScreen
 from textual.timer import Timer
-from textual.widget import Widget
-from textual.widgets import Input, Static, TextArea
+from textual.widgets import Static
 
 from copydesk.model.draft import Format
 from copydesk.model.posting import Preview
 from copydesk.text import clean
-from copydesk.tui.compose_entry import (
-    FORMATS,
-    LINES,
-    REVIEW,
-    TEXT,
-    THEN,
-    WAYS,
-    WRITTEN,
-    Composed,
-    ToCompose,
-    pictures_of,
-)
+from copydesk.tui.compose_entry import TEXT, WRITTEN, Composed, ToCompose, pictures_of
 from copydesk.tui.compose_pictures import GivenPictures
 from copydesk.tui.desk_app import DeskApp
 from copydesk.tui.keys import Where, bindings
 from copydesk.tui.latest import Latest
 from copydesk.tui.layout import plain
 from copydesk.tui.modals.ask import YesScreen
-from copydesk.tui.modals.edit import KEEP_AFTER, Typing
+from copydesk.tui.modals.edit import KEEP_AFTER
 from copydesk.tui.naming import said
 from copydesk.tui.pages.pictures import Pictured
 from copydesk.tui.pages.preview import preview_page
 from copydesk.tui.source_entry import listed
 from copydesk.tui.styles import sheet
-from copydesk.tui.widgets.choice import Choice
+from copydesk.tui.widgets.compose_form import ComposeForm
 from copydesk.tui.widgets.ink import INK
 from copydesk.tui.widgets.page import Page
 
@@ -49,8 +37,6 @@ if TYPE_CHECKING:
 
 LOOK_AFTER = 0.15
 """Seconds without a key after which the preview follows."""
-LONGEST = 5000
-"""Characters of a line."""
 _TO_BE_WRITTEN = "The text is still to be written; how it stands where it goes is shown with the draft, in Review."
 _DOES = {"save": "makes the draft", "next": "next", "clear": "empties it", "leave": "leaves"}
 _NOTHING = "Type, and here is what it comes to on each platform."
@@ -70,6 +56,7 @@ class ComposeScreen(ModalScreen[bool], inherit_bindings=False):
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-medium"), (150, "-wide")]
 
     app = getters.app(DeskApp)
+    form = getters.query_one(ComposeForm)
     preview = getters.query_one("#preview", Page)
 
     class Looked(Message, bubble=False):
@@ -98,24 +85,10 @@ class ComposeScreen(ModalScreen[bool], inherit_bindings=False):
         with Vertical(id="compose"):
             yield Static(Content("A new draft"), id="compose-title")
             with Container(id="compose-body"):
-                with VerticalScroll(id="compose-form", can_focus=False):
-                    yield from self._fields()
+                yield ComposeForm(id="compose-form")
                 yield Page(id="preview")
             yield Static(Content(""), id="compose-notice")
             yield Static(Content(said("compose", _DOES)), id="compose-keys")
-
-    def _fields(self) -> Iterable[Widget]:
-        yield _line("", Choice(WAYS, TEXT, id="way"))
-        yield Typing(id="text", soft_wrap=True, tab_behavior="focus")
-        for name in ("url", "prompt"):
-            yield _line(name, _input(name))
-        yield _line("format", Choice({kind.value: kind.value for kind in Format}, Format.SHORT, id="format"))
-        yield _line("formats", Choice(FORMATS, "SHORT", id="formats"))
-        for name in ("tags", "platforms"):
-            yield _line(name, _input(name))
-        yield Static(Content("pictures, a line each: file or address | what it shows"), classes="-label")
-        yield Typing(id="pictures", soft_wrap=True, tab_behavior="focus")
-        yield _line("then", Choice(THEN, REVIEW, id="then"))
 
     def begin(self, asked: ToCompose) -> None:
         """Compose this from now on."""
@@ -138,23 +111,8 @@ class ComposeScreen(ModalScreen[bool], inherit_bindings=False):
         self.query_one("#text" if asked.begun.way == TEXT else "#url").focus()
 
     def _fill(self, composed: Composed) -> None:
-        for area in self.query(Typing):
-            area.load_text(getattr(composed, str(area.id)))
-            area.move_cursor(area.document.end)
-        for field in self.query(Input):
-            field.value = getattr(composed, str(field.id))
-        for choice in self.query(Choice):
-            choice.value = getattr(composed, str(choice.id))
-        self._show_way()
+        self.form.fill(composed)
         self._look_now()
-
-    def _show_way(self) -> None:
-        """Only the fields of the way that was chosen."""
-        text = self.query_one("#way", Choice).value == TEXT
-        self.query_one("#text").display = text
-        for name, shown in (("url", not text), ("prompt", not text), ("format", text), ("formats", not text)):
-            self.query_one(f"#{name}-line").display = shown
-        self.query_one("#then-line").display = text
 
     def _notice(self, words: str) -> None:
         notice = self.query_one("#compose-notice", Static)
@@ -166,29 +124,9 @@ class ComposeScreen(ModalScreen[bool], inherit_bindings=False):
     @property
     def composed(self) -> Composed:
         """What stands in the fields."""
-        values = {str(area.id): area.text for area in self.query(Typing)}
-        values |= {str(field.id): field.value for field in self.query(Input)}
-        values |= {str(choice.id): choice.value for choice in self.query(Choice)}
-        return Composed(**values)
+        return self.form.composed
 
-    @on(TextArea.Changed)
-    def _typed(self) -> None:
-        self._follow()
-
-    @on(Input.Changed)
-    def _entered(self, event: Input.Changed) -> None:
-        safe = clean(event.value)
-        if safe != event.value:
-            # It was pasted; the field would hand it on to the terminal.
-            event.input.value = safe
-        else:
-            self._follow()
-
-    @on(Choice.Turned)
-    def _turned(self) -> None:
-        self._show_way()
-        self._follow()
-
+    @on(ComposeForm.Changed)
     def _follow(self) -> None:
         if self._waiting is not None:
             self._waiting.stop()
@@ -305,11 +243,3 @@ class ComposeScreen(ModalScreen[bool], inherit_bindings=False):
             self.focus_next()
         else:
             self.focus_previous()
-
-
-def _input(name: str) -> Input:
-    return Input(placeholder=LINES[name], id=name, max_length=LONGEST, select_on_focus=False)
-
-
-def _line(label: str, field: Widget) -> Horizontal:
-    return Horizontal(Static(Content(label), classes="-label"), field, classes="-line", id=f"{field.id}-line")

@@ -1,0 +1,100 @@
+"""The part of the console that asks the desk: in workers, in turn where something is written."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from contextlib import AbstractContextManager, nullcontext, suppress
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from copydesk.errors import CopydeskError
+from copydesk.tui.saying import SayingApp
+
+if TYPE_CHECKING:
+    # At run time whoever opens the desk imports it: SQLAlchemy costs as much as Textual itself.
+    from copydesk.desk import Desk
+    from copydesk.tui.type_ahead import TypeAhead
+
+Work = Callable[["Desk"], Awaitable[None]]
+_ASKING = "asking"
+ANSWERED_WITHIN = 2.0
+"""Seconds that an action waits for its screen to be read."""
+
+
+class AskingApp(SayingApp, inherit_bindings=False):
+    """An app whose screens ask the desk, once it is open."""
+
+    type_ahead: "TypeAhead"
+
+    def __init__(self, clock: Callable[[], datetime] | None = None, advice: Callable[[str], str] = str) -> None:
+        super().__init__(clock, advice)
+        self.desk: Desk | None = None
+        self.trouble: CopydeskError | None = None
+        """Why the desk is not open, where it could not be opened."""
+        self._last_write: asyncio.Task[None] | None = None
+
+    @property
+    def is_opening(self) -> bool:
+        """Whether the desk will be open, or it will be known why not."""
+        return self.desk is None and self.trouble is None
+
+    def ask(self, work: Work, *, name: str = "", keys_wait: bool = False) -> None:
+        """Do `work` with the desk in a worker; what goes wrong is one line in a toast.
+
+        With `keys_wait` the keys that are typed next are for what it brings: they wait for it.
+        """
+        waiting = self.type_ahead.waiting(keys_wait)
+        self.run_worker(self._asked(work, waiting), name=name, group=_ASKING, exit_on_error=False)
+
+    async def answered(self) -> None:
+        """Wait until the screens know what they have asked, for a little while; a run is not waited for."""
+        asking = [worker for worker in self.workers if worker.group == _ASKING and worker.name != "run"]
+        waiting = [asyncio.ensure_future(worker.wait()) for worker in asking if not worker.is_finished]
+        if waiting:
+            await asyncio.wait(waiting, timeout=ANSWERED_WITHIN)
+
+    def carry_out(self, work: Work, *, keys_wait: bool = False) -> None:
+        """As `ask`, after what was to be carried out before it, and to its end even where the user quits."""
+        write = asyncio.create_task(self._in_turn(self._last_write, work))
+        self._last_write = write
+        waiting = self.type_ahead.waiting(keys_wait)
+
+        async def wait() -> None:
+            with waiting:
+                await asyncio.shield(write)
+
+        self.run_worker(wait(), group=_ASKING, exit_on_error=False)
+
+    async def _in_turn(self, before: "asyncio.Task[None] | None", work: Work) -> None:
+        if before is not None:
+            await asyncio.wait([before])
+        await self._asked(work)
+
+    async def finish_writing(self) -> None:
+        """Wait for what is to be carried out, however often this is cancelled: the desk is closed behind it."""
+        while self._last_write is not None and not self._last_write.done():
+            with suppress(asyncio.CancelledError):
+                await asyncio.wait([self._last_write])
+
+    async def _asked(self, work: Work, waiting: AbstractContextManager[object] | None = None) -> None:
+        with waiting or nullcontext():
+            if self.desk is None:
+                self.complain(self.trouble or CopydeskError("The desk is not open yet."))
+                return
+            try:
+                await work(self.desk)
+            except Exception as error:
+                self.complain(known(error))
+
+    async def stop_asking(self) -> None:
+        """Nobody hears any more what was asked."""
+        asking = [worker for worker in self.workers if worker.group == _ASKING]
+        for worker in asking:
+            worker.cancel()
+        await asyncio.gather(*(worker.wait() for worker in asking), return_exceptions=True)
+
+
+def known(error: Exception) -> CopydeskError:
+    """The error as one of ours."""
+    if isinstance(error, CopydeskError):
+        return error
+    return CopydeskError(f"Copydesk did not expect this: {error!r}.")
