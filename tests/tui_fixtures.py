@@ -349,7 +349,8 @@ async def settled(pilot: Pilot[int]) -> None:
         await pilot.pause(0)
         asking = [worker for worker in app.workers if worker.group == "asking" and not _waits(app, worker)]
         known = app.desk is not None or app.trouble is not None
-        calm = calm + 1 if known and not asking and not app.type_ahead.busy else 0
+        to_draw = app.screen._layout_required or app.screen._dirty_widgets
+        calm = calm + 1 if known and not asking and not app.type_ahead.busy and not to_draw else 0
         await asyncio.sleep(0.001)
 
 

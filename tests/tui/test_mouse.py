@@ -10,6 +10,7 @@ from copydesk.sample.desk import open_sample, sample_settings
 from copydesk.settings import load
 from copydesk.tui.app import Console
 from copydesk.tui.keys import SCREEN_NAMES
+from copydesk.tui.widgets.drawn import THUMB
 from copydesk.tui.widgets.line_list import LineList
 from tui_fixtures import FakeDesk, Seen, draft, on_screen, settled
 
@@ -55,6 +56,45 @@ async def test_the_wheel_scrolls_the_text() -> None:
         await seen.wait()
         assert page.scroll_offset.y > 0
         assert seen.app.screen.queue.cursor == 0
+
+
+async def test_the_bar_of_a_text_is_dragged_to_its_end_and_back() -> None:
+    desk = FakeDesk(drafts=[draft(0, text="A line.\n\n" * 90)])
+    async with on_screen(desk) as seen:
+        page = seen.app.screen.draft_pane
+        bar, height = page.gutter.left + page.room.width, page.room.height
+        await seen._pilot.mouse_down(page, offset=(bar, page.gutter.top))
+        for y in (height // 2, height):
+            await seen._pilot.hover(page, offset=(bar, y))
+        await seen.wait()
+        assert page.scroll_offset.y == page.max_scroll_y > 0
+        await seen._pilot.hover(page, offset=(4, page.gutter.top))
+        await seen._pilot.mouse_up(page, offset=(4, page.gutter.top))
+        await seen.wait()
+        assert page.scroll_offset.y == 0
+        await seen._pilot.hover(page, offset=(bar, height))
+        assert page.scroll_offset.y == 0, "the bar was let go of"
+
+
+async def test_a_click_on_the_bar_of_a_list_scrolls_and_chooses_no_row() -> None:
+    async with on_screen(FakeDesk(90)) as seen:
+        queue = seen.app.screen.queue
+        bar = queue.gutter.left + queue.room.width
+        await seen._pilot.click(queue, offset=(bar, queue.gutter.top + queue.room.height - 1))
+        await seen.wait()
+        assert queue.scroll_offset.y == queue.max_scroll_y
+        assert queue.cursor == queue.scroll_offset.y
+
+
+async def test_the_bar_says_which_part_is_shown() -> None:
+    async with on_screen(FakeDesk(90), size=(80, 24)) as seen:
+        assert THUMB in seen.lines[3]
+        assert THUMB not in seen.lines[-2]
+        await seen.press("G")
+        assert THUMB not in seen.lines[3]
+        assert THUMB in seen.lines[-2]
+    async with on_screen(FakeDesk(2), size=(80, 24)) as seen:
+        assert THUMB not in seen.text
 
 
 @pytest.mark.parametrize("screen", ["sources", "setup"])

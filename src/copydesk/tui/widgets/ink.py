@@ -1,10 +1,11 @@
 """Drawing lines: Contents whose styles are the names of roles, onto the screen."""
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterable, Sequence
 
 from rich.segment import Segment
+from rich.style import Style as RichStyle
 from textual.content import Content
-from textual.geometry import Size
+from textual.geometry import Region, Size, Spacing
 from textual.strip import Strip
 from textual.style import Style
 from textual.widget import Widget
@@ -25,12 +26,25 @@ ROLES = (
 )
 """What a piece of text is. The style sheets give each its colour, as the component `ink--<role>` of the screen: once
 for all its widgets, for each component of each widget is felt when the console starts."""
-_KEPT = 2000
+_KEPT = 400
 """Drawn lines that are kept."""
 
 
 INK = frozenset(f"ink--{role}" for role in ROLES)
 """The components that every screen has."""
+
+
+class Line(Strip):
+    """A strip that does not refer to itself.
+
+    Textual keeps a strip that is as wide as its place in the strip's own cache: a cycle for each line, that only a
+    look for garbage ends.
+    """
+
+    def divide(self, cuts: Iterable[int]) -> Sequence[Strip]:
+        """Itself, where nothing is cut off."""
+        cuts = list(cuts)
+        return [self] if cuts == [self.cell_length] else super().divide(cuts)
 
 
 class Ink(Widget, inherit_bindings=False):
@@ -39,16 +53,22 @@ class Ink(Widget, inherit_bindings=False):
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
         self._strips: dict[Hashable, Strip] = {}
+        self._frames: dict[tuple[int, str], tuple[Strip, Line]] = {}
+        """What stands on the screen for a strip and what is beside it, by the strip's identity."""
 
     def notify_style_update(self) -> None:
         """Drawn lines carry colours: a new theme, or another focus, throws them away."""
         super().notify_style_update()
-        self._strips.clear()
+        self._forget()
 
     def forget_lines(self) -> None:
         """What is to be drawn has changed."""
-        self._strips.clear()
+        self._forget()
         self.refresh()
+
+    def _forget(self) -> None:
+        self._strips.clear()
+        self._frames.clear()
 
     @property
     def room(self) -> Size:
@@ -69,9 +89,58 @@ class Ink(Widget, inherit_bindings=False):
         drawn = self._draw(line, self.get_visual_style(below) if below else self.visual_style)
         if key is not None:
             if len(self._strips) >= _KEPT:
-                self._strips.clear()
+                self._forget()
             self._strips[key] = drawn
         return drawn
+
+    def render_lines(self, crop: Region) -> list[Strip]:
+        """Some lines of the widget, those that are kept as they are.
+
+        Textual's own way makes each line anew when it stands in another place: a list that scrolls by one line is drawn
+        with all its borders, filters and escape sequences once more.
+        """
+        if self.opacity < 1:
+            return super().render_lines(crop)
+        room, gutter = self.content_region.size, self.gutter
+        lines: list[Strip] = []
+        for y in crop.line_range:
+            if gutter.top <= y < gutter.top + room.height:
+                lines.append(self._framed(self.render_line(y - gutter.top), self.edge(y - gutter.top), room, gutter))
+            else:
+                lines += super().render_lines(Region(0, y, self.region.width, 1))
+        first, last = crop.column_span
+        return lines if (first, last) == (0, self.region.width) else [line.crop(first, last) for line in lines]
+
+    def edge(self, y: int) -> str:
+        """What stands at the end of a line of the screen, beside what `render_line` gives."""
+        return ""
+
+    def _framed(self, strip: Strip, edge: str, room: Size, gutter: Spacing) -> Line:
+        """A strip with what stands left and right of it, in the colours that this terminal has."""
+        known = self._frames.get((id(strip), edge))
+        if known is not None:
+            return known[1]
+        if len(self._frames) >= _KEPT:
+            self._frames.clear()
+        line = self._frame(strip, edge, room.width, gutter)
+        # Kept with the strip, whose identity would else go to another one.
+        self._frames[id(strip), edge] = strip, line
+        return line
+
+    def _frame(self, strip: Strip, edge: str, width: int, gutter: Spacing) -> Line:
+        style = self.visual_style.rich_style
+        bar = style + RichStyle(color=self.styles.scrollbar_color.rich_color)
+        line = Strip(
+            [
+                Segment(" " * gutter.left, style),
+                *strip.adjust_cell_length(width - len(edge), style),
+                Segment(edge + " " * gutter.right, bar),
+            ],
+            width + gutter.width,
+        )
+        for each in self.get_line_filters():
+            line = line.apply_filter(each, self.background_colors[1])
+        return Line(line, line.cell_length)
 
     def _draw(self, line: Content, base: Style) -> Strip:
         segments = [

@@ -115,7 +115,7 @@ class LineList(Drawn, Generic[Row], inherit_bindings=False):
     def on_click(self, event: events.Click) -> None:
         """The row that was clicked is the current one; clicked twice it is opened."""
         line = event.get_content_offset(self)
-        if line is None or self.scroll_offset.y + line.y >= len(self.rows):
+        if line is None or line.x >= self.room.width or self.scroll_offset.y + line.y >= len(self.rows):
             return
         self.cursor = self.scroll_offset.y + line.y
         if event.chain > 1:
