@@ -91,6 +91,8 @@ class Deciding(Sends, Edits, Looks):
             if words is not None:
                 self.act(ChangeDraft(action=action, feedback=words.strip() or None), on=chosen, then=then)
 
+        if self.app.desk is not None:
+            self.typed_lines.open(self.app.desk)
         offers = tuple(dict.fromkeys((*self.typed_lines.offered(action), *offered)))
         keep = self.typed_lines.keep(action)
         self.app.push_screen(

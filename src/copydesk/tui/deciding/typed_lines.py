@@ -20,12 +20,20 @@ class TypedLines:
         self._found: dict[str, str] = {}
         self._texts: TypedTexts | None = None
         self._writing = asyncio.Lock()
+        self._typed: set[str] = set()
+        """The questions into which something was typed by now."""
+
+    def open(self, desk: "Desk") -> None:
+        """Know where it is kept, which a question that is asked at once needs before anything was found."""
+        self._texts = self._texts or TypedTexts(desk.settings.data_home / FOLDER)
 
     async def begin(self, desk: "Desk") -> Sequence[str]:
         """Find what was typed before; the names of those questions."""
-        self._texts = TypedTexts(desk.settings.data_home / FOLDER)
+        self.open(desk)
+        assert self._texts is not None
         every = await asyncio.to_thread(self._texts.every)
-        self._found = {each.draft_id: clean(each.text) for each in every if each.text.strip()}
+        old = [each for each in every if each.draft_id not in self._typed]
+        self._found = {each.draft_id: clean(each.text) for each in old if each.text.strip()}
         return tuple(self._found)
 
     def offered(self, name: str) -> tuple[str, ...]:
@@ -36,6 +44,7 @@ class TypedLines:
         """Keeps what is typed now; raises OSError."""
 
         async def kept(text: str) -> None:
+            self._typed.add(name)
             async with self._writing:
                 if self._texts is not None and text.strip():
                     await asyncio.to_thread(self._texts.keep, name, 0, text)
