@@ -63,7 +63,7 @@ async def chosen(seen: Seen, desk: Desk) -> list[int]:
     """The numbers of the drafts that an action is for."""
     asked = screen(seen).chosen()
     assert asked is not None
-    ids = (asked.draft.id,) if asked.draft is not None else await asked.find(desk)
+    ids = (asked.draft.id,) if asked.draft is not None else (await asked.find(desk)).ids
     known = {each.id: int(each.text.split()[2]) for each in await desk.drafts.these(tuple(ids))}
     assert asked.number == len(ids)
     return [known[draft_id] for draft_id in ids]

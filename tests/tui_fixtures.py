@@ -28,7 +28,7 @@ from copydesk.model.filters import Counts
 from copydesk.model.item import Entry, Item, ItemState
 from copydesk.model.run import Progress, Run, RunRequest, RunStats, RunStatus, Stage
 from copydesk.model.source import SourceType
-from copydesk.model.window import Around, Place, Slice, View, belongs
+from copydesk.model.window import Around, Place, Slice, Tab, View, belongs
 from copydesk.settings import Settings
 from copydesk.tui.app import Console
 
@@ -195,6 +195,12 @@ class FakeDrafts:
     async def newest(self) -> str:
         self._known = {draft.id for draft in self.all}
         return "newest"
+
+    async def moment(self) -> int:
+        return 0
+
+    async def came_since(self, moment: int, tab: Tab, ids: Sequence[str]) -> frozenset[str]:
+        return frozenset(ids) - self._known
 
     async def newer_than(self, draft_id: str, view: View) -> int:
         return sum(draft.id not in self._known and belongs(view.tab, draft) for draft in self.all)

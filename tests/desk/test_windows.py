@@ -11,7 +11,7 @@ from sqlalchemy import Connection, create_engine, event, insert
 
 from copydesk.desk import Desk
 from copydesk.errors import InvalidError
-from copydesk.model.draft import Format, Status
+from copydesk.model.draft import Action, Format, Status
 from copydesk.model.window import STATES, Place, Tab, View, belongs, number_in, precedes
 from copydesk.store import tables, window
 from copydesk.store.ids import new_id
@@ -326,3 +326,21 @@ async def test_an_empty_desk_has_empty_windows(tmp_path):
         assert await desk.drafts.newest() == ""
         assert await desk.drafts.tags() == ()
         assert (await desk.drafts.around(View(), Place(0.5, "x"))).before == 0
+
+
+async def test_what_came_into_a_tab_since_a_moment_was_made_or_in_another_state_then(desk: Desk):
+    ids = [place.id for place in (await desk.drafts.window(View())).places]
+    await desk.drafts.approve(ids[0])
+    moment = await desk.drafts.moment()
+    made = (await desk.drafts.create({"text": "A new one."})).drafts[0].id
+    await desk.drafts.unapprove(ids[0])
+    await desk.drafts.act(Action.APPROVE, ids[1:3])
+    await desk.drafts.undo()
+    await desk.drafts.archive(ids[3])
+    every = (*ids, made)
+    assert await desk.drafts.came_since(moment, Tab.TO_REVIEW, every) == {ids[0], made}
+    assert await desk.drafts.came_since(moment, Tab.ALL, every) == {made}
+    later = await desk.drafts.moment()
+    await desk.drafts.undo(ids[3])
+    assert await desk.drafts.came_since(later, Tab.TO_REVIEW, every) == {ids[3]}
+    assert await desk.drafts.came_since(await desk.drafts.moment(), Tab.TO_REVIEW, every) == frozenset()

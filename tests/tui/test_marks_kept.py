@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from copydesk.model.draft import Action
+from copydesk.model.draft import Action, Status
 from queue_fixtures import chosen, fill, noticed, review, screen
 
 
@@ -70,3 +70,42 @@ async def test_a_search_has_marks_of_its_own(tmp_path: Path) -> None:
         assert await chosen(seen, other) == [0]
         await seen.press("escape")
         assert "marked" not in seen.lines[2]
+
+
+async def test_what_came_since_the_list_was_read_is_not_acted_on_with_all_of_it(tmp_path: Path) -> None:
+    async with review(tmp_path, 5) as (seen, other):
+        await seen.press("asterisk")
+        await other.ground.write(fill, 5, 6)
+        await noticed(seen)
+        assert "Queue · 5 · 5 marked · 1 new" in seen.text
+        await seen.press("a")
+        assert seen.toasts == ["5 approved, 1 that came since was left · u undo"]
+        assert (await other.drafts.counts()).among([Status.APPROVED]) == 5
+        await seen.press("u", "asterisk", "a")
+        assert (await other.drafts.counts()).among([Status.APPROVED]) == 5
+        await seen.press("full_stop", "asterisk", "a")
+        assert seen.toasts[-1] == "1 approved · u undo"
+
+
+async def test_what_landed_in_a_range_or_came_back_since_is_not_acted_on_with_it(tmp_path: Path) -> None:
+    async with review(tmp_path, 9) as (seen, other):
+        ids = await other.drafts.between(screen(seen).view)
+        await other.drafts.act(Action.APPROVE, [ids[3], ids[4]])
+        await seen.press("full_stop", "j", "v", "j", "j", "j")
+        await other.drafts.unapprove(ids[3])
+        await other.ground.write(fill, 2, 3)
+        await noticed(seen)
+        assert "4 marked" in seen.text
+        await seen.press("a")
+        assert seen.toasts == ["4 approved, 2 that came since were left · u undo"]
+        assert [(await other.drafts.get(each)).status for each in ids[3:5]] == [Status.AWAITING_REVIEW, Status.APPROVED]
+
+
+async def test_rows_that_are_read_later_do_not_hold_what_came_since(tmp_path: Path) -> None:
+    async with review(tmp_path, 450) as (seen, other):
+        await other.ground.write(fill, 250, 251)
+        await noticed(seen)
+        await seen.press("asterisk", "G")
+        assert "Queue · 450 · 450 marked" in seen.text
+        await seen.press("a")
+        assert seen.toasts == ["450 approved, 1 that came since was left · u undo"]

@@ -112,7 +112,7 @@ async def _marked_as_told(seen: Seen, other: Desk) -> None:
     asked = screen(seen).chosen()
     assert asked is not None
     assert asked.find is not None
-    meant = set(await asked.find(other))
+    meant = set((await asked.find(other)).ids)
     for draft_id in _marked(queue) - meant:
         # It went out of the list meanwhile, and its row is only shown until the list is read again.
         assert not await _shown(seen, other, draft_id)

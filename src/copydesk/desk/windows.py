@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator, Sequence
 
 from copydesk.desk.ground import Ground
 from copydesk.model.draft import ListedDraft
-from copydesk.model.window import Around, Place, Slice, View, precedes
+from copydesk.model.window import Around, Place, Slice, Tab, View, precedes
 from copydesk.store import window
 
 AT_ONCE = 1000
@@ -82,6 +82,14 @@ class Windows:
     async def newer_than(self, draft_id: str, view: View) -> int:
         """How many of the view's drafts are newer than that one; MOST_NEW stands for as many or more."""
         return await self._ground.read(window.since, view, draft_id, MOST_NEW)
+
+    async def moment(self) -> int:
+        """How much has happened to drafts by now, for `came_since`."""
+        return await self._ground.read(window.moment)
+
+    async def came_since(self, moment: int, tab: Tab, ids: Sequence[str]) -> frozenset[str]:
+        """Those of these drafts that were made, or came into the tab from another state, after that moment."""
+        return await self._ground.read(window.came_since, tab, moment, ids)
 
     async def these(self, ids: tuple[str, ...]) -> tuple[ListedDraft, ...]:
         """The drafts with these ids, in no order; those that are gone are left out."""

@@ -12,7 +12,7 @@ from sqlalchemy import Connection
 
 from copydesk.model.draft import ListedDraft
 from copydesk.model.query import query_of
-from copydesk.model.window import STATES, Place, Slice, View
+from copydesk.model.window import STATES, Place, Slice, Tab, View
 from copydesk.store import search
 from copydesk.store import window_statements as statements
 from copydesk.store.listed import Run, filled
@@ -90,6 +90,23 @@ def since(conn: Connection, user_id: str, view: View, than: str, most: int) -> i
     shape, values = _planned(conn, user_id, view, None)
     counted: int = _one(runner(conn), statements.since_of(shape), values | {"than": than, "limit": most})
     return counted
+
+
+def moment(conn: Connection, user_id: str) -> int:
+    """The number of the last thing that happened to any draft, whoever's: numbers only grow."""
+    del user_id
+    last: int = _one(runner(conn), "SELECT coalesce(max(rid), 0) FROM draft_event", {})
+    return last
+
+
+def came_since(conn: Connection, user_id: str, tab: Tab, moment: int, ids: Sequence[str]) -> frozenset[str]:
+    """Those of these drafts that the tab did not show at that moment: made since, or in another state then."""
+    run = runner(conn)
+    found: set[str] = set()
+    for some in in_parts(ids):
+        values = {"user": user_id, "than": moment} | {f"each{at}": draft_id for at, draft_id in enumerate(some)}
+        found.update(draft_id for (draft_id,) in run(statements.came_since(tab, len(some)), values))
+    return frozenset(found)
 
 
 def these(conn: Connection, user_id: str, ids: Sequence[str]) -> tuple[ListedDraft, ...]:

@@ -7,6 +7,7 @@ from functools import lru_cache
 from typing import Final, NamedTuple
 
 from copydesk.model.draft import Status
+from copydesk.model.history import CREATE
 from copydesk.model.window import STATES, Order, Tab, order_of
 from copydesk.store.listed import PLAIN
 
@@ -86,6 +87,19 @@ def since_of(shape: Shape) -> str:
         for one in _states(shape)
     )
     return f"SELECT count(*) FROM ({each} LIMIT :limit)"  # noqa: S608
+
+
+@lru_cache
+def came_since(tab: Tab, count: int) -> str:
+    """Those of so many drafts whose first event since one says that the tab did not show them before."""
+    states = ", ".join(f"'{status.value}'" for status in STATES[tab])
+    other = f" OR status NOT IN ({states}) OR archived_at IS NOT NULL" if states else ""
+    among = ", ".join(f":each{at}" for at in range(count))
+    first = (
+        "SELECT draft_id, min(rid), action, before ->> 'status' AS status, before ->> 'archived_at' AS archived_at"  # noqa: S608
+        f" FROM draft_event WHERE draft_id IN ({among}) AND +rid > :than AND +user_id = :user GROUP BY draft_id"
+    )
+    return f"SELECT draft_id FROM ({first}) WHERE action = '{CREATE}'{other}"  # noqa: S608
 
 
 @lru_cache

@@ -8,14 +8,22 @@ if TYPE_CHECKING:
     from copydesk.model.draft import ListedDraft
 
 
+class Those(NamedTuple):
+    """Many drafts."""
+
+    ids: Sequence[str]
+    left: int = 0
+    """How many came among them since the list was read: nobody has seen these."""
+
+
 class Chosen(NamedTuple):
     """One draft, or many that are found when the action is carried out."""
 
     draft: "ListedDraft | None"
     """The one; None where there are many."""
     number: int = 1
-    find: "Callable[[Desk], Awaitable[Sequence[str]]] | None" = None
-    """Gives the ids of the many."""
+    find: "Callable[[Desk], Awaitable[Those]] | None" = None
+    """Gives the many."""
 
 
 def one(draft: "ListedDraft") -> Chosen:
@@ -26,7 +34,7 @@ def one(draft: "ListedDraft") -> Chosen:
 def these(ids: Sequence[str]) -> Chosen:
     """Drafts whose ids are known."""
 
-    async def known(_: "Desk") -> Sequence[str]:
-        return ids
+    async def known(_: "Desk") -> Those:
+        return Those(ids)
 
     return Chosen(None, len(ids), known)

@@ -64,13 +64,16 @@ class Looked(NamedTuple):
 class Reading:
     """One list: what a view shows."""
 
-    def __init__(self, view: View) -> None:
+    def __init__(self, view: View, moment: int | None = None) -> None:
         self._view = view
         self.words = ""
         """What it is narrowed to by filters."""
+        self.moment = moment
+        """Of when it is: what came into it since is no part of it. None until it was read."""
 
     async def begin(self, desk: "Desk", place: Place | None, marks: Marks) -> Found:
         """The list, around a place or from its beginning, and where what is marked stands in it."""
+        moment = await desk.drafts.moment()
         newest, counts = await desk.drafts.newest(), await desk.drafts.counts()
         window = Window(None if self._view.narrowed else number_in(self._view.tab, counts))
         if place is None:
@@ -79,6 +82,7 @@ class Reading:
             around = await desk.drafts.around(self._view, place, limit=PAGE)
             window.around(around.before, around.slice)
         self.words = await self._narrowed_to(desk)
+        self.moment = moment
         sources = bool(window.rows) or bool(await desk.sources.list())
         return Found(window, counts, newest, sources, self._view, place, await self._settled(desk, marks))
 
@@ -94,7 +98,23 @@ class Reading:
         return Settled(spans, places)
 
     async def more(self, desk: "Desk", wish: Wish) -> Slice:
-        """The rows that are wanted."""
+        """The rows that are wanted, without those that came since: nobody was told of them."""
+        while True:
+            read = await self._window(desk, wish)
+            old = await self._old(desk, read)
+            if old or not read.more:
+                return Slice(tuple(read.drafts[at] for at in old), tuple(read.places[at] for at in old), read.more)
+            back = wish.way in (Way.BEFORE, Way.END)
+            wish = Wish(Way.BEFORE, read.places[0]) if back else Wish(Way.AFTER, read.places[-1])
+
+    async def _old(self, desk: "Desk", read: Slice) -> Sequence[int]:
+        """Which of the rows are those of drafts that the list had when it was read."""
+        if self.moment is None:
+            return range(len(read.places))
+        came = await desk.drafts.came_since(self.moment, self._view.tab, [place.id for place in read.places])
+        return [at for at, place in enumerate(read.places) if place.id not in came]
+
+    async def _window(self, desk: "Desk", wish: Wish) -> Slice:
         return await desk.drafts.window(
             self._view,
             limit=PAGE,

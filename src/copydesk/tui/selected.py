@@ -2,6 +2,8 @@
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from copydesk.tui.chosen import Those
+
 if TYPE_CHECKING:
     from copydesk.desk import Desk
     from copydesk.model.window import View
@@ -12,6 +14,8 @@ class Selected(NamedTuple):
     """Drafts of a view."""
 
     view: "View"
+    moment: int
+    """Of when the list is in which they were marked."""
     every: bool = False
     """All that it shows."""
     spans: "tuple[Span, ...]" = ()
@@ -21,12 +25,15 @@ class Selected(NamedTuple):
     ids: tuple[str, ...] = ()
     """Single ones beside them."""
 
-    async def find(self, desk: "Desk") -> tuple[str, ...]:
-        """The ids of all of them, each once; first what the ranges hold, in its order."""
+    async def find(self, desk: "Desk") -> Those:
+        """All of them, each once; first what the ranges hold, in its order. What came among them since is left."""
         found: list[str] = []
         if self.every:
             found += await desk.drafts.between(self.view)
         for span in self.spans:
             found += await desk.drafts.between(self.view, span.first, span.last)
-        within = [draft_id for draft_id in found if draft_id not in self.but]
-        return tuple(dict.fromkeys((*within, *self.ids)))
+        beside = self.but.union(self.ids)
+        within = [draft_id for draft_id in dict.fromkeys(found) if draft_id not in beside]
+        came = await desk.drafts.came_since(self.moment, self.view.tab, within)
+        known = (draft_id for draft_id in within if draft_id not in came)
+        return Those((*known, *self.ids), len(came))

@@ -163,7 +163,7 @@ class Acts:
     async def _change_many(self, desk: "Desk", asked: ChangeDraft, chosen: Chosen, then: Then | None) -> None:
         assert asked.action is not None
         assert chosen.find is not None
-        ids = await chosen.find(desk)
+        ids, left = await chosen.find(desk)
         action = asked.action.value
 
         def progressed(ready: int) -> None:
@@ -176,7 +176,7 @@ class Acts:
         failed = {each.id: each.error for each in done.results.failed}
         named_ones = await desk.drafts.these(tuple(outcomes.named_failures(failed)))
         names = {each.id: name_of(each.text) for each in named_ones}
-        outcome = Outcome(action, done.results.succeeded, failed, names=names)
+        outcome = Outcome(action, done.results.succeeded, failed, names=names, left=left)
         self.screen.post_message(Decided(outcome, many=True, then=then))
 
     def remember(self, draft: ListedDraft, changed: Draft) -> None:

@@ -42,6 +42,8 @@ class Outcome(NamedTuple):
     kind: EventKind = EventKind.CHANGE
     names: Mapping[str, str] = {}
     """What some of the drafts are called."""
+    left: int = 0
+    """How many came since the list was read, and were left as they are."""
 
     @property
     def status(self) -> Status | None:
@@ -82,6 +84,8 @@ def word_of(outcome: Outcome) -> str:
 def bulk(outcome: Outcome) -> str:
     """`48 approved, 2 not: “A missing index…”: This draft is posted … · u undo`."""
     sentence = f"{len(outcome.succeeded)} {word_of(outcome)}"
+    if outcome.left:
+        sentence += f", {outcome.left} that came since {'was' if outcome.left == 1 else 'were'} left"
     if outcome.failed:
         sentence += f", {len(outcome.failed)} not: {failures(outcome)}"
     return f"{sentence} · {undo_key()}" if outcome.succeeded else sentence

@@ -19,6 +19,7 @@ READY_AFTER = 1.0
 if TYPE_CHECKING:
     from copydesk.desk import Desk
     from copydesk.model.window import View
+    from copydesk.tui.queue_reading import Reading
     from copydesk.tui.widgets.search_line import SearchLine
 
 
@@ -28,6 +29,7 @@ class Left(NamedTuple):
     window: Window
     cursor: int
     newest: str
+    reading: "Reading"
 
 
 class QueueScreen(ReadsQueue, inherit_bindings=False):
@@ -59,6 +61,7 @@ class QueueScreen(ReadsQueue, inherit_bindings=False):
         if left is None or not left.window.rows:
             self.queue.marks = self.marks_of(self.view)
             self.queue.say(())
+            self.has_read = False
             self.read_anew()
             self.show_title()
             return
@@ -70,16 +73,14 @@ class QueueScreen(ReadsQueue, inherit_bindings=False):
         if self.view.narrowed:
             self._view = None
             self._left.pop(self.tab, None)
-        elif self.queue.window.read:
+        elif self.queue.window.read and self._reading is not None and self._reading.moment is not None:
             window = self.queue.window
             window.shrink(self.queue.cursor)
-            self._left[self.tab] = Left(window, self.queue.cursor, self._newest)
+            self._left[self.tab] = Left(window, self.queue.cursor, self._newest, self._reading)
 
     def _come_back(self, left: Left) -> None:
-        from copydesk.tui.queue_reading import Reading  # noqa: PLC0415 - as above
-
         self._number += 1
-        self._reading, self._newest, self._new = Reading(self.view), left.newest, 0
+        self._reading, self._newest, self._new = left.reading, left.newest, 0
         self._set_fits()
         self.queue.show_window(left.window, self.marks_of(self.view), left.cursor)
         self.show_title()
@@ -192,12 +193,14 @@ class QueueScreen(ReadsQueue, inherit_bindings=False):
         draft, marked = self.queue.current, self.queue.marked
         if not marked:
             return one(draft) if draft is not None else None
-        if self.queue.marks_open_end or (self.queue.range_from is not None and self.queue.span() is None):
+        moment = self._reading.moment if self._reading is not None else None
+        growing = self.queue.range_from is not None and self.queue.span() is None
+        if moment is None or self.queue.marks_open_end or growing:
             self.app.say("What is marked is still being read: try it again.")
             return None
         self.queue.end_range()
         marks = self.queue.marks
-        selected = Selected(self.view, marks.every, marks.spans, frozenset(marks.but), tuple(marks.ids))
+        selected = Selected(self.view, moment, marks.every, marks.spans, frozenset(marks.but), tuple(marks.ids))
         return Chosen(None, marked, selected.find)
 
     def keep_marked(self, ids: "Sequence[str]") -> None:

@@ -16,14 +16,12 @@ if TYPE_CHECKING:
 
 
 class Located(Message, bubble=False):
-    """Where a draft is: a tab, the rows around it, and which of them it is."""
+    """Where a draft is: a tab, and that as if it had been left with the cursor on it."""
 
-    def __init__(self, view: "View", window: Window, cursor: int, newest: str) -> None:
+    def __init__(self, view: "View", left: Left) -> None:
         super().__init__()
         self.view = view
-        self.window = window
-        self.cursor = cursor
-        self.newest = newest
+        self.left = left
 
 
 class ShowsDraft(QueueScreen, inherit_bindings=False):
@@ -40,15 +38,16 @@ class ShowsDraft(QueueScreen, inherit_bindings=False):
 
     async def _locate(self, desk: "Desk", draft_id: str) -> None:
         from copydesk.model.window import Tab, View, belongs, number_in  # noqa: PLC0415 - not for the first paint
+        from copydesk.tui.queue_reading import Reading  # noqa: PLC0415 - as above
 
         draft = await desk.drafts.get(draft_id)
         here = Tab(self.tab)
         view = View(tab=here if belongs(here, draft) else next(tab for tab in Tab if belongs(tab, draft)))
+        reading, newest = Reading(view, await desk.drafts.moment()), await desk.drafts.newest()
         around = await desk.drafts.around(view, _place(view.tab, draft), limit=PAGE)
         window = Window(number_in(view.tab, await desk.drafts.counts()))
         window.around(around.before, around.slice)
-        newest = await desk.drafts.newest()
-        self.post_message(Located(view, window, window.find(draft_id) or 0, newest))
+        self.post_message(Located(view, Left(window, window.find(draft_id) or 0, newest, reading)))
 
     @on(Located)
     def _show_located(self, message: Located) -> None:
@@ -56,7 +55,7 @@ class ShowsDraft(QueueScreen, inherit_bindings=False):
         self.tab, self._view, self._filling_since = message.view.tab.value, message.view, None
         self.query_one(TabsLine).show(self.tab)
         self._left.pop(self.tab, None)
-        self._come_back(Left(message.window, message.cursor, message.newest))
+        self._come_back(message.left)
         self.queue.focus()
 
 
