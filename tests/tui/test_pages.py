@@ -4,6 +4,7 @@ import msgspec
 import pytest
 from textual.content import Content
 
+from copydesk.errors import CopydeskError
 from copydesk.model.draft import Checks, Finding, Format, ListedDraft, Severity
 from copydesk.tui.layout import Block, Paragraph, lay_out
 from copydesk.tui.pages.draft import draft_page
@@ -170,7 +171,8 @@ def test_an_error_that_a_check_found_is_flagged_over_a_warning() -> None:
 
 
 def test_trouble_says_what_to_do() -> None:
-    page = text(list(trouble("The disk is full.", "Free some space.")))
+    error = CopydeskError("The disk is full.", hint="Free some space.")
+    page = text(list(trouble(error, is_open=False)))
     assert "The disk is full.\nFree some space.\n\n. tries again, q quits." in page
 
 

@@ -2,6 +2,7 @@
 
 from textual.content import Content
 
+from copydesk.errors import CopydeskError
 from copydesk.tui.layout import Block, Paragraph, Table, plain
 from copydesk.tui.naming import key
 
@@ -52,12 +53,13 @@ def nothing_in(tab: str) -> Note:
     return (plain(f"{tab}: there is no draft.", "strong"), plain(), keys)
 
 
-def trouble(message: str, hint: str) -> Note:
-    """The desk could not be opened: what happened, and what to do."""
+def trouble(error: CopydeskError, *, is_open: bool) -> Note:
+    """The desk could not be opened, or not be read: what happened, and what to do."""
     from copydesk.text import clean  # noqa: PLC0415 - what the first paint does not need waits
 
-    blocks: list[Block] = [plain("The desk could not be opened.", "bad"), plain(), plain(clean(message))]
-    if hint:
-        blocks.append(plain(clean(hint)))
-    again = (key("review.refresh"), "key"), " tries again, ", (key("console.quit"), "key"), " quits."
+    what, by_itself = ("read", " It is tried again by itself, too.") if is_open else ("opened", "")
+    blocks: list[Block] = [plain(f"The desk could not be {what}.", "bad"), plain(), plain(clean(error.message))]
+    if error.hint:
+        blocks.append(plain(clean(error.hint)))
+    again = (key("review.refresh"), "key"), " tries again, ", (key("console.quit"), "key"), f" quits.{by_itself}"
     return (*blocks, plain(), Paragraph(Content.assemble(*again)))

@@ -1,23 +1,32 @@
 """What every screen of the console shares: the line above and below, what it does when the desk opens or changes."""
 
 from collections.abc import Iterable
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from textual import getters
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Container
 from textual.screen import Screen
+from textual.timer import Timer
 from textual.widget import Widget
 
 from copydesk.errors import CopydeskError
+from copydesk.tui.asking import Work, known
 from copydesk.tui.desk_app import DeskApp
 from copydesk.tui.keys import Where
 from copydesk.tui.messages import DeskChanged, DeskClosed, DeskOpened, RunChanged
+from copydesk.tui.pages import note
 from copydesk.tui.widgets.ink import INK
 from copydesk.tui.widgets.key_line import KeyLine
 from copydesk.tui.widgets.too_small import TooSmall
 from copydesk.tui.widgets.top_line import TopLine
+
+if TYPE_CHECKING:
+    from copydesk.desk import Desk
+
+AGAIN = 5.0
+"""Seconds after which what could not be read is read again."""
 
 
 class DeskScreen(Screen[None], inherit_bindings=False):
@@ -41,6 +50,9 @@ class DeskScreen(Screen[None], inherit_bindings=False):
         super().__init__()
         self._seen = -1
         """The desk's changes that this screen has read."""
+        self.has_read = False
+        """Whether what is shown is from the desk; until then its place says what went wrong."""
+        self._again: Timer | None = None
 
     def compose(self) -> ComposeResult:
         """The line above, the body, the line below."""
@@ -55,10 +67,42 @@ class DeskScreen(Screen[None], inherit_bindings=False):
         return ()
 
     def read(self) -> None:
-        """Read from the desk what is shown, in a worker: `self.app.ask(...)`."""
+        """Read from the desk what is shown, in a worker: `self.ask_for(...)`."""
+
+    def ask_for(self, work: Work, *, keys_wait: bool = False) -> None:
+        """Ask the desk for what this screen shows: where that fails it is asked again, after a while and by itself."""
+        self.app.ask(lambda desk: self._asked_for(desk, work), keys_wait=keys_wait)
+
+    async def _asked_for(self, desk: "Desk", work: Work, told: str = "") -> None:
+        """Do `work`; what fails is done again later, and is no news where it was `told` already."""
+        try:
+            await work(desk)
+        except Exception as error:
+            trouble = known(error)
+            if not self.has_read:
+                self.say_trouble(trouble)
+            self._ask_later(lambda desk: self._asked_for(desk, work, f"{trouble}"))
+            if f"{trouble}" != told:
+                raise
+        else:
+            self._ask_later(None)
+
+    def _ask_later(self, work: Work | None) -> None:
+        if self._again is not None:
+            self._again.stop()
+
+        def ask() -> None:
+            if self.app.desk is not None and work is not None:
+                self.app.ask(work)
+
+        self._again = self.set_timer(AGAIN, ask) if work is not None else None
 
     def say_trouble(self, error: CopydeskError) -> None:
-        """Say that the desk could not be opened, in the place of what is shown."""
+        """Say that the desk could not be opened, or not be read, in the place of what is shown."""
+
+    def trouble_note(self, error: CopydeskError) -> note.Note:
+        """What went wrong, and what can be done."""
+        return note.trouble(error, is_open=self.app.desk is not None)
 
     def on_mount(self) -> None:
         """Read, or say why there is nothing to read."""

@@ -77,7 +77,6 @@ class EngagementScreen(DeskScreen):
         self._select("figures")
         self._titles()
         self.post_pane.set_title("Post")
-        super().on_mount()
 
     # The desk.
 
@@ -88,8 +87,7 @@ class EngagementScreen(DeskScreen):
 
     def read(self) -> None:
         """Read the sums, the charts and the posts of the period."""
-        period = self.period
-        self.app.ask(lambda desk: self._reading.wish((desk, period)))
+        self.ask_for(lambda desk: self._reading.wish((desk, self.period)))
 
     async def _read_period(self, wish: "tuple[Desk, Period]") -> None:
         desk, period = wish
@@ -109,7 +107,7 @@ class EngagementScreen(DeskScreen):
         """The cursor stays on its post; a text that is being read stays where it was scrolled to."""
         if message.found.period != self.period or message.found == self._found:
             return
-        before, self._found = self._found, message.found
+        before, self._found, self.has_read = self._found, message.found, True
         top = self.figures_pane.scroll_offset.y if before and before.period == self.period else 0
         self.figures_pane.show(engagement_page(message.found))
         self.figures_pane.scroll_to(y=top, animate=False)
@@ -120,7 +118,7 @@ class EngagementScreen(DeskScreen):
 
     def say_trouble(self, error: CopydeskError) -> None:
         """Why there are no figures."""
-        self.figures_pane.show(note.trouble(error.message, error.hint))
+        self.figures_pane.show(self.trouble_note(error))
 
     def _titles(self) -> None:
         self.figures_pane.set_title(f"Figures · {self.period.words}")

@@ -69,6 +69,7 @@ class ExperimentsScreen(DeskScreen):
     def __init__(self) -> None:
         super().__init__()
         self._shown: Tried | None = None
+        self._trouble: note.Note = ()
         self._chosen = ""
         self._reading = Latest(self._read_all)
 
@@ -82,13 +83,12 @@ class ExperimentsScreen(DeskScreen):
         self.list_pane.set_title("Experiments")
         self.page_pane.set_title("Variants")
         self.list_pane.say(note.OPENING)
-        super().on_mount()
 
     # The desk.
 
     def read(self) -> None:
         """Read every experiment with what came of it."""
-        self.app.ask(self._reading.wish)
+        self.ask_for(self._reading.wish)
 
     async def _read_all(self, desk: "Desk") -> None:
         chosen, self._chosen = self._chosen, ""
@@ -97,6 +97,7 @@ class ExperimentsScreen(DeskScreen):
     @on(Read)
     def _fill(self, message: Read) -> None:
         """The cursor stays on its experiment."""
+        self.has_read, self._trouble = True, ()
         if not message.found:
             self.list_pane.say(no_experiment())
         elif message.found != self.list_pane.rows or message.chosen:
@@ -108,8 +109,9 @@ class ExperimentsScreen(DeskScreen):
         self.list_pane.set_title(f"Experiments · {count}" if count else "Experiments")
 
     def say_trouble(self, error: CopydeskError) -> None:
-        """Why there is nothing."""
-        self.list_pane.say(note.trouble(error.message, error.hint))
+        """Why there is nothing: below, for the list may be too low for it."""
+        self._trouble = self.trouble_note(error)
+        self.list_pane.say(())
 
     @on(LineList.Moved)
     def _show_current(self) -> None:
@@ -117,7 +119,7 @@ class ExperimentsScreen(DeskScreen):
         tried = self.list_pane.current
         if tried is None or tried != self._shown:
             self._shown = tried
-            self.page_pane.show(experiment_page(tried, self.app.clock()) if tried else ())
+            self.page_pane.show(experiment_page(tried, self.app.clock()) if tried else self._trouble)
 
     # Panes.
 

@@ -80,13 +80,13 @@ class ReadsQueue(DeskScreen, inherit_bindings=False):
 
     def say_trouble(self, error: CopydeskError) -> None:
         """Say why there is nothing."""
-        self.queue.say(note.trouble(error.message, error.hint))
+        self.queue.say(self.trouble_note(error))
 
     def read(self) -> None:
         """The list, where there is none yet; else only what is on the screen, so that nothing moves."""
         if self.queue.window.read and self.queue.rows:
             ids, number, newest = self.queue.shown_ids(), self._number, self._newest
-            self.app.ask(lambda desk: self._look_again(desk, number, ids, newest))
+            self.ask_for(lambda desk: self._look_again(desk, number, ids, newest))
         else:
             self.read_anew()
 
@@ -95,7 +95,7 @@ class ReadsQueue(DeskScreen, inherit_bindings=False):
         self._number += 1
         self.queue.end_range()
         number, view, place = self._number, self.view, self._standing()
-        self.app.ask(lambda desk: self._read_list(desk, number, view, place), keys_wait=True)
+        self.ask_for(lambda desk: self._read_list(desk, number, view, place), keys_wait=True)
 
     def _standing(self) -> "Place | None":
         """Where the cursor's draft stands, where that is not near the beginning."""
@@ -126,7 +126,7 @@ class ReadsQueue(DeskScreen, inherit_bindings=False):
     def _show_list(self, message: QueueRead) -> None:
         if message.number != self._number:
             return
-        found = message.found
+        found, self.has_read = message.found, True
         filling = self._is_filling()
         self._newest, self._new = found.newest, 0
         self._show_counts(found.counts)

@@ -82,13 +82,12 @@ class SetupScreen(SetupAccounts):
         self.accounts.set_title("Accounts")
         self.sections.show(list(Section))
         self._select("sections")
-        super().on_mount()
 
     # The desk.
 
     def read(self) -> None:
         """Read what there is to set up; what the doctor says only where it is looked at."""
-        self.app.ask(self._read_setup)
+        self.ask_for(self._read_setup)
         if self.section is Section.PLACES:
             self._look()
 
@@ -125,7 +124,7 @@ class SetupScreen(SetupAccounts):
     @on(Read)
     def _fill(self, message: Read) -> None:
         """The cursors stay where they are."""
-        self._found = message.found
+        self._found, self.has_read = message.found, True
         current = self.accounts.current
         places = {each.id: at for at, each in enumerate(message.found.accounts)}
         if message.found.accounts:
@@ -142,7 +141,7 @@ class SetupScreen(SetupAccounts):
 
     def say_trouble(self, error: CopydeskError) -> None:
         """Why there is nothing to set up."""
-        self.about.show(note.trouble(error.message, error.hint))
+        self.about.show(self.trouble_note(error))
 
     # What is shown.
 

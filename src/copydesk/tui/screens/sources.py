@@ -86,7 +86,7 @@ class SourcesScreen(SourceActions, inherit_bindings=False):
 
     def say_trouble(self, error: CopydeskError) -> None:
         """In the place of the sources."""
-        self.say_note(note.trouble(error.message, error.hint))
+        self.say_note(self.trouble_note(error))
 
     def say_note(self, blocks: Sequence[Block]) -> None:
         """Without sources there are no columns."""
@@ -97,7 +97,7 @@ class SourcesScreen(SourceActions, inherit_bindings=False):
 
     def read(self) -> None:
         """The sources and the runs, as they are now."""
-        self.app.ask(self._reading.wish)
+        self.ask_for(self._reading.wish)
 
     async def _read_all(self, desk: "Desk") -> None:
         sources = await desk.sources.overview()
@@ -107,7 +107,7 @@ class SourcesScreen(SourceActions, inherit_bindings=False):
     @on(SourcesRead)
     def _fill(self, message: SourcesRead) -> None:
         """Each cursor stays on its row, or on its line where that is gone."""
-        self._statistics = message.statistics
+        self._statistics, self.has_read = message.statistics, True
         self._fresh.clear()
         if message.sources:
             self.query_one("#sources-pane", ListPane).show_heads(shown=True)

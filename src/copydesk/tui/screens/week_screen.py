@@ -74,13 +74,12 @@ class WeekScreen(DeskScreen):
         self.grid.set_title("Schedule")
         self.grid.say(note.OPENING)
         self.set_interval(TICK, self._tick)
-        super().on_mount()
         self.grid.focus()
 
     def say_trouble(self, error: CopydeskError) -> None:
         """Say why there is no week."""
         self.week = None
-        self.grid.say(note.trouble(error.message, error.hint))
+        self.grid.say(self.trouble_note(error))
 
     @property
     def zone(self) -> ZoneInfo:
@@ -95,7 +94,7 @@ class WeekScreen(DeskScreen):
 
     def read(self) -> None:
         """Read the week again."""
-        self.app.ask(self._read_week)
+        self.ask_for(self._read_week)
 
     async def _read_week(self, desk: "Desk") -> None:
         wanted = self._day
@@ -109,6 +108,7 @@ class WeekScreen(DeskScreen):
         """The cursor stays on its place, and on what it has chosen there."""
         if self.writing or message.wanted != self._day:
             return
+        self.has_read = True
         self.week, self._doubt, self._approved = message.week, message.doubt, message.approved
         self._day = message.week.monday
         where, chosen = self._goal or (self._stays(), self.grid.thing.key if self.grid.thing else "")
@@ -141,7 +141,6 @@ class WeekScreen(DeskScreen):
 
     def on_screen_resume(self) -> None:
         """What changed meanwhile, and what time it is."""
-        super().on_screen_resume()
         self._tick()
 
     # What is said about it.
