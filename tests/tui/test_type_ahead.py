@@ -15,6 +15,13 @@ from schedule_screen import on_schedule
 from tui_fixtures import FakeDesk, Seen, console, settled
 
 
+@pytest.fixture(autouse=True)
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However busy the machine is, what is asked for comes in time."""
+    monkeypatch.setattr("copydesk.tui.type_ahead.PATIENCE", 20)
+    monkeypatch.setattr("copydesk.tui.asking.BRIEF", 20)
+
+
 async def burst(seen: Seen, *keys: str) -> None:
     """Press keys as fast as a terminal can send them."""
     for key in keys:
@@ -109,6 +116,54 @@ async def test_a_question_that_is_never_answered_does_not_hold_the_keys_for_ever
         with app.type_ahead.awaits():
             await burst(Seen(app, pilot), "J", "J")
             assert app.screen.queue.cursor == 2
+
+
+async def test_what_takes_long_is_waited_for_once_and_not_by_every_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("copydesk.tui.type_ahead.PATIENCE", 0.05)
+    app = console(FakeDesk(9))
+    async with app.run_test(size=(120, 32)) as pilot:
+        await settled(pilot)
+        with app.type_ahead.awaits():
+            await burst(Seen(app, pilot), "J")
+            monkeypatch.setattr("copydesk.tui.type_ahead.PATIENCE", 60)
+            await asyncio.wait_for(burst(Seen(app, pilot), "J", "J", "J"), 10)
+            assert app.screen.queue.cursor == 4
+
+
+async def test_one_moves_on_while_much_is_written(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("copydesk.tui.asking.BRIEF", 0.05)
+    app, ended = console(FakeDesk(9)), asyncio.Event()
+
+    async def work(_: object) -> None:
+        await ended.wait()
+
+    async with app.run_test(size=(120, 32)) as pilot:
+        await settled(pilot)
+        app.carry_out(work, keys_wait=True)
+        for key in "JJJ":
+            app.simulate_key(key)
+        for _ in range(1000):
+            await asyncio.sleep(0.005)
+            if app.screen.queue.cursor == 3:
+                break
+        assert app.screen.queue.cursor == 3
+        ended.set()
+
+
+async def test_what_ended_while_a_question_was_asked_is_waited_for_no_more() -> None:
+    app = console(FakeDesk(3))
+    async with app.run_test(size=(120, 32)) as pilot:
+        await settled(pilot)
+        first, asking = app.type_ahead.awaits(), app.type_ahead.meanwhile()
+        first.__enter__()
+        asking.__enter__()
+        assert not app.type_ahead.awaited
+        first.__exit__(None, None, None)
+        with app.type_ahead.awaits():
+            assert app.type_ahead.awaited is True
+            asking.__exit__(None, None, None)
+            assert app.type_ahead.awaited is True
+        assert not app.type_ahead.awaited
 
 
 async def test_quitting_waits_for_nothing() -> None:

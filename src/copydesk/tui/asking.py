@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from copydesk.errors import CopydeskError
 from copydesk.tui.saying import SayingApp
+from copydesk.tui.type_ahead import BRIEF
 
 if TYPE_CHECKING:
     # At run time whoever opens the desk imports it: SQLAlchemy costs as much as Textual itself.
@@ -56,7 +57,7 @@ class AskingApp(SayingApp, inherit_bindings=False):
         """As `ask`, after what was to be carried out before it, and to its end even where the user quits."""
         write = asyncio.create_task(self._in_turn(self._last_write, work))
         self._last_write = write
-        waiting = self.type_ahead.waiting(keys_wait)
+        waiting = self.type_ahead.waiting(keys_wait, BRIEF)
 
         async def wait() -> None:
             with waiting:

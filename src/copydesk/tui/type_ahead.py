@@ -20,7 +20,9 @@ if TYPE_CHECKING:
     from copydesk.tui.desk_app import DeskApp
 
 PATIENCE = 2.0
-"""Seconds that a key waits at most for what the key before it asked for."""
+"""Seconds that keys wait at most for what one before them asked for, from then on and all of them together."""
+BRIEF = 0.5
+"""The same for what is written: that may be much, and whoever moves on meanwhile is not to feel it."""
 _HOP = 0.5
 """Seconds that a widget has to go through its messages; one that is going away may never do it."""
 _QUIET = 2
@@ -35,7 +37,10 @@ class TypeAhead:
         self._held: deque[Key] = deque()
         self._released: Key | None = None
         self._settling: asyncio.Task[None] | None = None
-        self._awaited = 0
+        self._under_way: set[object] = set()
+        """What was asked for that keys were to wait for."""
+        self._awaited: set[object] = set()
+        """Those among them that keys wait for still."""
         self._all = False
         self._came = asyncio.Event()
 
@@ -44,23 +49,31 @@ class TypeAhead:
     @property
     def awaited(self) -> bool:
         """Whether the keys that are typed next are for something that is still being read."""
-        return self._awaited > 0 or self._app.is_opening
+        return bool(self._awaited) or self._app.is_opening
 
     @contextmanager
-    def awaits(self) -> Iterator[None]:
-        """The keys that are typed meanwhile act on what comes of this."""
-        self._awaited += 1
+    def awaits(self, patience: float | None = None) -> Iterator[None]:
+        """The keys that are typed meanwhile act on what comes of this, unless it takes too long."""
+        this = object()
+        self._under_way.add(this)
+        self._awaited.add(this)
+        giving_up = asyncio.get_running_loop().call_later(PATIENCE if patience is None else patience, self._drop, this)
         try:
             yield
         finally:
-            self._awaited -= 1
-            self.came()
+            giving_up.cancel()
+            self._under_way.discard(this)
+            self._drop(this)
 
-    def waiting(self, wait: bool = True) -> ExitStack:  # noqa: FBT001, FBT002 - as whoever asks was told
+    def _drop(self, this: object) -> None:
+        self._awaited.discard(this)
+        self.came()
+
+    def waiting(self, wait: bool = True, patience: float | None = None) -> ExitStack:  # noqa: FBT001, FBT002 - as whoever asks was told
         """Ends the waiting that begins now, where the keys are to wait."""
         ending = ExitStack()
         if wait or self._all:
-            ending.enter_context(self.awaits())
+            ending.enter_context(self.awaits(patience))
         return ending
 
     @contextmanager
@@ -75,12 +88,12 @@ class TypeAhead:
     @contextmanager
     def meanwhile(self) -> Iterator[None]:
         """What is waited for asks a question itself: the keys are for that, and wait for nothing."""
-        waiting, self._awaited = self._awaited, 0
+        asking, self._awaited = self._awaited, set()
         self.came()
         try:
             yield
         finally:
-            self._awaited += waiting
+            self._awaited |= asking & self._under_way
 
     def came(self) -> None:
         """Something is there that may have been waited for."""
