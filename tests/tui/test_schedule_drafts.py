@@ -3,6 +3,7 @@
 from datetime import UTC, date, datetime
 from pathlib import Path
 
+from copydesk.model.draft import Status
 from copydesk.tui.screens.review import ReviewScreen
 from copydesk.tui.week_clock import Hour, Place
 from desk_fixtures import Watch, open_at
@@ -43,6 +44,18 @@ async def test_a_move_is_undone_and_done_again(tmp_path: Path) -> None:
         assert seen.toasts[-1] == "Undone: reschedule"
         await seen.press("ctrl+r")
         assert await times(seen.desk) == {draft: NOW + 3 * HOUR}
+
+
+async def test_only_what_was_done_here_is_undone(tmp_path: Path) -> None:
+    """What was done on another screen meanwhile is the user's last change, and stays."""
+    (moved,) = await fill(tmp_path, at=[NOW + HOUR], approved=1)
+    async with on_schedule(tmp_path) as seen:
+        await seen.press("j", "J")
+        (other,) = (await seen.desk.drafts.list(status=Status.APPROVED)).items
+        await seen.desk.drafts.reject(other.id, "Not now.")
+        await seen.press("u")
+        assert await times(seen.desk) == {moved: NOW + HOUR}
+        assert (await seen.desk.drafts.get(other.id)).status is Status.REJECTED
 
 
 async def test_a_draft_moved_over_the_end_of_the_week_is_followed(tmp_path: Path) -> None:

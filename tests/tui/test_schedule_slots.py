@@ -75,6 +75,18 @@ async def test_slots_that_were_changed_elsewhere_are_not_undone(tmp_path: Path) 
         assert "changed since" in seen.toasts[-1]
 
 
+async def test_what_could_not_be_undone_can_be_undone_later(tmp_path: Path) -> None:
+    before = (slot(WED, 11),)
+    await fill(tmp_path, slots=before)
+    async with on_schedule(tmp_path) as seen:
+        await seen.press("j", "d")
+        await seen.desk.schedule.set_slots([slot(TUE, 8)])
+        await seen.press("u")
+        await seen.desk.schedule.set_slots([])
+        await seen.press("u")
+        assert await seen.desk.schedule.slots() == before
+
+
 async def test_a_slot_in_the_hour_that_is_skipped_says_what_it_is_meant_as(tmp_path: Path) -> None:
     await fill(tmp_path, slots=[slot(SUN, 2, 30)])
     async with on_schedule(tmp_path) as seen:

@@ -1,8 +1,9 @@
 """What was done on a screen and how it is undone: by the desk where drafts changed, else by the step itself."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from copydesk.errors import CopydeskError
 from copydesk.tui.words import plural
 
 if TYPE_CHECKING:
@@ -19,45 +20,72 @@ class Step(NamedTuple):
     again: "Callable[[Desk], Awaitable[object]]"
 
 
+DraftIds = tuple[str, ...]
+"""Drafts that were changed, of which the desk knows more; none stands for the user's last change of any."""
+
+
 class WaysBack:
-    """Steps in the order in which they were made. None stands for a change of drafts, of which the desk knows more."""
+    """Steps in the order in which they were made. One that could not be taken back stays the last one."""
 
     def __init__(self) -> None:
-        self._done: list[Step | None] = []
-        self._undone: list[Step | None] = []
+        self._done: list[Step | DraftIds] = []
+        self._undone: list[Step | DraftIds] = []
 
-    def did(self, step: Step | None = None) -> None:
+    def did(self, step: Step | DraftIds) -> None:
         """Remember a step; what was undone before cannot be done again any more."""
         self._done.append(step)
         self._undone.clear()
 
     async def undo(self, desk: "Desk") -> str:
         """Take the last step back, or where there is none here the user's last change of drafts; what it was."""
-        step = self._done.pop() if self._done else None
-        if step is None:
-            words = _told(await desk.drafts.undo())
-        else:
+        step = self._done[-1] if self._done else ()
+        if isinstance(step, Step):
             await step.back(desk)
             words = step.words
+        else:
+            words = await _each(desk.drafts.undo, step)
+        del self._done[-1:]
         self._undone.append(step)
         return f"Undone: {words}"
 
     async def redo(self, desk: "Desk") -> str:
         """Do again what was undone last; what it was."""
-        step = self._undone.pop() if self._undone else None
-        if step is None:
-            words = _told(await desk.drafts.redo())
-        else:
+        step = self._undone[-1] if self._undone else ()
+        if isinstance(step, Step):
             await step.again(desk)
             words = step.words
+        else:
+            words = await _each(desk.drafts.redo, step)
+        del self._undone[-1:]
         self._done.append(step)
         return f"Done again: {words}"
 
 
+async def _each(way: "Callable[[str | None], Awaitable[Undone]]", ids: DraftIds) -> str:
+    """Take back, or do again, the last change of each of these; raises where nothing came of it for any."""
+    if len(ids) <= 1:
+        return _told(await way(ids[0] if ids else None))
+    done: list[Undone] = []
+    failed: list[CopydeskError] = []
+    for draft_id in ids:
+        try:
+            done.append(await way(draft_id))
+        except CopydeskError as error:
+            failed.append(error)
+    if not done:
+        raise failed[0]
+    return _words(f"{_action(done[0])} of {plural(len(done), 'draft')}", [str(error) for error in failed])
+
+
 def _told(undone: "Undone") -> str:
     """What was undone or done again: `reschedule`, `schedule of 12 drafts, 1 not: …`."""
-    action, count = undone.action.replace("_", " "), len(undone.succeeded)
-    words = action if undone.bulk_id is None else f"{action} of {plural(count, 'draft')}"
-    if not undone.failed:
-        return words
-    return f"{words}, {len(undone.failed)} not: {undone.failed[0].error}"
+    of = "" if undone.bulk_id is None else f" of {plural(len(undone.succeeded), 'draft')}"
+    return _words(_action(undone) + of, [failure.error for failure in undone.failed])
+
+
+def _action(undone: "Undone") -> str:
+    return undone.action.replace("_", " ")
+
+
+def _words(done: str, failures: Sequence[str]) -> str:
+    return f"{done}, {len(failures)} not: {failures[0]}" if failures else done

@@ -79,7 +79,7 @@ class ScheduleScreen(WeekChanges):
 
         async def reschedule(desk: "Desk") -> None:
             await desk.drafts.reschedule(draft.id, at)
-            self.ways_back.did()
+            self.ways_back.did((draft.id,))
 
         self.carry_out(reschedule, keys_wait=False)
         self.week = with_time(self.week, draft.id, at)
@@ -93,7 +93,7 @@ class ScheduleScreen(WeekChanges):
 
         async def cancel(desk: "Desk") -> None:
             await desk.drafts.cancel_schedule(draft.id)
-            self.ways_back.did()
+            self.ways_back.did((draft.id,))
             self.app.say(f"The draft is approved again, without a time · {key('schedule.undo')} undo")
 
         self.carry_out(cancel)
@@ -154,7 +154,7 @@ class ScheduleScreen(WeekChanges):
     def _schedule(self, draft_id: str, at: datetime, shown: str) -> None:
         async def schedule(desk: "Desk") -> None:
             await desk.drafts.schedule(draft_id, at)
-            self.ways_back.did()
+            self.ways_back.did((draft_id,))
             self.app.say(f"Scheduled for {shown} · {key('schedule.undo')} undo")
 
         self.carry_out(schedule)
@@ -187,7 +187,7 @@ class ScheduleScreen(WeekChanges):
     async def _follow(self, desk: "Desk", plan: AutoSchedule) -> None:
         """Schedule the drafts of the plan, and say what came out otherwise than it said."""
         done = await desk.schedule.auto([each.draft_id for each in plan.scheduled])
-        self.ways_back.did()
+        self.ways_back.did(tuple(each.draft_id for each in done.scheduled))
         meant = {(each.draft_id, each.scheduled_at) for each in plan.scheduled}
         other = sum((each.draft_id, each.scheduled_at) not in meant for each in done.scheduled)
         words = [f"{plural(len(done.scheduled), 'draft')} scheduled"]
