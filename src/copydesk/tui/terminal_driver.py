@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import select
 import signal
 from typing import TYPE_CHECKING, Any, cast
 
@@ -62,10 +63,18 @@ class Lasting:
         rest = text.encode(self._encoding, "replace")
         try:
             while rest:
-                rest = rest[os.write(self._descriptor, rest) :]
+                rest = rest[self._written(rest) :]
         except OSError:  # it was closed, and SIGHUP says so
             return 0
         return len(text)
+
+    def _written(self, rest: bytes) -> int:
+        """How many bytes the terminal took; one that takes no more for now is waited for, where its owner does not."""
+        try:
+            return os.write(self._descriptor, rest)
+        except BlockingIOError:
+            select.select((), (self._descriptor,), ())
+            return 0
 
     def flush(self) -> None:
         """It is written already."""
