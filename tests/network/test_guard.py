@@ -242,6 +242,36 @@ async def test_of_two_connections_at_once_the_second_is_closed(
     assert not winner._closed
 
 
+async def test_a_connection_that_nobody_waits_for_any_more_is_closed(
+    monkeypatch: pytest.MonkeyPatch, backend: GuardedBackend
+) -> None:
+    """It came about, and while the other attempt was given up the whole was cancelled."""
+    monkeypatch.setattr(guard, "HEAD_START", 0.0)
+    resolving_to(monkeypatch, "1.1.1.1", "1.0.0.1")
+    made = httpcore.AsyncMockStream([])
+    trying, given_up = asyncio.Event(), asyncio.Event()
+
+    async def connect(host: str, *args: object) -> httpcore.AsyncMockStream:
+        if host == "1.0.0.1":
+            await trying.wait()
+            return made
+        trying.set()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            given_up.set()
+            await asyncio.Event().wait()
+        raise AssertionError
+
+    monkeypatch.setattr(stream, "connect", connect)
+    connecting = asyncio.create_task(backend.connect_tcp("slow-to-end.example", 80))
+    await asyncio.wait_for(given_up.wait(), 5)
+    connecting.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await connecting
+    assert made._closed
+
+
 async def test_a_name_with_hundreds_of_addresses_gets_six_attempts(
     monkeypatch: pytest.MonkeyPatch, backend: GuardedBackend
 ) -> None:

@@ -176,29 +176,42 @@ def _is_address(host: str) -> bool:
 
 async def _first(addresses: Sequence[str], port: int) -> Stream:
     """The first connection that comes about; each address gets a head start before the next is tried beside it."""
-    failures: list[BaseException] = []
-    waiting, attempts = list(reversed(addresses)), set[asyncio.Task[Stream]]()
+    attempts = set[asyncio.Task[Stream]]()
     try:
-        while waiting or attempts:
-            if waiting:
-                attempts.add(asyncio.create_task(stream.connect(waiting.pop(), port)))
-            patience = HEAD_START if waiting else None
-            done, _ = await asyncio.wait(attempts, timeout=patience, return_when=asyncio.FIRST_COMPLETED)
-            for attempt in done:
-                attempts.remove(attempt)
-                error = attempt.exception()
-                if error is None:
-                    return attempt.result()
-                failures.append(error)
-    finally:
+        first = await _race(addresses, port, attempts)
+        await _give_up(attempts - {first})
+    except BaseException:
         await _give_up(attempts)
+        raise
+    return first.result()
+
+
+async def _race(addresses: Sequence[str], port: int, attempts: set[asyncio.Task[Stream]]) -> asyncio.Task[Stream]:
+    """The attempt that succeeds first; all of them stand in `attempts`."""
+    failures: list[BaseException] = []
+    waiting, running = list(reversed(addresses)), set[asyncio.Task[Stream]]()
+    while waiting or running:
+        if waiting:
+            running.add(asyncio.create_task(stream.connect(waiting.pop(), port)))
+            attempts |= running
+        patience = HEAD_START if waiting else None
+        done, running = await asyncio.wait(running, timeout=patience, return_when=asyncio.FIRST_COMPLETED)
+        for attempt in done:
+            error = attempt.exception()
+            if error is None:
+                return attempt
+            failures.append(error)
     raise failures[0]
 
 
 async def _give_up(attempts: Collection[asyncio.Task[Stream]]) -> None:
-    """End the attempts; a connection that came about in the same moment is closed."""
+    """End the attempts, and close what connections came about, also where this is cancelled meanwhile."""
     for attempt in attempts:
         attempt.cancel()
-    for ended in await asyncio.gather(*attempts, return_exceptions=True):
-        if isinstance(ended, httpcore.AsyncNetworkStream):
-            await ended.aclose()
+    try:
+        if attempts:
+            await asyncio.wait(attempts)
+    finally:
+        for attempt in attempts:
+            if attempt.done() and not attempt.cancelled() and attempt.exception() is None:
+                await attempt.result().aclose()
