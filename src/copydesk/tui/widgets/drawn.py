@@ -52,6 +52,10 @@ class Drawn(Ink, ScrollView, can_focus=True, inherit_bindings=False):
         super().watch_scroll_y(before, now)
         self._move_thumb()
 
+    def on_resize(self) -> None:
+        """The scroll bar follows. Textual calls the handlers of the other classes, too."""
+        self._move_thumb()
+
     def _move_thumb(self) -> None:
         """Draw the bar anew where it changes, with all lines: it is a part of them."""
         thumb = self._where_thumb()
