@@ -1,11 +1,13 @@
 """The screen Sources before a real desk: what it shows, and what its keys do."""
 
+import os
 from pathlib import Path
 
 import pytest
 from rich.cells import cell_len
 
 from copydesk.tui.keys import Where, footer
+from copydesk.tui.screens import source_actions
 from desk_fixtures import ONE, THREE, TWO, Web, add, entry, feed, open_at, title
 from sources_on_screen import on_sources, small_web, sources_screen, three_sources, until, write
 
@@ -288,6 +290,32 @@ async def test_a_file_that_is_no_list_is_refused(tmp_path: Path, body: str | Non
         await write(seen, str(path))
         await seen.press("enter")
         await until(seen, words)
+
+
+async def test_a_pipe_that_nobody_writes_into_is_no_list_and_is_not_waited_for(tmp_path: Path) -> None:
+    path = tmp_path / "feeds.opml"
+    os.mkfifo(path)
+    try:
+        async with on_sources(tmp_path / "desk") as seen:
+            await seen.press("i")
+            await write(seen, str(path))
+            await seen.press("enter")
+            await until(seen, "is no file")
+    finally:  # whoever waits for it all the same is let go
+        os.close(os.open(path, os.O_RDWR | os.O_NONBLOCK))
+
+
+async def test_a_file_that_is_longer_than_any_list_is_not_read_in_part(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "feeds.opml"
+    path.write_text(OPML)
+    monkeypatch.setattr(source_actions, "LARGEST", len(OPML) - 1)
+    async with on_sources(tmp_path / "desk") as seen:
+        await seen.press("i")
+        await write(seen, str(path))
+        await seen.press("enter")
+        await until(seen, "is too large")
 
 
 async def test_the_sources_are_written_to_a_file_and_over_one_after_a_yes(

@@ -1,7 +1,9 @@
 """What is done with sources from their screen."""
 
 import asyncio
+import os
 from pathlib import Path
+from stat import S_ISREG
 from typing import TYPE_CHECKING
 
 from textual import getters, on
@@ -199,22 +201,32 @@ class SourceActions(RunScreen, inherit_bindings=False):
 def _read(path: str) -> bytes:
     """The file; CopydeskError in words where it cannot be read."""
     try:
-        with Path(path).expanduser().open("rb") as file:
-            return file.read(LARGEST)
+        with open(Path(path).expanduser(), "rb", opener=_at_once) as file:
+            body = file.read(LARGEST + 1) if S_ISREG(os.fstat(file.fileno()).st_mode) else None
     except (OSError, ValueError, RuntimeError) as error:
         raise CopydeskError(f"{clean(path)} cannot be read: {_reason(error)}.") from error
+    if body is None:
+        raise CopydeskError(f"{clean(path)} is no file.")
+    if len(body) > LARGEST:
+        raise CopydeskError(f"{clean(path)} is too large for a list of feeds.")
+    return body
 
 
 def _write(path: str, body: str, *, over: bool) -> bool:
     """Write the file; False where there is one and it is not to be written over."""
     try:
-        with Path(path).expanduser().open("w" if over else "x", encoding="utf-8") as file:
+        with open(Path(path).expanduser(), "w" if over else "x", encoding="utf-8", opener=_at_once) as file:
             file.write(body)
     except FileExistsError:
         return False
     except (OSError, ValueError, RuntimeError) as error:
         raise CopydeskError(f"{clean(path)} cannot be written: {_reason(error)}.") from error
     return True
+
+
+def _at_once(path: str, flags: int) -> int:
+    """Open without waiting: for the other end of a pipe even the end of the console would wait."""
+    return os.open(path, flags | os.O_NONBLOCK | os.O_CLOEXEC, 0o666)
 
 
 def _reason(error: Exception) -> str:
