@@ -125,6 +125,9 @@ async def test_the_page_asks_no_other_site_for_anything() -> None:
         assert "http" not in page
         assert answer.headers["Content-Security-Policy"].startswith("default-src 'self'")
         assert "frame-ancestors 'none'" in answer.headers["Content-Security-Policy"]
+        port = here.door.port
+        sockets = f"connect-src 'self' ws://127.0.0.1:{port} ws://localhost:{port};"
+        assert sockets in answer.headers["Content-Security-Policy"]
         assert answer.headers["Cross-Origin-Opener-Policy"] == "same-origin"
         assert answer.headers["Cache-Control"] == "no-store"
 

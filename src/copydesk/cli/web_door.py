@@ -22,7 +22,8 @@ class Door:
         self.session = secrets.token_urlsafe(_BYTES)
         """What the cookie holds."""
         self._announce = announce
-        self._hosts = (f"{HOST}:{port}", f"localhost:{port}")
+        self.hosts = (f"{HOST}:{port}", f"localhost:{port}")
+        """As the console is called in a browser."""
         self._key: str | None = None
         self._used: list[str] = []
 
@@ -34,7 +35,7 @@ class Door:
 
     def at_home(self, host: str, origin: str | None) -> bool:
         """Whether a request for `host` that a page of `origin` makes, if any does, comes from here."""
-        return host in self._hosts and origin in (None, *(f"http://{each}" for each in self._hosts))
+        return host in self.hosts and origin in (None, *(f"http://{each}" for each in self.hosts))
 
     def knows(self, cookie: str | None) -> bool:
         """Whether this is the cookie of a browser that was let in."""

@@ -28,9 +28,12 @@ LOOKS = {
     "Cross-Origin-Opener-Policy": "same-origin",
     "Referrer-Policy": "no-referrer",
     "X-Content-Type-Options": "nosniff",
-    "Content-Security-Policy": "default-src 'self' 'unsafe-inline'; connect-src 'self' ws:; img-src 'self' data:; "
-    "frame-ancestors 'none'; base-uri 'none'; form-action 'none'",
 }
+POLICY = (
+    "default-src 'self' 'unsafe-inline'; connect-src 'self' {sockets}; img-src 'self' data:; "
+    "frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
+)
+"""What the page may load, and where it may connect to. Browsers do not agree that 'self' means web sockets, too."""
 
 
 class ConsoleProcess(AppService):
@@ -119,7 +122,8 @@ class ConsoleServer(Server):
     async def handle_index(self, request: web.Request) -> web.Response:
         """The page. Textual-serve's own asks another site for its font."""
         page = (files("copydesk.cli") / "web_page.html").read_text(encoding="utf-8")
-        return web.Response(text=page, content_type="text/html", headers=LOOKS)
+        policy = POLICY.format(sockets=" ".join(f"ws://{host}" for host in self._door.hosts))
+        return web.Response(text=page, content_type="text/html", headers=LOOKS | {"Content-Security-Policy": policy})
 
     async def handle_websocket(self, request: web.Request) -> web.WebSocketResponse:
         """Start a console, and pass keys to it until its page is closed or it ends."""
