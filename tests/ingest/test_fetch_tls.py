@@ -1,13 +1,12 @@
 """A certificate must be trusted and must be the host's own."""
 
-import shutil
 import ssl
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from certificates import certificate_in
 from copydesk.errors import UnreachableError
 from copydesk.network import transport
 from feed_server import FeedServer
@@ -17,14 +16,7 @@ from fetching import ANY, client
 @pytest.fixture(scope="module")
 def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A certificate of 127.0.0.1, signed by itself, with its key in the same file."""
-    if shutil.which("openssl") is None:
-        pytest.skip("there is no openssl to make a certificate with")
-    folder = tmp_path_factory.mktemp("tls")
-    made = folder / "both.pem"
-    ask = "openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=test -addext subjectAltName=IP:127.0.0.1"
-    subprocess.run([*ask.split(), "-keyout", folder / "key", "-out", folder / "crt"], check=True, capture_output=True)
-    made.write_bytes((folder / "key").read_bytes() + (folder / "crt").read_bytes())
-    return made
+    return certificate_in(tmp_path_factory.mktemp("tls"))
 
 
 @pytest.fixture
