@@ -39,3 +39,25 @@ async def test_after_an_error_the_next_wish_is_done() -> None:
         await latest.wish(1)
     await latest.wish(2)
     assert done == [2]
+
+
+async def test_what_was_wished_last_is_done_though_the_one_before_it_fails() -> None:
+    done: list[int] = []
+    gate = asyncio.Event()
+
+    async def work(wish: int) -> None:
+        await gate.wait()
+        if wish == 1:
+            raise CopydeskError
+        done.append(wish)
+
+    latest = Latest(work)
+    first = asyncio.create_task(latest.wish(1))
+    await asyncio.sleep(0)
+    last = asyncio.create_task(latest.settle(2))
+    await asyncio.sleep(0)
+    gate.set()
+    with pytest.raises(CopydeskError):
+        await first
+    await last
+    assert done == [2]

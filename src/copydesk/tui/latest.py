@@ -26,15 +26,24 @@ class Latest(Generic[Wish]):
         await self._idle.wait()
 
     async def wish(self, wish: Wish) -> None:
-        """Ask for `wish`; returns when it, or what was wished after it, is done or is being worked on."""
+        """Ask for `wish`; returns when it, or what was wished after it, is done or is being worked on.
+
+        An error of the work, the last where there are several, is raised when nothing is left to be done.
+        """
         self._wishes = [wish]
         if self._working:
             return
         self._working = True
         self._idle.clear()
+        failed: Exception | None = None
         try:
             while self._wishes:
-                await self._work(self._wishes.pop())
+                try:
+                    await self._work(self._wishes.pop())
+                except Exception as error:
+                    failed = error
         finally:
             self._working = False
             self._idle.set()
+        if failed is not None:
+            raise failed
