@@ -182,6 +182,15 @@ async def test_a_database_in_trouble_is_told_once_until_something_else_is_the_ma
         assert seen.text.count("The database is gone.") == 1
 
 
+async def test_after_an_error_that_nobody_expected_it_is_still_noticed_what_is_written(at_once: None) -> None:
+    desk = Troubled(ValueError("a bad row"), StoreError("The database is gone."))
+    async with on_screen(desk) as seen:
+        await until(seen, "2 problems")
+        await seen.press("ctrl+l")
+        assert "Copydesk did not expect this: ValueError('a bad row')." in seen.text
+        assert "The database is gone." in seen.text
+
+
 async def test_a_desk_that_cannot_be_opened_is_a_problem() -> None:
     desk = FakeDesk(0)
     desk.trouble = StoreBusyError(hint="Is Copydesk open elsewhere?")

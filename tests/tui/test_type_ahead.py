@@ -4,6 +4,7 @@ import asyncio
 from pathlib import Path
 
 import pytest
+from textual.events import Paste
 
 from copydesk.model.draft import Status
 from copydesk.tui.keymap import textual_name
@@ -57,6 +58,16 @@ async def test_what_is_typed_right_after_edit_is_typed_into_the_text(tmp_path: P
         await burst(review, "e", "x", "a", "ctrl+s", "j", "a")
         assert (await review.desk.drafts.get(first.id)).text == f"{first.text}xa"
         assert await review.status(second.id) is Status.APPROVED
+
+
+async def test_what_is_pasted_comes_in_its_turn(tmp_path: Path) -> None:
+    async with reviewing(tmp_path, texts=TEXTS[:1]) as review:
+        first = review.current
+        for key in "eab":
+            review.app.simulate_key(key)
+        review.app.post_message(Paste("PASTE"))
+        await burst(review, "c", "ctrl+s")
+        assert (await review.desk.drafts.get(first.id)).text == f"{first.text}abPASTEc"
 
 
 async def test_what_is_looked_for_is_there_before_the_next_key_acts(tmp_path: Path) -> None:
@@ -146,8 +157,8 @@ async def test_one_moves_on_while_much_is_written(monkeypatch: pytest.MonkeyPatc
             await asyncio.sleep(0.005)
             if app.screen.queue.cursor == 3:
                 break
-        assert app.screen.queue.cursor == 3
         ended.set()
+        assert app.screen.queue.cursor == 3
 
 
 async def test_what_ended_while_a_question_was_asked_is_waited_for_no_more() -> None:

@@ -6,12 +6,11 @@ from contextlib import AbstractAsyncContextManager, suppress
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from textual.events import Event, InputEvent
+from textual.events import Event, InputEvent, Paste
 from textual.events import Key as KeyPress
 from textual.message import Message
 from textual.worker import Worker
 
-from copydesk.errors import CopydeskError
 from copydesk.tui.asking import AskingApp, known
 from copydesk.tui.failing import Failing
 from copydesk.tui.keys import KEYS, Key
@@ -87,6 +86,7 @@ class DeskApp(AskingApp, inherit_bindings=False):
 
     async def _hold(self) -> None:
         """Keep the desk open until the console ends, and close it when nobody asks it any more."""
+        self.ends.clear()
         try:
             if self._glance is not None:
                 await self._look(self._glance)
@@ -132,9 +132,9 @@ class DeskApp(AskingApp, inherit_bindings=False):
                         self.changes += 1
                         self._tell(DeskChanged())
                 before, trouble = now, ""
-            except CopydeskError as error:  # whoever asks for something hears of it, too
-                if str(error) != trouble:
-                    trouble = str(error)
+            except Exception as error:  # whoever asks for something hears of it, too
+                if str(known(error)) != trouble:
+                    trouble = str(known(error))
                     self.note(trouble)
             self._responsive.look()
             await asyncio.sleep(LOOK)
@@ -183,10 +183,10 @@ class DeskApp(AskingApp, inherit_bindings=False):
             await asyncio.gather(self._holder.wait(), return_exceptions=True)
 
     async def on_event(self, event: Event) -> None:
-        """A key that comes before what the last one asked for waits until that is there."""
+        """What is typed or pasted before what the last key asked for waits until that is there."""
         if isinstance(event, InputEvent):
             self._responsive.pressed()
-        if isinstance(event, KeyPress) and not event.is_forwarded and self.type_ahead.holds(event):
+        if isinstance(event, KeyPress | Paste) and not event.is_forwarded and self.type_ahead.holds(event):
             return
         await super().on_event(event)
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from typing import TYPE_CHECKING
 
-from textual.events import Key
+from textual.events import Key, Paste
 from textual.message_pump import MessagePump
 
 from copydesk.tui.keymap import textual_name
@@ -29,13 +29,17 @@ _QUIET = 2
 """Rounds in which nothing changed: what a key leads to in the first is dealt with in the second."""
 
 
+Typed = Key | Paste
+"""What is pasted counts as one key."""
+
+
 class TypeAhead:
     """Lets the keys of a console through, one after the other."""
 
     def __init__(self, app: "DeskApp") -> None:
         self._app = app
-        self._held: deque[Key] = deque()
-        self._released: Key | None = None
+        self._held: deque[Typed] = deque()
+        self._released: Typed | None = None
         self._settling: asyncio.Task[None] | None = None
         self._under_way: set[object] = set()
         """What was asked for that keys were to wait for."""
@@ -111,7 +115,7 @@ class TypeAhead:
         """Whether a key waits, or it is not known yet that what the last one asked for is there."""
         return self._settling is not None
 
-    def holds(self, key: Key) -> bool:
+    def holds(self, key: Typed) -> bool:
         """Whether this key has to wait; it comes again when it is its turn. Those after it wait for this one."""
         waits = key is not self._released and not self._may_pass(key)
         if waits:
@@ -128,25 +132,26 @@ class TypeAhead:
         if self._settling is not None:
             self._settling.cancel()
 
-    def _may_pass(self, key: Key) -> bool:
+    def _may_pass(self, key: Typed) -> bool:
         if self._held or self._released is not None:
             return False
         if self.awaited:
             return self._is_typed(key) or self._is_for_the_console(key)
         return self._settling is None
 
-    def _is_typed(self, key: Key) -> bool:
+    def _is_typed(self, key: Typed) -> bool:
         """Whether it is a letter for the search: what is found while one types does not hold up the typing."""
+        name, letter = (key.key, key.character) if isinstance(key, Key) else ("a", "a")
         stack = self._app.screen_stack
         focused = stack[0].focused if len(stack) == 1 else None
-        return focused is not None and focused.check_consume_key(key.key, key.character)
+        return focused is not None and focused.check_consume_key(name, letter)
 
     def _is_there(self) -> bool:
         return not self.awaited or bool(self._held and self._is_typed(self._held[0]))
 
-    def _is_for_the_console(self, key: Key) -> bool:
+    def _is_for_the_console(self, key: Typed) -> bool:
         """Whether it does the same whatever is still being read: another screen, the help, the end."""
-        if len(self._app.screen_stack) > 1:
+        if len(self._app.screen_stack) > 1 or isinstance(key, Paste):
             return False
         here = {*getattr(self._app.screen, "WHERE", ()), Where.CONSOLE}
         places = {
