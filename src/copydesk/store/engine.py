@@ -7,7 +7,7 @@ statement to its last: crossing to the thread for every statement costs more tha
 import asyncio
 import sqlite3
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, AsyncExitStack, suppress
+from contextlib import AsyncExitStack, suppress
 from functools import partial
 from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, TypeVar, cast
@@ -15,9 +15,9 @@ from typing import Any, Concatenate, ParamSpec, TypeVar, cast
 import aiosqlite
 from sqlalchemy import URL, Connection, Engine, NullPool, create_engine, event
 
-from copydesk.errors import CopydeskError, StoreError, StoreGoneError
+from copydesk.errors import CopydeskError, StoreError
 from copydesk.store.faults import translated
-from copydesk.store.place import make_private, refuse_network
+from copydesk.store.place import SameFile, make_private, refuse_network
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -47,31 +47,15 @@ class Engines:
     def __init__(self, path: Path, busy_timeout: float) -> None:
         self.path = path
         self._busy_timeout = busy_timeout
-        self._writer = _Lanes(_write_engine(path, busy_timeout, foreign_keys=True), 1)
-        self._readers = _Lanes(_read_engine(path, busy_timeout), READERS)
-        self._watcher = _Lanes(_read_engine(path, busy_timeout), 1)
+        self._same_file = SameFile(path)
+        self._writer = _Lanes(_write_engine(path, busy_timeout, foreign_keys=True), 1, self._same_file)
+        self._readers = _Lanes(_read_engine(path, busy_timeout), READERS, self._same_file)
+        self._watcher = _Lanes(_read_engine(path, busy_timeout), 1, self._same_file)
         self._written = False
-        self._file: tuple[int, int] | None = None
-        """What the path led to when it was first used: the device and the number of the file."""
-
-    def _place(self) -> AbstractContextManager[None]:
-        """Faults become ours; first of all that the file is not where it was.
-
-        SQLite goes on with a file that was moved or deleted, and whatever is written to it is lost.
-        """
-        try:
-            found = self.path.stat()
-        except OSError:
-            found = None
-        now = (found.st_dev, found.st_ino) if found else None
-        self._file = self._file or now
-        if now != self._file:
-            raise StoreGoneError
-        return translated(self.path)
 
     async def changes(self) -> int:
         """A number that is another one after each commit, whichever connection or process made it."""
-        with self._place():
+        with translated(self.path):
             return await self._watcher.run(_without_transaction, _data_version)
 
     async def write(self, work: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
@@ -82,7 +66,7 @@ class Engines:
         that waits, and returns nothing that still needs the connection. Raises StoreBusyError, StoreFullError,
         StoreDamagedError, StoreError.
         """
-        with self._place():
+        with translated(self.path):
             self._written = True
             return await self._writer.run(_in_transaction, lambda connection: work(connection, *args, **kwargs))
 
@@ -90,7 +74,7 @@ class Engines:
         self, work: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs
     ) -> T:
         """As `write`, and on the disk itself when this returns: a power cut takes nothing of it back."""
-        with self._place():
+        with translated(self.path):
             self._written = True
             return await self._writer.run(_through, lambda connection: work(connection, *args, **kwargs))
 
@@ -112,7 +96,8 @@ class Engines:
         try:
             for start in range(0, len(every), COMMITTED_TOGETHER):
                 group = every[start : start + COMMITTED_TOGETHER]
-                with self._place():
+                self._same_file.check()
+                with translated(self.path):
                     done += _in_transaction(connection, partial(_each_apart, work=work, every=group))
         except StoreError as error:
             done += [error] * (len(every) - len(done))
@@ -123,7 +108,7 @@ class Engines:
 
         Keep it short; there are four readers. Raises as `write` does.
         """
-        with self._place():
+        with translated(self.path):
             return await self._readers.run(_without_transaction, lambda connection: work(connection, *args, **kwargs))
 
     async def upgrade(self, work: Callable[[Connection], T]) -> T:
@@ -132,7 +117,7 @@ class Engines:
         An upgrade builds tables anew; with them on, dropping the old table deletes every row that points at it.
         They cannot be switched inside a transaction.
         """
-        lanes = _Lanes(_write_engine(self.path, self._busy_timeout, foreign_keys=False), 1)
+        lanes = _Lanes(_write_engine(self.path, self._busy_timeout, foreign_keys=False), 1, self._same_file)
         try:
             with translated(self.path):
                 return await lanes.run(_in_transaction, work)
@@ -212,13 +197,15 @@ def _optimize(connection: Connection, _: None) -> None:
 class _Lane(aiosqlite.Connection):
     """A connection and the thread that it lives in, with SQLAlchemy inside the thread."""
 
-    def __init__(self, engine: Engine) -> None:
+    def __init__(self, engine: Engine, file: SameFile) -> None:
         super().__init__(self._open, iter_chunk_size=64)
+        self._file = file
         # A thread that hangs in a statement must not keep the program from ending.
         self._thread.daemon = True
         self._engine = engine
 
     def _open(self) -> sqlite3.Connection:
+        self._file.check()
         self.connection = self._engine.connect()
         return _driver(self.connection)
 
@@ -237,11 +224,12 @@ class _Lane(aiosqlite.Connection):
 
 
 class _Lanes:
-    """At most so many connections, each opened when it is first needed."""
+    """At most so many connections to one file, each opened when it is first needed."""
 
-    def __init__(self, engine: Engine, most: int) -> None:
+    def __init__(self, engine: Engine, most: int, file: SameFile) -> None:
         self._engine = engine
         self._most = most
+        self._file = file
         self._free = asyncio.Semaphore(most)
         self._idle: list[_Lane] = []
         self._open: list[_Lane] = []
@@ -251,12 +239,17 @@ class _Lanes:
         async with self._free:
             lane = self._idle.pop() if self._idle else await self._another()
             try:
-                return await lane.run(lambda: how(lane.connection, work))
+                return await lane.run(lambda: self._there(how, lane.connection, work))
             finally:
                 self._idle.append(lane)
 
+    def _there(self, how: Callable[[Connection, Any], T], connection: Connection, work: Any) -> T:
+        # In the thread: the one that answers keys asks nothing of the disk.
+        self._file.check()
+        return how(connection, work)
+
     async def _another(self) -> _Lane:
-        lane = _Lane(self._engine)
+        lane = _Lane(self._engine, self._file)
         opening = asyncio.ensure_future(_opened(lane))
         try:
             await asyncio.shield(opening)

@@ -49,7 +49,5 @@ def newest_titles(conn: Connection, user_id: str, source_id: str, limit: int) ->
 def failing(conn: Connection, user_id: str) -> tuple[tuple[str, str, str], ...]:
     """(id, name, error) of every source that is switched on and could not be read the last time, oldest first."""
     query = select(source.c.id, source.c.name, source.c.last_error).where(source.c.user_id == user_id)
-    rows = conn.execute(
-        query.where(source.c.enabled, source.c.fail_count > 0).order_by(source.c.id)
-    )
+    rows = conn.execute(query.where(source.c.enabled, source.c.fail_count > 0).order_by(source.c.id))
     return tuple((source_id, name, error or "") for source_id, name, error in rows)

@@ -3,7 +3,7 @@
 import os
 from pathlib import Path
 
-from copydesk.errors import StoreError
+from copydesk.errors import StoreError, StoreGoneError
 
 _NETWORK = {"nfs", "nfs4", "cifs", "smb3", "smbfs", "9p", "ncpfs", "afs", "fuse.sshfs"}
 
@@ -47,3 +47,27 @@ def file_system(path: Path, mounts: str) -> str:
         if place in folders and len(place) >= len(found[0]):
             found = (place, kind)
     return found[1]
+
+
+class SameFile:
+    """Whether a path still leads to the file that it led to when it was first looked at.
+
+    SQLite goes on with a file that was moved or deleted, and whatever is written to it is lost.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._first: tuple[int, int] | None = None
+        """The device and the number of the file."""
+
+    def check(self) -> None:
+        """StoreGoneError where it leads to another file, or to none."""
+        try:
+            found = self._path.stat()
+        except OSError:
+            now = None
+        else:
+            now = found.st_dev, found.st_ino
+        self._first = self._first or now
+        if now != self._first:
+            raise StoreGoneError
