@@ -6,6 +6,8 @@ from contextlib import AbstractContextManager, nullcontext, suppress
 from datetime import datetime
 from typing import TYPE_CHECKING
 
+from textual.worker import Worker
+
 from copydesk.errors import CopydeskError
 from copydesk.tui.saying import SayingApp
 from copydesk.tui.type_ahead import BRIEF
@@ -19,6 +21,8 @@ Work = Callable[["Desk"], Awaitable[None]]
 _ASKING = "asking"
 ANSWERED_WITHIN = 2.0
 """Seconds that an action waits for its screen to be read."""
+LAST_WRITES = 60.0
+"""Seconds that the console waits at its end for what is still to be carried out."""
 
 
 class AskingApp(SayingApp, inherit_bindings=False):
@@ -32,6 +36,8 @@ class AskingApp(SayingApp, inherit_bindings=False):
         self.trouble: CopydeskError | None = None
         """Why the desk is not open, where it could not be opened."""
         self._last_write: asyncio.Task[None] | None = None
+        self.ends = asyncio.Event()
+        """The console ends: nobody answers a question any more."""
 
     @property
     def is_opening(self) -> bool:
@@ -43,8 +49,12 @@ class AskingApp(SayingApp, inherit_bindings=False):
 
         With `keys_wait` the keys that are typed next are for what it brings: they wait for it.
         """
+        self.begin_asking(work, name=name, keys_wait=keys_wait)
+
+    def begin_asking(self, work: Work, *, name: str = "", keys_wait: bool = False) -> Worker[None]:
+        """As `ask`; the worker, for those who may not want to know it any more."""
         waiting = self.type_ahead.waiting(keys_wait)
-        self.run_worker(self._asked(work, waiting), name=name, group=_ASKING, exit_on_error=False)
+        return self.run_worker(self._asked(work, waiting), name=name, group=_ASKING, exit_on_error=False)
 
     async def answered(self) -> None:
         """Wait until the screens know what they have asked, for a little while; a run is not waited for."""
@@ -67,14 +77,28 @@ class AskingApp(SayingApp, inherit_bindings=False):
 
     async def _in_turn(self, before: "asyncio.Task[None] | None", work: Work) -> None:
         if before is not None:
-            await asyncio.wait([before])
+            try:
+                await asyncio.wait([before])
+            except asyncio.CancelledError:
+                before.cancel()
+                await asyncio.wait([before])
+                raise
         await self._asked(work)
 
     async def finish_writing(self) -> None:
-        """Wait for what is to be carried out, however often this is cancelled: the desk is closed behind it."""
-        while self._last_write is not None and not self._last_write.done():
+        """Wait for what is to be carried out, however often this is cancelled: the desk is closed behind it.
+
+        Questions are not answered any more. What is not done after LAST_WRITES is cancelled, as if the console were
+        killed: the desk writes every step wholly or not at all.
+        """
+        self.ends.set()
+        loop = asyncio.get_running_loop()
+        until = loop.time() + LAST_WRITES
+        while (write := self._last_write) is not None and not write.done():
+            if loop.time() >= until:
+                write.cancel()
             with suppress(asyncio.CancelledError):
-                await asyncio.wait([self._last_write])
+                await asyncio.wait([write], timeout=max(until - loop.time(), ANSWERED_WITHIN))
 
     async def _asked(self, work: Work, waiting: AbstractContextManager[object] | None = None) -> None:
         with waiting or nullcontext():

@@ -11,13 +11,13 @@ from textual.app import ComposeResult
 from textual.binding import Binding
 from textual.containers import Vertical
 from textual.content import Content
-from textual.screen import ModalScreen
 from textual.style import Style
 from textual.timer import Timer
 from textual.widgets import Input, Static
 
 from copydesk.text import clean
 from copydesk.tui.keys import Where, bindings
+from copydesk.tui.modals.over import Over
 from copydesk.tui.naming import key
 from copydesk.tui.styles import sheet
 from copydesk.tui.widgets.ink import INK
@@ -30,7 +30,7 @@ for _digit in range(1, MOST_OFFERED + 1):
     cast("dict[str, object]", ANSI_SEQUENCES_KEYS).pop(f"\x1b{_digit}", None)
 
 
-class LineScreen(ModalScreen[str | None], inherit_bindings=False):
+class LineScreen(Over[str | None], inherit_bindings=False):
     """Asks for a line of text. What was answered before is offered by its number; None where it was left."""
 
     CSS_PATH = sheet("ask.tcss")
@@ -81,7 +81,7 @@ class LineScreen(ModalScreen[str | None], inherit_bindings=False):
 
     @on(Input.Submitted)
     def _answer(self, event: Input.Submitted) -> None:
-        self.dismiss(event.value)
+        self.close(event.value)
 
     async def action_take(self) -> None:
         """Answer with what stands in the line."""
@@ -90,11 +90,11 @@ class LineScreen(ModalScreen[str | None], inherit_bindings=False):
     def action_offer(self, number: int) -> None:
         """Answer with one of those that are offered."""
         if number <= len(self._offered):
-            self.dismiss(self._offered[number - 1])
+            self.close(self._offered[number - 1])
 
     def action_leave(self) -> None:
         """Answer nothing."""
-        self.dismiss(None)
+        self.close(None)
 
 
 def clickable(words: Content | str, action: str) -> Content:
@@ -108,7 +108,7 @@ def yes_or_no() -> Content:
     return Content.assemble(yes, " · ", clickable(f"{key('yes.no')} no", "screen.answer(False)"))
 
 
-class YesScreen(ModalScreen[bool], inherit_bindings=False):
+class YesScreen(Over[bool], inherit_bindings=False):
     """Asks for a yes, for what cannot be undone. Enter is no."""
 
     CSS_PATH = sheet("ask.tcss")
@@ -128,4 +128,4 @@ class YesScreen(ModalScreen[bool], inherit_bindings=False):
 
     def action_answer(self, yes: bool) -> None:  # noqa: FBT001 - Textual hands it over so
         """Yes or no."""
-        self.dismiss(yes)
+        self.close(yes)

@@ -9,7 +9,6 @@ from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.content import Content
 from textual.message import Message
-from textual.screen import ModalScreen
 from textual.widgets import Input, Static
 from textual.worker import Worker
 
@@ -19,6 +18,7 @@ from copydesk.tui.browser import is_link, open_link
 from copydesk.tui.desk_app import DeskApp
 from copydesk.tui.keys import Where, bindings
 from copydesk.tui.modals.fields import Field
+from copydesk.tui.modals.over import Over
 from copydesk.tui.naming import key
 from copydesk.tui.styles import sheet
 from copydesk.tui.widgets.ink import INK
@@ -33,7 +33,7 @@ LONGEST = 4000
 """Characters of an answer: tokens are long."""
 
 
-class PlatformScreen(ModalScreen[str | None], inherit_bindings=False):
+class PlatformScreen(Over[str | None], inherit_bindings=False):
     """Lets a platform be chosen."""
 
     CSS_PATH = sheet("over.tcss")
@@ -61,11 +61,11 @@ class PlatformScreen(ModalScreen[str | None], inherit_bindings=False):
 
     def action_take(self) -> None:
         """The one that the cursor is on."""
-        self.dismiss(self.query_one(Names).current)
+        self.close(self.query_one(Names).current)
 
     def action_leave(self) -> None:
         """None of them."""
-        self.dismiss(None)
+        self.close(None)
 
 
 def fields_of(way: "WayIn") -> list[Field]:
@@ -94,7 +94,7 @@ def _shown(asked: _Asked) -> str:
     return f"{asked.question} (may stay empty)" if asked.optional else asked.question
 
 
-class SignInScreen(ModalScreen[str | None], inherit_bindings=False):
+class SignInScreen(Over[str | None], inherit_bindings=False):
     """Waits for the browser to come back; the account's name, or None."""
 
     CSS_PATH = sheet("fields.tcss")
@@ -136,6 +136,11 @@ class SignInScreen(ModalScreen[str | None], inherit_bindings=False):
             yield Input(placeholder="or paste here the address that the browser ended at", id="pasted")
             yield Static(Content(""), id="wrong")
             yield Static(Content(f"{key('sign_in.leave')} leaves it"), classes="-hint")
+
+    @property
+    def idle(self) -> bool:
+        """What is waited for may itself need the keys to the accounts."""
+        return self._going is not None and not self._going.is_finished
 
     def on_mount(self) -> None:
         """Begin."""
@@ -191,7 +196,7 @@ class SignInScreen(ModalScreen[str | None], inherit_bindings=False):
     @on(Ended)
     def _end(self, message: Ended) -> None:
         if message.error is None:
-            self.dismiss(message.label)
+            self.close(message.label)
         else:
             self.query_one("#wrong", Static).update(Content(f"{clean(str(message.error))} Enter begins anew."))
 
@@ -199,4 +204,4 @@ class SignInScreen(ModalScreen[str | None], inherit_bindings=False):
         """Wait no longer."""
         if self._going is not None:
             self._going.cancel()
-        self.dismiss(None)
+        self.close(None)

@@ -9,12 +9,12 @@ from textual import getters, on
 from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.content import Content
-from textual.screen import ModalScreen
 from textual.widgets import Static
 
 from copydesk.tui.desk_app import DeskApp
 from copydesk.tui.keys import Where, bindings
 from copydesk.tui.layout import plain
+from copydesk.tui.modals.over import Over
 from copydesk.tui.naming import key
 from copydesk.tui.source_messages import FeedsEnded, FeedSettled
 from copydesk.tui.styles import sheet
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from copydesk.desk.opml import Outline
 
 
-class FeedImport(ModalScreen[None], inherit_bindings=False):
+class FeedImport(Over[None], inherit_bindings=False):
     """The feeds that are settled, a bar, and how many of them were added. What is not settled can be left."""
 
     CSS_PATH = sheet("sources.tcss")
@@ -124,4 +124,4 @@ class FeedImport(ModalScreen[None], inherit_bindings=False):
         """Stop, where it goes on; else close."""
         if self._adding is not None:
             self._adding.cancel()
-        self.dismiss(None)
+        self.close(None)

@@ -9,14 +9,16 @@ from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.content import Content
 from textual.message import Message
-from textual.screen import ModalScreen
 from textual.suggester import SuggestFromList
 from textual.widgets import Input, Static
+from textual.worker import Worker
 
 from copydesk.errors import CopydeskError
 from copydesk.text import clean
+from copydesk.tui.asking import known
 from copydesk.tui.desk_app import DeskApp
 from copydesk.tui.keys import Where, bindings
+from copydesk.tui.modals.over import Over
 from copydesk.tui.naming import key
 from copydesk.tui.styles import sheet
 from copydesk.tui.widgets.ink import INK
@@ -46,7 +48,7 @@ class Field(NamedTuple):
     """Whether nobody is to read it over the shoulder."""
 
 
-class FieldsScreen(ModalScreen[str | None], inherit_bindings=False):
+class FieldsScreen(Over[str | None], inherit_bindings=False):
     """Asks for a few lines. Answers what `submit` said of them, None where the form was left."""
 
     CSS_PATH = sheet("fields.tcss")
@@ -77,6 +79,12 @@ class FieldsScreen(ModalScreen[str | None], inherit_bindings=False):
         self._submit = submit
         self._hint = clean(hint)
         self._asking = False
+        self._submitting: Worker[None] | None = None
+
+    @property
+    def idle(self) -> bool:
+        """While the desk is asked, which may need more."""
+        return self._asking
 
     def compose(self) -> ComposeResult:
         """A line a field."""
@@ -107,19 +115,19 @@ class FieldsScreen(ModalScreen[str | None], inherit_bindings=False):
             return
         self._asking = self.app.desk is not None
         values = {field.name: line.value.strip() for field, line in zip(self._fields, self.inputs, strict=True)}
-        self.app.ask(partial(self._save, values), keys_wait=True)
+        self._submitting = self.app.begin_asking(partial(self._save, values), keys_wait=True)
 
     async def _save(self, values: Mapping[str, str], desk: "Desk") -> None:
         try:
             said = await self._submit(desk, values)
-        except CopydeskError as error:
-            self.post_message(self.Refused(error))
+        except Exception as error:
+            self.post_message(self.Refused(known(error)))
         else:
             self.post_message(self.Taken(said))
 
     @on(Taken)
     def _close(self, message: Taken) -> None:
-        self.dismiss(message.said)
+        self.close(message.said)
 
     @on(Refused)
     def _say_wrong(self, message: Refused) -> None:
@@ -133,8 +141,11 @@ class FieldsScreen(ModalScreen[str | None], inherit_bindings=False):
         lines[(at + by) % len(lines)].focus()
 
     def action_leave(self) -> None:
-        """Leave it; nothing is kept."""
-        self.dismiss(None)
+        """Leave it; nothing is kept but what the desk has written by now."""
+        if self._submitting is not None and self._asking:
+            self._submitting.cancel()
+            self.app.notify("It was left before it was done; what is done all the same is on the screen.")
+        self.close(None)
 
 
 def _line(field: Field) -> Input:

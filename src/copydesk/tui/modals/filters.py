@@ -6,7 +6,6 @@ from typing import NamedTuple
 from msgspec.structs import replace
 from textual.app import ComposeResult
 from textual.content import Content
-from textual.screen import ModalScreen
 
 from copydesk.model.draft import Format
 from copydesk.model.filters import MOST_TAGS
@@ -14,6 +13,7 @@ from copydesk.model.source import Source
 from copydesk.model.window import View
 from copydesk.tui.cells import cell, fit
 from copydesk.tui.keys import Where, bindings
+from copydesk.tui.modals.over import Over
 from copydesk.tui.naming import key
 from copydesk.tui.styles import sheet
 from copydesk.tui.widgets.ink import INK
@@ -42,7 +42,7 @@ class Options(LineList[Option]):
         return head + fit(cell(row.name), max(width - head.cell_length, 0))
 
 
-class FilterScreen(ModalScreen[View | None], inherit_bindings=False):
+class FilterScreen(Over[View | None], inherit_bindings=False):
     """Lies over the review; the view with other filters, or None where it was left."""
 
     CSS_PATH = sheet("filters.tcss")
@@ -102,7 +102,7 @@ class FilterScreen(ModalScreen[View | None], inherit_bindings=False):
         kind = by_kind.get("format")
         tags = tuple(sorted(each.value for each in options.chosen if each.kind == "tag"))
         changed = {"format": Format(kind) if kind else None, "source_id": by_kind.get("source"), "tags": tags}
-        self.dismiss(replace(self._view, **changed))
+        self.close(replace(self._view, **changed))
 
     def action_clear(self) -> None:
         """Choose nothing."""
@@ -112,4 +112,4 @@ class FilterScreen(ModalScreen[View | None], inherit_bindings=False):
 
     def action_leave(self) -> None:
         """Leave it as it was."""
-        self.dismiss(None)
+        self.close(None)

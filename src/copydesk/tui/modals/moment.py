@@ -37,11 +37,11 @@ class MomentScreen(LineScreen):
         self.app.ask(lambda _: self._reading.wish(event.value))
 
     async def _show(self, text: str) -> None:
-        said = await self._read(text) if text.strip() else Said(EXAMPLES, good=True)
-        if self.is_attached:
-            self._say(said)
+        self._say(await self._read(text) if text.strip() else Said(EXAMPLES, good=True))
 
     def _say(self, said: Said) -> None:
+        if not self.is_attached:  # it was left meanwhile
+            return
         style = "$success" if said.good else "$warning"
         hint = self.query_one(".-hint", Static)
         hint.update(Content.styled(clean(said.words), style) if said.words != EXAMPLES else Content(EXAMPLES))
@@ -55,6 +55,6 @@ class MomentScreen(LineScreen):
     async def _answer_read(self, text: str) -> None:
         said = await self._read(text)
         if said.good:
-            self.dismiss(text)
+            self.close(text)
         else:
             self._say(said)

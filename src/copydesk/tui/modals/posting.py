@@ -41,6 +41,11 @@ class PostScreen(YesScreen):
             yield Static(Content(""), classes="-warning")
             yield Static(Content(""), classes="-hint")
 
+    @property
+    def idle(self) -> bool:
+        """Until there is something to say yes to."""
+        return not self._ready
+
     def on_mount(self) -> None:
         """Look where it goes."""
         self.app.ask(lambda _: self._show())
@@ -60,4 +65,4 @@ class PostScreen(YesScreen):
     def action_answer(self, yes: bool) -> None:  # noqa: FBT001 - Textual hands it over so
         """Yes or no."""
         if not yes or self._ready:
-            self.dismiss(yes)
+            self.close(yes)

@@ -3,17 +3,17 @@
 from collections.abc import Sequence
 
 from textual.app import ComposeResult
-from textual.screen import ModalScreen
 
 from copydesk.tui.keys import Where, bindings
 from copydesk.tui.layout import Block
+from copydesk.tui.modals.over import Over
 from copydesk.tui.naming import key
 from copydesk.tui.styles import sheet
 from copydesk.tui.widgets.ink import INK
 from copydesk.tui.widgets.page import Page
 
 
-class ReadingScreen(ModalScreen[None], inherit_bindings=False):
+class ReadingScreen(Over[None], inherit_bindings=False):
     """A title and a text; `q` closes it."""
 
     CSS_PATH = sheet("deciding.tcss")
@@ -36,4 +36,4 @@ class ReadingScreen(ModalScreen[None], inherit_bindings=False):
 
     def action_close(self) -> None:
         """Back to the screen below."""
-        self.dismiss()
+        self.close()

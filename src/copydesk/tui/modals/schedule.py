@@ -6,11 +6,11 @@ from zoneinfo import ZoneInfo
 
 from textual.app import ComposeResult
 from textual.content import Content
-from textual.screen import ModalScreen
 
 from copydesk.model.draft import ListedDraft
 from copydesk.model.schedule import AutoSchedule
 from copydesk.tui.keys import Where, bindings
+from copydesk.tui.modals.over import Over
 from copydesk.tui.naming import key
 from copydesk.tui.pages.plan import plan_page
 from copydesk.tui.pages.row import draft_row
@@ -21,7 +21,7 @@ from copydesk.tui.widgets.page import Page
 from copydesk.tui.words import plural
 
 
-class PlanScreen(ModalScreen[bool], inherit_bindings=False):
+class PlanScreen(Over[bool], inherit_bindings=False):
     """Shows what the automatic schedule would do; True where it is to be done."""
 
     CSS_PATH = sheet("over.tcss")
@@ -45,7 +45,7 @@ class PlanScreen(ModalScreen[bool], inherit_bindings=False):
 
     def action_answer(self, yes: bool) -> None:  # noqa: FBT001 - Textual hands it over so
         """Do it, or leave it."""
-        self.dismiss(yes)
+        self.close(yes)
 
 
 class Drafts(LineList[ListedDraft]):
@@ -60,7 +60,7 @@ class Drafts(LineList[ListedDraft]):
         return draft_row(row, self._now, width)
 
 
-class PickScreen(ModalScreen[str | None], inherit_bindings=False):
+class PickScreen(Over[str | None], inherit_bindings=False):
     """Lets one of the approved drafts be chosen; its id, or None."""
 
     CSS_PATH = sheet("over.tcss")
@@ -91,8 +91,8 @@ class PickScreen(ModalScreen[str | None], inherit_bindings=False):
     def action_take(self) -> None:
         """The one that the cursor is on."""
         current = self.query_one(Drafts).current
-        self.dismiss(current.id if current else None)
+        self.close(current.id if current else None)
 
     def action_leave(self) -> None:
         """None of them."""
-        self.dismiss(None)
+        self.close(None)

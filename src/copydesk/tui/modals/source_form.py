@@ -7,9 +7,9 @@ from textual import getters, on
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
 from textual.content import Content
-from textual.screen import ModalScreen
 from textual.widget import Widget
 from textual.widgets import Input, Static
+from textual.worker import Worker
 
 from copydesk.errors import CopydeskError
 from copydesk.model.source import Source, SourceType
@@ -18,6 +18,7 @@ from copydesk.tui.cells import cell
 from copydesk.tui.desk_app import DeskApp
 from copydesk.tui.keys import Where, bindings
 from copydesk.tui.layout import Block, plain
+from copydesk.tui.modals.over import Over
 from copydesk.tui.naming import key
 from copydesk.tui.pages.source import trial_page
 from copydesk.tui.source_entry import SEARCHED, Entered, Place, changes, entered_of, type_of
@@ -47,7 +48,7 @@ _HINTS = {
 _LABELS = {"url": "address", "query": "search"}
 
 
-class SourceForm(ModalScreen[Source | None], inherit_bindings=False):
+class SourceForm(Over[Source | None], inherit_bindings=False):
     """Fields, a line that says what is next, and the entries that were found. Gives the source that was saved."""
 
     CSS_PATH = sheet("sources.tcss")
@@ -67,6 +68,7 @@ class SourceForm(ModalScreen[Source | None], inherit_bindings=False):
         """Whether the user said the type; until then the address does."""
         self._tried: tuple[Place, Tried] | None = None
         self._busy = False
+        self._reading: Worker[None] | None = None
         self._leaving = False
 
     def compose(self) -> ComposeResult:
@@ -177,7 +179,7 @@ class SourceForm(ModalScreen[Source | None], inherit_bindings=False):
             return
         self._busy = True
         self._say_next()
-        self.app.ask(lambda desk: self._try(desk, place))
+        self._reading = self.app.begin_asking(lambda desk: self._try(desk, place))
 
     async def _try(self, desk: "Desk", place: Place) -> None:
         try:
@@ -220,7 +222,7 @@ class SourceForm(ModalScreen[Source | None], inherit_bindings=False):
         """Save it, tested or not."""
         entered = self._entered
         if entered.place.url and not self._busy and self.app.desk is not None:
-            self._busy = True
+            self._busy, self._reading = True, None
             self.app.ask(lambda desk: self._save(desk, entered), keys_wait=True)
 
     async def _save(self, desk: "Desk", entered: Entered) -> None:
@@ -245,12 +247,17 @@ class SourceForm(ModalScreen[Source | None], inherit_bindings=False):
 
     @on(SourceSaved)
     def _end(self, message: SourceSaved) -> None:
-        self.dismiss(message.source)
+        self.close(message.source)
 
     def action_leave(self) -> None:
         """Leave; where something was typed the second time only."""
+        if self._busy and self._reading is None:
+            self._say("It is being saved …", "accent")
+            return
         if self._leaving or self._entered == self._begun:
-            self.dismiss(None)
+            if self._reading is not None:
+                self._reading.cancel()
+            self.close(None)
             return
         self._leaving = True
         self._say(f"{key('source_form.leave')} again throws away what you typed.", "warn")

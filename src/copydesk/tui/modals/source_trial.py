@@ -4,7 +4,6 @@ from typing import TYPE_CHECKING
 
 from textual import getters, on
 from textual.app import ComposeResult
-from textual.screen import ModalScreen
 
 from copydesk.errors import CopydeskError
 from copydesk.model.source import Source
@@ -12,6 +11,7 @@ from copydesk.tui.cells import cell
 from copydesk.tui.desk_app import DeskApp
 from copydesk.tui.keys import Where, bindings
 from copydesk.tui.layout import plain
+from copydesk.tui.modals.over import Over
 from copydesk.tui.naming import key
 from copydesk.tui.pages.source import trial_page
 from copydesk.tui.source_messages import SourceRefused, SourceTested
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from copydesk.desk import Desk
 
 
-class SourceTrial(ModalScreen[None], inherit_bindings=False):
+class SourceTrial(Over[None], inherit_bindings=False):
     """A page of titles over the screen."""
 
     CSS_PATH = sheet("sources.tcss")
@@ -62,4 +62,4 @@ class SourceTrial(ModalScreen[None], inherit_bindings=False):
 
     def action_close(self) -> None:
         """Back to the sources."""
-        self.dismiss(None)
+        self.close(None)

@@ -3,9 +3,10 @@
 from collections.abc import Iterable
 
 from textual.app import ComposeResult
-from textual.screen import ModalScreen, Screen
+from textual.screen import Screen
 
 from copydesk.tui.keys import KEYS, Key, Where, bindings
+from copydesk.tui.modals.over import Over
 from copydesk.tui.naming import key
 from copydesk.tui.pages.help import help_page
 from copydesk.tui.styles import sheet
@@ -20,7 +21,7 @@ def places_of(screen: Screen[object]) -> list[Where]:
     return [*own, *(where for where, there in within.items() if there), Where.CONSOLE]
 
 
-class HelpScreen(ModalScreen[None], inherit_bindings=False):
+class HelpScreen(Over[None], inherit_bindings=False):
     """Lies over the screen until it is closed."""
 
     CSS_PATH = sheet("help.tcss")
@@ -42,4 +43,4 @@ class HelpScreen(ModalScreen[None], inherit_bindings=False):
 
     def action_close(self) -> None:
         """Back to the screen below."""
-        self.dismiss()
+        self.close()
