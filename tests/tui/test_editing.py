@@ -10,7 +10,8 @@ import pytest
 
 from copydesk.editor import TypedTexts
 from copydesk.tui.app import Console
-from copydesk.tui.modals import edit as edit_module
+from copydesk.tui.modals import typed_form
+from copydesk.tui.modals.edit import Typing
 from deciding_fixtures import reviewing
 from desk_fixtures import open_at
 
@@ -49,7 +50,7 @@ async def test_leaving_asks_only_where_something_would_be_lost(tmp_path: Path) -
 
 
 async def test_what_was_typed_is_offered_again_after_a_crash(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(edit_module, "KEEP_AFTER", 0.01)
+    monkeypatch.setattr(typed_form, "KEEP_AFTER", 0.01)
     monkeypatch.setattr("copydesk.tui.screens.deciding.READY_AFTER", 0.01)
     typed = TypedTexts(tmp_path / "typed")
     async with reviewing(tmp_path) as review:
@@ -81,7 +82,7 @@ async def test_an_edit_over_another_one_is_asked_for_twice(tmp_path: Path) -> No
 async def test_what_is_pasted_holds_no_command_to_the_terminal(tmp_path: Path) -> None:
     async with reviewing(tmp_path) as review:
         await review.press("e")
-        area = review.app.screen.query_one(edit_module.Typing)
+        area = review.app.screen.query_one(Typing)
         area.insert("a\x1b]0;title\x07b\u202ec")
         assert "abc" in area.text
 

@@ -1,12 +1,13 @@
 """What stands in the form of the voice, and what is asked by it."""
 
 import msgspec
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from copydesk.model.draft import Format
 from copydesk.model.voice import Emoji, FormatVoice, Link, Voice, checked_voice
-from copydesk.tui.voice_entry import voice_changes, voice_entered
+from copydesk.tui.voice_entry import kept, read, voice_changes, voice_entered
 
 WORDS = st.text(st.characters(codec="utf-8", exclude_categories=["C", "Z"]), min_size=1, max_size=20)
 LINES = st.lists(WORDS, min_size=1, max_size=3, unique=True).map("\n".join).filter(lambda text: "---" not in text)
@@ -57,3 +58,19 @@ def test_an_emptied_field_is_emptied() -> None:
     begun = voice_entered(Voice(style="a", avoid=("x",), examples=("e",)))
     asked = voice_changes(begun, begun._replace(style="", avoid="", examples="\n---\n"))
     assert asked == {"style": "", "avoid": [], "examples": []}
+
+
+@given(VOICES)
+def test_what_was_typed_is_read_from_its_file_as_it_was(voice: Voice) -> None:
+    entered = voice_entered(voice)
+    assert read(kept(entered)) == entered
+
+
+@pytest.mark.parametrize("text", ["", "A post.", "[1]", '["a","b","c",{"WHAT":{}}]'])
+def test_a_file_that_is_none_of_ours_is_no_voice(text: str) -> None:
+    assert read(text) is None
+
+
+def test_what_cannot_be_typed_does_not_come_from_a_file_either() -> None:
+    entered = EMPTY._replace(style="a\x1b[2Jb", formats={Format.SHORT: {"hashtags": "x", "emoji": "[red]", "more": ""}})
+    assert read(kept(entered)) == EMPTY._replace(style="ab")

@@ -1,6 +1,5 @@
 """Composing a draft: what was typed before is offered, what is typed is kept, and the desk makes the draft of it."""
 
-import asyncio
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -19,6 +18,7 @@ from copydesk.tui.compose_entry import (
     pictures_of,
     read,
 )
+from copydesk.tui.kept_text import KeptText
 from copydesk.tui.modals.compose import ComposeScreen
 from copydesk.tui.words import ago, plural
 
@@ -39,34 +39,27 @@ def compose(app: "DeskApp") -> None:
 
 
 async def _begin(app: "DeskApp", desk: "Desk") -> None:
-    texts = TypedTexts(desk.settings.data_home / FOLDER)
-    typed = await asyncio.to_thread(texts.find, NEW)
+    text = KeptText(TypedTexts(desk.settings.data_home / FOLDER), NEW)
+    typed = await text.find()
     if not app.is_screen_installed(COMPOSE):
         app.install_screen(ComposeScreen(), COMPOSE)
     screen = app.get_screen(COMPOSE)
     assert isinstance(screen, ComposeScreen)
     if screen not in app.screen_stack:
-        screen.begin(_to_compose(app, desk, texts, typed))
+        screen.begin(_to_compose(app, desk, text, typed))
         app.push_screen(screen)
 
 
-def _to_compose(app: "DeskApp", desk: "Desk", texts: TypedTexts, typed: Typed | None) -> ToCompose:
-    writing = asyncio.Lock()
-
+def _to_compose(app: "DeskApp", desk: "Desk", text: KeptText, typed: Typed | None) -> ToCompose:
     async def keep(composed: Composed) -> None:
-        async with writing:
-            await asyncio.to_thread(texts.keep, NEW, 0, kept(composed))
-
-    async def forget() -> None:
-        async with writing:
-            await asyncio.to_thread(texts.forget, NEW)
+        await text.keep(kept(composed))
 
     notice = f"You typed this {ago(typed.at, app.clock())}, and no draft was made of it." if typed else ""
     return ToCompose(
         begun=read(typed.text) if typed else Composed(),
         keep=keep,
         make=partial(_make, app, desk),
-        forget=forget,
+        forget=text.forget,
         notice=notice,
     )
 

@@ -1,11 +1,13 @@
 """What stands in the form of the voice, and what the desk is asked to change by it. Pure."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import NamedTuple
 
+import msgspec
+
 from copydesk.model.draft import Format
-from copydesk.model.voice import Voice
+from copydesk.model.voice import Emoji, Link, Voice
 from copydesk.model.wire import to_wire
 from copydesk.text import clean, clean_lines
 
@@ -27,6 +29,46 @@ class VoiceEntered(NamedTuple):
     examples: str
     """Posts with a line of hyphens between them."""
     formats: Mapping[Format, Settings]
+
+
+class ToVoice(NamedTuple):
+    """The voice that is to be edited, and where what is typed is kept."""
+
+    voice: Voice
+    keep: Callable[[VoiceEntered], Awaitable[None]]
+    """Keeps what is typed; raises OSError."""
+    forget: Callable[[], Awaitable[None]]
+    """What was kept is not wanted."""
+    typed: VoiceEntered | None = None
+    """What was typed before and not saved."""
+    notice: str = ""
+
+
+def kept(entered: VoiceEntered) -> str:
+    """As it stands in its file."""
+    return msgspec.json.encode(entered).decode()
+
+
+def read(text: str) -> VoiceEntered | None:
+    """What stands in a file, safe to stand in the fields; None for a file that is none of ours."""
+    try:
+        found = msgspec.json.decode(text, type=VoiceEntered)
+    except (msgspec.MsgspecError, RecursionError):
+        return None
+    return VoiceEntered(
+        style=clean_lines(found.style),
+        avoid=clean_lines(found.avoid),
+        examples=clean_lines(found.examples),
+        formats={kind: {name: _safe(found, kind, name) for name in SETTINGS} for kind in Format},
+    )
+
+
+def _safe(found: VoiceEntered, kind: Format, name: str) -> str:
+    """A setting as it can be typed."""
+    value = clean(found.formats.get(kind, {}).get(name, ""))
+    choices = {"emoji": Emoji, "link": Link}.get(name)
+    wrong = (name in NUMBERS and not (value.isascii() and value.isdigit())) or (choices and value not in set(choices))
+    return "" if wrong else value
 
 
 def voice_entered(voice: Voice) -> VoiceEntered:

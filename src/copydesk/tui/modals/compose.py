@@ -8,21 +8,18 @@ from textual.app import ComposeResult
 from textual.containers import Container, Vertical
 from textual.content import Content
 from textual.message import Message
-from textual.screen import ModalScreen
 from textual.timer import Timer
 from textual.widgets import Static
 
 from copydesk.model.draft import Format
 from copydesk.model.posting import Preview
-from copydesk.text import clean
 from copydesk.tui.compose_entry import TEXT, WRITTEN, Composed, ToCompose, pictures_of
 from copydesk.tui.compose_pictures import GivenPictures
-from copydesk.tui.desk_app import DeskApp
 from copydesk.tui.keys import Where, bindings
 from copydesk.tui.latest import Latest
 from copydesk.tui.layout import plain
 from copydesk.tui.modals.ask import YesScreen
-from copydesk.tui.modals.edit import KEEP_AFTER
+from copydesk.tui.modals.typed_form import TypedForm
 from copydesk.tui.naming import said
 from copydesk.tui.pages.pictures import Pictured
 from copydesk.tui.pages.preview import preview_page
@@ -42,20 +39,18 @@ _DOES = {"save": "makes the draft", "next": "next", "clear": "empties it", "leav
 _NOTHING = "Type, and here is what it comes to on each platform."
 
 
-class ComposeScreen(ModalScreen[bool], inherit_bindings=False):
-    """Ctrl+s makes the draft, Esc leaves; True where it was made.
-
-    There is one for the whole console, for Textual keeps every text area that there ever was.
-    """
+class ComposeScreen(TypedForm, inherit_bindings=False):
+    """Ctrl+s makes the draft, Esc leaves; True where it was made."""
 
     CSS_PATH = sheet("compose.tcss")
     COMPONENT_CLASSES = set(INK)
     WHERE = (Where.COMPOSE,)
     BINDINGS = bindings(Where.COMPOSE)
     AUTO_FOCUS = "#text"
+    NOTICE = "#compose-notice"
+    SAVE = "compose.save"
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-medium"), (150, "-wide")]
 
-    app = getters.app(DeskApp)
     form = getters.query_one(ComposeForm)
     preview = getters.query_one("#preview", Page)
 
@@ -72,9 +67,7 @@ class ComposeScreen(ModalScreen[bool], inherit_bindings=False):
         super().__init__()
         self._asked: ToCompose | None = None
         self._loaded = Composed()
-        self._keeping: Timer | None = None
         self._waiting: Timer | None = None
-        self._making = False
         self._looking = Latest(self._look)
         self._pictures = GivenPictures()
 
@@ -103,21 +96,16 @@ class ComposeScreen(ModalScreen[bool], inherit_bindings=False):
             self._load(self._asked)
 
     def _load(self, asked: ToCompose) -> None:
-        self._making = False
+        self.take_in(typing=True)
         self._pictures.forget()
         self._fill(asked.begun)
         self._loaded = self.composed
-        self._notice(asked.notice)
+        self.notice(asked.notice)
         self.query_one("#text" if asked.begun.way == TEXT else "#url").focus()
 
     def _fill(self, composed: Composed) -> None:
         self.form.fill(composed)
         self._look_now()
-
-    def _notice(self, words: str) -> None:
-        notice = self.query_one("#compose-notice", Static)
-        notice.update(Content(clean(words)))
-        notice.display = bool(words)
 
     # What is typed.
 
@@ -131,22 +119,18 @@ class ComposeScreen(ModalScreen[bool], inherit_bindings=False):
         if self._waiting is not None:
             self._waiting.stop()
         self._waiting = self.set_timer(LOOK_AFTER, self._look_now)
-        if self._keeping is None and self._asked is not None and self.composed != self._loaded:
-            self._keeping = self.set_timer(KEEP_AFTER, self._keep)
+        if self.composed != self._loaded:
+            self.keep_later()
 
-    async def _keep(self) -> None:
-        self._keeping = None
-        if self._asked is None or self._making:
-            return
-        try:
+    @property
+    def changed(self) -> bool:
+        """Whether there is anything to lose."""
+        return self.composed.anything
+
+    async def keep(self) -> None:
+        """Keep what stands there in its file; OSError."""
+        if self._asked is not None:
             await self._asked.keep(self.composed)
-        except OSError as error:
-            self._notice(f"What you type cannot be kept in a file: {error.strerror or error}.")
-
-    async def keep_typed(self) -> None:
-        """Keep now what was typed; the console ends."""
-        if self._keeping is not None:
-            await self._keep()
 
     # What comes of it.
 
@@ -185,61 +169,26 @@ class ComposeScreen(ModalScreen[bool], inherit_bindings=False):
 
     # The end.
 
-    def action_save(self) -> None:
-        """Make the draft."""
-        if not self._making and self._asked is not None:
-            self._making = True
-            self._notice("")
-            self.run_worker(self._make(self._asked), exit_on_error=False)
-
-    async def _make(self, asked: ToCompose) -> None:
-        refused = await asked.make(self.composed)
-        self._making = False
-        if refused:
-            self._notice(refused)
-            await self._keep()
-        else:
-            await self._end(made=True)
+    async def save(self) -> str:
+        """Make the draft; why not, or nothing."""
+        return await self._asked.make(self.composed) if self._asked is not None else ""
 
     def action_clear(self) -> None:
         """Throw away what stands there, after a yes."""
-        if self.composed.anything:
+        if self.composed.anything and not self.idle:
             self.app.push_screen(YesScreen("Throw away what stands here?"), self._cleared)
 
     def _cleared(self, yes: bool | None) -> None:  # noqa: FBT001 - Textual hands it over so
         if yes and self._asked is not None:
             self._fill(Composed())
             self._loaded = self.composed
-            self._notice("")
+            self.notice("")
             self.app.run_worker(self._asked.forget(), exit_on_error=False)
 
-    def action_leave(self) -> None:
-        """Leave it; where something would be lost, ask."""
-        if self._making:
-            return
-        if not self.composed.anything:
-            self.run_worker(self._end(made=False), exit_on_error=False)
-            return
-        self.app.push_screen(YesScreen("Leave, and lose what you typed?"), self._left)
-
-    def _left(self, yes: bool | None) -> None:  # noqa: FBT001 - as above
-        if yes:
-            self.run_worker(self._end(made=False), exit_on_error=False)
-
-    async def _end(self, *, made: bool) -> None:
-        """Go back; what was kept is gone before anybody can come here again."""
-        for timer in (self._keeping, self._waiting):
-            if timer is not None:
-                timer.stop()
-        self._keeping = self._waiting = None
+    async def forget(self) -> None:
+        """What was kept is not wanted; OSError."""
+        if self._waiting is not None:
+            self._waiting.stop()
         asked, self._asked = self._asked, None
         if asked is not None:
             await asked.forget()
-        self.dismiss(made)
-
-    def action_next_field(self, by: int) -> None:
-        """The next field, or the one before."""
-        if by > 0:
-            self.focus_next()
-        else:
-            self.focus_previous()

@@ -4,29 +4,23 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from textual import getters, on
+from textual import on
 from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.content import Content
 from textual.document._document import EditResult
 from textual.document._edit import Edit
-from textual.screen import ModalScreen
-from textual.timer import Timer
 from textual.widgets import Static, TextArea
 
 from copydesk.model.draft import Format
 from copydesk.text import clean, clean_lines
-from copydesk.tui.desk_app import DeskApp
 from copydesk.tui.keys import Where, bindings
-from copydesk.tui.modals.ask import YesScreen
+from copydesk.tui.modals.typed_form import TypedForm
 from copydesk.tui.naming import key
 from copydesk.tui.pages.lengths import lengths
 from copydesk.tui.styles import sheet
 from copydesk.tui.widgets.drawn import Standing
 from copydesk.tui.widgets.ink import INK
-
-KEEP_AFTER = 0.3
-"""Seconds after which what was typed is in its file: no more is lost in a crash."""
 
 
 class ToEdit(NamedTuple):
@@ -74,26 +68,21 @@ class Typing(TextArea):
         return super().edit(replace(edit, text=clean_lines(edit.text)))
 
 
-class EditScreen(ModalScreen[bool], inherit_bindings=False):
-    """Ctrl+s saves, Esc leaves; True where it was saved.
-
-    There is one for the whole console, for Textual keeps what watches the app: every text area that there ever was.
-    """
+class EditScreen(TypedForm, inherit_bindings=False):
+    """Ctrl+s saves, Esc leaves; True where it was saved."""
 
     CSS_PATH = sheet("deciding.tcss")
     COMPONENT_CLASSES = set(INK)
     WHERE = (Where.EDIT,)
     BINDINGS = bindings(Where.EDIT)
     AUTO_FOCUS = "#typing"
-
-    app = getters.app(DeskApp)
+    NOTICE = "#edit-notice"
+    SAVE = "edit.save"
 
     def __init__(self) -> None:
         super().__init__()
         self._asked: ToEdit | None = None
         self._loaded = ""
-        self._timer: Timer | None = None
-        self._saving = False
 
     def compose(self) -> ComposeResult:
         """The text, below it what it comes to, and the keys."""
@@ -111,7 +100,7 @@ class EditScreen(ModalScreen[bool], inherit_bindings=False):
 
     def give_up(self) -> None:
         """There is nothing to edit."""
-        self.dismiss(False)  # noqa: FBT003 - as Textual has it
+        self.close(False)  # noqa: FBT003 - as Textual has it
 
     def on_screen_resume(self) -> None:
         """Until there is something to edit nothing is taken in."""
@@ -119,10 +108,9 @@ class EditScreen(ModalScreen[bool], inherit_bindings=False):
             self.query_one(Typing).read_only = True
             self.query_one(Typing).load_text("")
             self.query_one("#edit-title", Static).update(Content("…"))
-            self._notice("")
+            self.notice("")
 
     def _load(self, asked: ToEdit) -> None:
-        self._saving = False
         text = asked.text if asked.typed is None else asked.typed
         self._loaded = clean_lines(text)
         self.query_one("#edit-title", Static).update(Content(clean(asked.title)))
@@ -130,17 +118,13 @@ class EditScreen(ModalScreen[bool], inherit_bindings=False):
             f"Characters that cannot be seen are left out here; {key('review.edit_outside')} shows the text as it is."
         )
         hidden = shows if self._loaded != text else ""
-        self._notice(" ".join(part for part in (asked.notice, hidden) if part))
+        self.notice(" ".join(part for part in (asked.notice, hidden) if part))
+        self.take_in(typing=True)
         area = self.query_one(Typing)
         area.read_only = False
         area.load_text(self._loaded)
         area.move_cursor(area.document.end)
         self._count()
-
-    def _notice(self, words: str) -> None:
-        notice = self.query_one("#edit-notice", Static)
-        notice.update(Content(clean(words)))
-        notice.display = bool(words)
 
     def _count(self) -> None:
         if self._asked is not None:
@@ -151,68 +135,39 @@ class EditScreen(ModalScreen[bool], inherit_bindings=False):
         return self.query_one(Typing).text
 
     @property
-    def _changed(self) -> bool:
+    def changed(self) -> bool:
         """Whether there is anything to lose."""
         asked = self._asked
         return asked is not None and (self._text != self._loaded or asked.typed is not None)
 
+    @property
+    def idle(self) -> bool:
+        """Nor is anything typed before it is there."""
+        return self._asked is None or super().idle
+
     @on(TextArea.Changed)
     def _typed(self) -> None:
         self._count()
-        if self._timer is None and self._text != self._loaded:
-            self._timer = self.set_timer(KEEP_AFTER, self._keep)
+        if self._text != self._loaded:
+            self.keep_later()
 
-    async def _keep(self) -> None:
-        self._timer = None
-        if self._asked is None or self._saving:
-            return
-        try:
+    async def keep(self) -> None:
+        """Keep the text in its file; OSError."""
+        if self._asked is not None:
             await self._asked.keep(self._text)
-        except OSError as error:
-            self._notice(
-                f"What you type cannot be kept in a file: {error.strerror or error}. {key('edit.save')} saves it."
-            )
 
-    async def keep_typed(self) -> None:
-        """Keep now what was typed; the console ends."""
-        if self._timer is not None:
-            await self._keep()
+    async def action_save(self) -> None:
+        """Save it, once it is there."""
+        if self._asked is not None:
+            await super().action_save()
 
-    def action_save(self) -> None:
-        """Save it, and go back where that succeeds."""
-        if not self._saving:
-            self._saving = True
-            self.app.carry_out(lambda _: self._save(), keys_wait=True)
+    async def save(self) -> str:
+        """Save the text; why not, or nothing."""
+        return await self._asked.save(self._text) if self._asked is not None else ""
 
-    async def _save(self) -> None:
-        asked = self._asked
-        if asked is None:
-            return
-        refused = await asked.save(self._text)
-        self._saving = False
-        if refused:
-            self._notice(refused)
-            await self._keep()
-        else:
-            self._end(saved=True)
-
-    def action_leave(self) -> None:
-        """Leave it; where something would be lost, ask."""
-        if not self._changed:
-            self._end(saved=False)
-            return
-        self.app.push_screen(YesScreen("Leave, and lose what you typed?"), self._left)
-
-    def _left(self, yes: bool | None) -> None:  # noqa: FBT001 - Textual hands it over so
-        if yes:
-            self._end(saved=False)
-
-    def _end(self, *, saved: bool) -> None:
-        if self._timer is not None:
-            self._timer.stop()
-            self._timer = None
+    async def forget(self) -> None:
+        """What was kept is not wanted."""
         if self._asked is not None:
             forget = self._asked.forget
             self.app.carry_out(lambda _: forget())
         self._asked = None
-        self.dismiss(saved)

@@ -1,15 +1,13 @@
 """The form of the voice; beside it what the writer makes of a real item with the voice as it stands in the form."""
 
-from collections.abc import Iterable, Mapping
-from functools import partial
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, NamedTuple
 
 from textual import getters, on
 from textual.app import ComposeResult
 from textual.containers import Container, Horizontal, Vertical, VerticalScroll
 from textual.content import Content
 from textual.message import Message
-from textual.screen import ModalScreen
 from textual.timer import Timer
 from textual.widget import Widget
 from textual.widgets import Input, Static, TextArea
@@ -18,16 +16,15 @@ from copydesk.errors import CopydeskError
 from copydesk.model.draft import Format
 from copydesk.model.voice import Emoji, Link, Tried, Voice
 from copydesk.text import clean
-from copydesk.tui.desk_app import DeskApp
 from copydesk.tui.keys import Where, bindings
 from copydesk.tui.latest import Latest
 from copydesk.tui.layout import plain
-from copydesk.tui.modals.ask import YesScreen
 from copydesk.tui.modals.edit import Typing
+from copydesk.tui.modals.typed_form import TypedForm
 from copydesk.tui.naming import said
 from copydesk.tui.pages.setup import tried_page
 from copydesk.tui.styles import sheet
-from copydesk.tui.voice_entry import NUMBERS, VoiceEntered, voice_changes, voice_entered
+from copydesk.tui.voice_entry import NUMBERS, ToVoice, VoiceEntered, voice_changes, voice_entered
 from copydesk.tui.widgets.choice import Choice
 from copydesk.tui.widgets.ink import INK
 from copydesk.tui.widgets.page import Page
@@ -48,14 +45,20 @@ _WORDS = {
     name: {"": AS_IT_COMES} | {each.value: each.value for each in kind}
     for name, kind in (("emoji", Emoji), ("link", Link))
 }
-Wish = tuple["Desk", dict[str, object], Format]
 
 
-class VoiceScreen(ModalScreen[bool], inherit_bindings=False):
-    """Ctrl+s keeps it, Esc leaves; True where it was kept.
+class Wish(NamedTuple):
+    """What is to be tried."""
 
-    There is one for the whole console, for Textual keeps every text area that there ever was.
-    """
+    desk: "Desk"
+    changes: dict[str, object]
+    format: Format
+    editing: int
+    """The how manieth time that the voice is edited here."""
+
+
+class VoiceScreen(TypedForm, inherit_bindings=False):
+    """Ctrl+s keeps it, Esc leaves; True where it was kept."""
 
     CSS_PATH = sheet("setup.tcss")
     COMPONENT_CLASSES = set(INK)
@@ -63,27 +66,25 @@ class VoiceScreen(ModalScreen[bool], inherit_bindings=False):
     BINDINGS = bindings(Where.VOICE)
     AUTO_FOCUS = "#style"
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-medium"), (150, "-wide")]
+    NOTICE = "#voice-wrong"
+    SAVE = "voice.save"
+    LEAVING = "Leave, and lose what you changed?"
 
-    app = getters.app(DeskApp)
     tried = getters.query_one("#tried", Page)
 
     class TriedOut(Message, bubble=False):
         """What the writer made of it, or why it could not be tried."""
 
-        def __init__(self, tried: Tried | None, error: CopydeskError | None = None) -> None:
+        def __init__(self, wish: Wish, tried: Tried | None, error: CopydeskError | None = None) -> None:
             super().__init__()
+            self.wish = wish
             self.tried = tried
-            self.error = error
-
-    class Kept(Message, bubble=False):
-        """The desk has it, or it does not."""
-
-        def __init__(self, error: CopydeskError | None = None) -> None:
-            super().__init__()
             self.error = error
 
     def __init__(self) -> None:
         super().__init__()
+        self._asked: ToVoice | None = None
+        self._editing = 0
         self._begun = voice_entered(Voice())
         self._formats = {kind: dict(settings) for kind, settings in self._begun.formats.items()}
         self._shown = Format.SHORT
@@ -118,23 +119,28 @@ class VoiceScreen(ModalScreen[bool], inherit_bindings=False):
             yield _line(name, Choice(words, "", id=name))
         yield _line("instructions", Input(id="instructions", max_length=5000, select_on_focus=False))
 
-    def begin(self, voice: Voice) -> None:
+    def begin(self, asked: ToVoice) -> None:
         """Edit this from now on."""
-        self._begun = voice_entered(voice)
+        self._asked = asked
+        self._editing += 1
         if self.is_mounted:
-            self._load()
+            self._load(asked)
 
     def on_mount(self) -> None:
         """Show what is to be edited."""
         self.tried.set_title("Tried on an item of yours")
-        self._load()
+        if self._asked is not None:
+            self._load(self._asked)
 
-    def _load(self) -> None:
+    def _load(self, asked: ToVoice) -> None:
+        self.take_in(typing=True)
+        self._begun = voice_entered(asked.voice)
+        shown = asked.typed or self._begun
         for name in ("style", "avoid", "examples"):
-            self.query_one(f"#{name}", Typing).load_text(getattr(self._begun, name))
-        self._formats = {kind: dict(settings) for kind, settings in self._begun.formats.items()}
+            self.query_one(f"#{name}", Typing).load_text(getattr(shown, name))
+        self._formats = {kind: dict(settings) for kind, settings in shown.formats.items()}
         self._load_format(self._shown)
-        self._wrong("")
+        self.notice(asked.notice)
         self.query_one("#style").focus()
         self._try()
 
@@ -160,9 +166,19 @@ class VoiceScreen(ModalScreen[bool], inherit_bindings=False):
     def _changes(self) -> dict[str, object]:
         return voice_changes(self._begun, self.entered)
 
+    @property
+    def changed(self) -> bool:
+        """Whether there is anything to lose."""
+        return bool(self._changes)
+
+    async def keep(self) -> None:
+        """Keep what stands there in its file; OSError."""
+        if self._asked is not None:
+            await self._asked.keep(self.entered)
+
     @on(TextArea.Changed)
     def _typed(self) -> None:
-        self._try_later()
+        self._follow()
 
     @on(Input.Changed)
     def _set(self, event: Input.Changed) -> None:
@@ -171,7 +187,7 @@ class VoiceScreen(ModalScreen[bool], inherit_bindings=False):
             event.input.value = safe
             return
         self._formats[self._shown][str(event.input.id)] = safe
-        self._try_later()
+        self._follow()
 
     @on(Choice.Turned)
     def _turned(self) -> None:
@@ -180,35 +196,40 @@ class VoiceScreen(ModalScreen[bool], inherit_bindings=False):
             self._load_format(kind)
         for name in _WORDS:
             self._formats[kind][name] = self.query_one(f"#{name}", Choice).value
+        self._follow()
+
+    def _follow(self) -> None:
+        """Keep it and try it, not while somebody types."""
         self._try_later()
+        if self.changed:
+            self.keep_later()
 
     # What comes of it.
 
     def _try_later(self) -> None:
-        """Not while somebody types."""
         if self._timer is not None:
             self._timer.stop()
         self._timer = self.set_timer(TRY_AFTER, self._try)
 
     def _try(self) -> None:
         if self.app.desk is not None:
-            wish = (self.app.desk, self._changes, self._shown)
+            wish = Wish(self.app.desk, self._changes, self._shown, self._editing)
             self.app.ask(lambda _: self._trying.wish(wish))
 
     async def _try_out(self, wish: Wish) -> None:
-        desk, changes, kind = wish
         try:
-            self.post_message(self.TriedOut(await desk.voice.try_out(changes, kind)))
+            self.post_message(self.TriedOut(wish, await wish.desk.voice.try_out(wish.changes, wish.format)))
         except CopydeskError as error:
-            self.post_message(self.TriedOut(None, error))
+            self.post_message(self.TriedOut(wish, None, error))
 
     @on(TriedOut)
     def _show_tried(self, message: TriedOut) -> None:
+        kind = message.wish.format
+        if message.wish.editing != self._editing or kind is not self._shown:
+            return
         top = self.tried.scroll_offset.y
         if message.tried is not None:
-            self.tried.set_title(
-                f"{self._shown.value} by the {clean(message.tried.writer)} writer, of an item of yours"
-            )
+            self.tried.set_title(f"{kind.value} by the {clean(message.tried.writer)} writer, of an item of yours")
             self.tried.show(tried_page(message.tried))
             self.tried.scroll_to(y=top, animate=False)
         elif message.error is not None:
@@ -220,54 +241,27 @@ class VoiceScreen(ModalScreen[bool], inherit_bindings=False):
         """Try it without waiting."""
         self._try()
 
-    def action_save(self) -> None:
-        """Keep it."""
-        if not self._changes:
-            self._end(kept=False)
+    async def action_save(self) -> None:
+        """Keep it, where there is anything to keep."""
+        if self.changed:
+            await super().action_save()
         else:
-            self.app.ask(partial(self._save, self._changes), keys_wait=True)
+            await self.end(saved=False)
 
-    async def _save(self, changes: Mapping[str, object], desk: "Desk") -> None:
-        try:
-            await desk.voice.update(changes)
-        except CopydeskError as error:
-            self.post_message(self.Kept(error))
-        else:
-            self.post_message(self.Kept())
+    async def save(self) -> str:
+        """Have the desk keep it; why not, or nothing."""
+        if self.app.desk is not None:
+            await self.app.desk.voice.update(self._changes)
+        return ""
 
-    @on(Kept)
-    def _heard(self, message: Kept) -> None:
-        if message.error is None:
-            self._end(kept=True)
-        else:
-            self._wrong(str(message.error))
-
-    def _end(self, *, kept: bool) -> None:
+    async def forget(self) -> None:
+        """What was kept is not wanted; OSError."""
         if self._timer is not None:
             self._timer.stop()
             self._timer = None
-        self.dismiss(kept)
-
-    def _wrong(self, words: str) -> None:
-        self.query_one("#voice-wrong", Static).update(Content(clean(words)))
-
-    def action_leave(self) -> None:
-        """Leave it; where something would be lost, ask."""
-        if self._changes:
-            self.app.push_screen(YesScreen("Leave, and lose what you changed?"), self._left)
-        else:
-            self._end(kept=False)
-
-    def _left(self, yes: bool | None) -> None:  # noqa: FBT001 - Textual hands it over so
-        if yes:
-            self._end(kept=False)
-
-    def action_next_field(self, by: int) -> None:
-        """The next field, or the one before."""
-        if by > 0:
-            self.focus_next()
-        else:
-            self.focus_previous()
+        asked, self._asked = self._asked, None
+        if asked is not None:
+            await asked.forget()
 
 
 def _line(label: str, field: Widget) -> Horizontal:

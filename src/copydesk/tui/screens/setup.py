@@ -1,6 +1,7 @@
 """The setup: accounts, voice, writer, time zone, and where things are."""
 
 from collections.abc import Iterable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 from textual import getters, on
@@ -33,9 +34,7 @@ from copydesk.tui.widgets.setup_lists import Accounts, Sections
 if TYPE_CHECKING:
     from copydesk.desk import Desk
     from copydesk.desk.doctor import Examined
-
-VOICE = "voice"
-"""The name of the one screen to edit the voice on."""
+    from copydesk.model.voice import Voice
 
 
 class SetupScreen(SetupAccounts):
@@ -163,7 +162,7 @@ class SetupScreen(SetupAccounts):
         if self._found is None:
             return
         top, before = self.about.scroll_offset.y, self._shown_section
-        self.about.show(self._page(self._found))
+        self.about.show(partial(self._page, self._found))
         if before is self.section:
             self.about.scroll_to(y=top, animate=False)
         self._shown_section = self.section
@@ -232,7 +231,8 @@ class SetupScreen(SetupAccounts):
         if self._found is None:
             return
         if self.section in {Section.VOICE, Section.WRITER}:
-            self._edit_voice(self._found)
+            voice = self._found.voice
+            self.app.ask(lambda desk: self._edit_voice(desk, voice), keys_wait=True)
         elif self.section is Section.ZONE:
             self._ask_zone(self._found.zone)
         elif self.section is Section.ACCOUNTS:
@@ -241,15 +241,10 @@ class SetupScreen(SetupAccounts):
         else:
             self.app.notify("There is nothing to edit here: the settings file says where things are.")
 
-    def _edit_voice(self, found: Setup) -> None:
-        from copydesk.tui.modals.voice import VoiceScreen  # noqa: PLC0415 - not for the first paint
+    async def _edit_voice(self, desk: "Desk", voice: "Voice") -> None:
+        from copydesk.tui.voicing import edit_voice  # noqa: PLC0415 - not for the first paint
 
-        if not self.app.is_screen_installed(VOICE):
-            self.app.install_screen(VoiceScreen(), VOICE)
-        screen = self.app.get_screen(VOICE)
-        assert isinstance(screen, VoiceScreen)
-        screen.begin(found.voice)
-        self.app.push_screen(screen, self._voice_saved)
+        await edit_voice(self.app, desk, voice, self._voice_saved)
 
     def _voice_saved(self, saved: bool | None) -> None:  # noqa: FBT001 - Textual hands it over so
         if saved:
