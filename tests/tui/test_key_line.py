@@ -66,7 +66,7 @@ MODALS: dict[Callable[[], Screen[Any]], str] = {
     lambda: FeedImport([]): "j k move  Esc close",
     lambda: FieldsScreen("It", [Field("a", "a")], _taken): "Enter save  Tab next  Esc leave",
     lambda: FilterScreen(View(), [], []): "j k move  space take  Enter show  x none  Esc leave",
-    lambda: HoldScreen("…"): "",
+    lambda: HoldScreen("…"): "Esc leave",
     lambda: ReadingScreen("It", [plain("words")]): "j k scroll  q close",
     lambda: PlanScreen(AutoSchedule((), 0, ""), ZoneInfo("UTC"), NOW): "j k scroll  Enter do it  Esc leave",
     lambda: PickScreen([draft()], "Which?", NOW): "j k move  Enter take  Esc leave",

@@ -13,6 +13,7 @@ from copydesk.tui.modals.edit import EditScreen
 from copydesk.tui.modals.feed_import import FeedImport
 from copydesk.tui.modals.fields import FieldsScreen
 from copydesk.tui.modals.filters import FilterScreen
+from copydesk.tui.modals.hold import HoldScreen
 from copydesk.tui.modals.schedule import PickScreen, PlanScreen
 from copydesk.tui.modals.source_form import SourceForm
 from copydesk.tui.modals.source_trial import SourceTrial
@@ -56,6 +57,7 @@ OWNERS = {
     Where.LINE: LineScreen,
     Where.YES: YesScreen,
     Where.EDIT: EditScreen,
+    Where.HOLD: HoldScreen,
 }
 
 

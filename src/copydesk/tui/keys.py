@@ -35,6 +35,7 @@ class Where(StrEnum):
     LINE = "While a line is asked for"
     YES = "While a yes is asked for"
     EDIT = "While a text is edited"
+    HOLD = "While your editor is about to open"
 
 
 class Key(NamedTuple):
@@ -204,6 +205,7 @@ KEYS = (
     Key("fields.next", Where.FIELDS, "tab,down", "next_field(1)", "the next line", "next"),
     Key("fields.previous", Where.FIELDS, "shift+tab,up", "next_field(-1)", "the line before"),
     Key("fields.leave", Where.FIELDS, "escape", "leave", "leave the form", "leave"),
+    Key("hold.leave", Where.HOLD, "escape", "leave", "do not open it", "leave"),
     Key("help.close", Where.HELP, "q,escape,?,enter", "close", "close it", "close"),
     *(
         Key(f"console.{name}", Where.CONSOLE, str(number), f"show_screen('{name}')", f"the screen {name.capitalize()}")

@@ -154,18 +154,21 @@ class Edits(Acts):
             self.app.carry_out(lambda desk: self._edit_held(desk, draft.id, hold))
 
     async def _edit_held(self, desk: "Desk", draft_id: str, hold: HoldScreen) -> None:
-        self._opened.add(draft_id)
         try:
-            await self._edit_outside(desk, draft_id)
+            if not hold.left:
+                await self._edit_outside(desk, draft_id, hold)
         finally:
             hold.call_later(hold.let_go)
 
-    async def _edit_outside(self, desk: "Desk", draft_id: str) -> None:
+    async def _edit_outside(self, desk: "Desk", draft_id: str, hold: HoldScreen) -> None:
+        self._opened.add(draft_id)
         draft = await desk.drafts.get(draft_id)
         after_edit(draft.status, archived=draft.archived_at is not None)
         words = command()
         texts = self._texts(desk)
         typed = await asyncio.to_thread(texts.find, draft_id)
+        if hold.left:
+            return
         version = typed.version if typed else draft.version
         path = typed.path if typed else await asyncio.to_thread(texts.keep, draft_id, version, draft.text)
         try:
