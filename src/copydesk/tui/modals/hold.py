@@ -2,15 +2,15 @@
 
 from textual.app import ComposeResult
 from textual.content import Content
-from textual.screen import ModalScreen
 from textual.widgets import Static
 
 from copydesk.tui.keys import Where, bindings
+from copydesk.tui.modals.over import Over
 from copydesk.tui.naming import key
 from copydesk.tui.styles import sheet
 
 
-class HoldScreen(ModalScreen[None], inherit_bindings=False):
+class HoldScreen(Over[None], inherit_bindings=False):
     """Takes no key but the one that leaves it."""
 
     CSS_PATH = sheet("deciding.tcss")
@@ -27,11 +27,16 @@ class HoldScreen(ModalScreen[None], inherit_bindings=False):
         """What is waited for."""
         yield Static(Content(f"{self._words} · {key('hold.leave')} leaves"), id="hold")
 
+    @property
+    def idle(self) -> bool:
+        """Always."""
+        return True
+
     def let_go(self) -> None:
         """Back to the screen below."""
-        self.dismiss()
+        self.close()
 
     def action_leave(self) -> None:
         """Wait no longer."""
         self.left = True
-        self.dismiss()
+        self.close()
