@@ -61,7 +61,7 @@ def test_threads_get_different_ids() -> None:
         time.sleep(0)  # lets another thread in
         return 1
 
-    ids = Ids(slow_bits)
+    ids = Ids(slow_bits, slow_bits)
     with ThreadPoolExecutor(8) as pool:
         made = list(pool.map(lambda _: ids(NOW), range(1000)))
 

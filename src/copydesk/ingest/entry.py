@@ -1,6 +1,5 @@
 """What a parser found -> entries as they are kept: plain text, within caps, web addresses only, each with an id."""
 
-import hashlib
 import re
 from collections import Counter
 from collections.abc import Sequence
@@ -16,6 +15,7 @@ from copydesk.ingest.picture import first_in
 from copydesk.ingest.plaintext import looks_like_markup, plain_line, plain_lines, plain_text, unescape
 from copydesk.ingest.raw import RawEntry
 from copydesk.model.item import Entry
+from copydesk.text.digest import digest
 
 MAX_TITLE = 1_000
 MAX_SUMMARY = 5_000
@@ -199,7 +199,7 @@ def _ident(guid: str) -> str:
 
 
 def _hash(*parts: object) -> str:
-    return hashlib.blake2b(repr(parts).encode("utf-8", "replace"), digest_size=16).hexdigest()
+    return digest(repr(parts).encode("utf-8", "replace")).hex()
 
 
 def _distinct(entries: list[Entry]) -> tuple[Entry, ...]:

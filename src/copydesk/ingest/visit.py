@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from hashlib import blake2b
 from typing import Protocol
 
 import msgspec
@@ -13,6 +12,7 @@ from copydesk.ingest.feed import Feed, parse_feed
 from copydesk.model.item import Entry
 from copydesk.model.source import FetchState, SourceSpec
 from copydesk.model.wire import Struct
+from copydesk.text.digest import digest
 
 ASKED = "asked"
 """The key of the cursor under which the address stands that the validators and the hash belong to."""
@@ -21,8 +21,6 @@ FEEDS = (
     "application/atom+xml, application/rss+xml, application/feed+json, application/xml;q=0.9, text/xml;q=0.8, */*;q=0.1"
 )
 """What a reader of feeds accepts, best first."""
-
-_PIECE = 2047
 
 
 class Http(Protocol):
@@ -193,8 +191,4 @@ async def get_body(
 
 def hash_of(body: bytes) -> bytes:
     """What tells whether a body is the one of the last look."""
-    made = blake2b(digest_size=16)
-    # In pieces below 2 KiB: for more it lets go of the interpreter, and the event loop would wait for its turn again.
-    for start in range(0, len(body), _PIECE):
-        made.update(body[start : start + _PIECE])
-    return made.digest()
+    return digest(body)

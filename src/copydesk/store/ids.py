@@ -1,5 +1,6 @@
 """Ids: UUIDv7, so that they sort by time of creation and need no round trip to the database."""
 
+import random
 import secrets
 import threading
 from collections.abc import Callable
@@ -17,10 +18,16 @@ class Ids:
 
     RFC 9562, section 6.2, method 2: the 74 bits beside the time start at random in each new millisecond and grow
     by a random step within it. When the clock goes back, the last millisecond is kept. Safe in several threads.
+
+    The start comes from the system. The steps only keep ids apart, and the system is not asked for each: it lets other
+    threads in, of which the one that stores a feed's items waits for its turn again.
     """
 
-    def __init__(self, random_bits: Callable[[int], int] = secrets.randbits) -> None:
+    def __init__(
+        self, random_bits: Callable[[int], int] = secrets.randbits, steps: Callable[[int], int] = random.getrandbits
+    ) -> None:
         self._random_bits = random_bits
+        self._steps = steps
         self._lock = threading.Lock()
         self._moment = -1
         self._counter = 0
@@ -38,7 +45,7 @@ class Ids:
             # The top bit is left free, so that the steps within a millisecond have room.
             self._counter = self._random_bits(_COUNTER_BITS - 1)
             return
-        self._counter += 1 + self._random_bits(32)
+        self._counter += 1 + self._steps(32)
         if self._counter >= _LIMIT:
             self._moment += 1
             self._counter = self._random_bits(_COUNTER_BITS - 1)

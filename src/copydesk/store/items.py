@@ -1,6 +1,5 @@
 """Items as they are kept."""
 
-import hashlib
 from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime
 
@@ -12,6 +11,7 @@ from copydesk.model.wire import Struct
 from copydesk.store.parts import in_parts
 from copydesk.store.statements import Rows
 from copydesk.store.tables import item, source
+from copydesk.text.digest import digest
 
 _ENTRY = tuple(name for name in Entry.__struct_fields__ if name != "published")
 _COLUMNS = (
@@ -86,7 +86,7 @@ class StoryMember(Struct, frozen=True):
 
 def content_hash(entry: Entry) -> bytes:
     """16 bytes that change when anything of the entry does."""
-    return hashlib.blake2b(msgspec.msgpack.encode(entry), digest_size=16).digest()
+    return digest(msgspec.msgpack.encode(entry))
 
 
 def known(conn: Connection, user_id: str, source_id: str, entries: Sequence[Entry]) -> tuple[KnownItem, ...]:
