@@ -17,14 +17,19 @@ from copydesk.tui.desk_app import DeskApp
 from copydesk.tui.keys import Where
 from copydesk.tui.messages import DeskChanged, DeskClosed, DeskOpened, RunChanged
 from copydesk.tui.pages import note
+from copydesk.tui.widgets.aged import Aged
+from copydesk.tui.widgets.drawn import Drawn
 from copydesk.tui.widgets.ink import INK
 from copydesk.tui.widgets.key_line import KeyLine
+from copydesk.tui.widgets.page import Page
 from copydesk.tui.widgets.too_small import TooSmall
 from copydesk.tui.widgets.top_line import TopLine
 
 if TYPE_CHECKING:
     from copydesk.desk import Desk
 
+MINUTE = 60.0
+"""Seconds after which an age may have another word."""
 AGAIN = 5.0
 """Seconds after which what could not be read is read again."""
 
@@ -109,10 +114,19 @@ class DeskScreen(Screen[None], inherit_bindings=False):
         if self.app.trouble is not None:
             self.say_trouble(self.app.trouble)
         self._read_changes()
+        self.set_interval(MINUTE, self._tell_time)
 
     def on_screen_resume(self) -> None:
         """What changed while another screen was shown."""
         self._read_changes()
+        self._tell_time()
+
+    def _tell_time(self) -> None:
+        """The ages of what is shown, as they are now; a screen that is not seen tells them when it is shown again."""
+        if self.is_current:
+            for drawn in self.query(Drawn):
+                if isinstance(drawn, Aged | Page):
+                    drawn.tell_time()
 
     def on_desk_opened(self, _: DeskOpened) -> None:
         """Now it can be asked."""

@@ -134,7 +134,7 @@ class EngagementScreen(DeskScreen):
             return
         self._shown = post
         zone = self._found.zone if self._found else "UTC"
-        self.post_pane.show(post_page(post, self.app.clock(), zone) if post else ())
+        self.post_pane.show((lambda: post_page(post, self.app.clock(), zone)) if post else ())
 
     # Panes.
 

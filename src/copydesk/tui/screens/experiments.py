@@ -119,7 +119,7 @@ class ExperimentsScreen(DeskScreen):
         tried = self.list_pane.current
         if tried is None or tried != self._shown:
             self._shown = tried
-            self.page_pane.show(experiment_page(tried, self.app.clock()) if tried else self._trouble)
+            self.page_pane.show((lambda: experiment_page(tried, self.app.clock())) if tried else self._trouble)
 
     # Panes.
 

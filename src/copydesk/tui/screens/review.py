@@ -92,7 +92,7 @@ class ReviewScreen(ShowsDraft, PreviewsDraft, Decides, RunScreen, inherit_bindin
     def _show_item(self, item: "Item") -> None:
         from copydesk.tui.pages.item import item_page  # noqa: PLC0415 - what the first paint does not need waits
 
-        self.item_pane.show(item_page(item, self.app.clock()))
+        self.item_pane.show(lambda: item_page(item, self.app.clock()))
 
     # Panes.
 

@@ -10,6 +10,8 @@ from copydesk.tui.screens.review_queue import QueueScreen
 from copydesk.tui.widgets.page import Page
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from copydesk.desk import Desk
     from copydesk.model.draft import DraftImage, ListedDraft
     from copydesk.model.picture import Look
@@ -36,7 +38,7 @@ class PreviewsDraft(QueueScreen, inherit_bindings=False):
         from copydesk.tui.pages.draft import draft_page  # noqa: PLC0415 - what the first paint does not need waits
 
         self._previewed = None
-        self.draft_pane.show(draft_page(draft, self.app.clock()))
+        self.draft_pane.show(lambda: draft_page(draft, self.app.clock()))
         if self.app.desk is not None:
             self.app.ask(lambda desk: self._previewing.wish((desk, draft)))
 
@@ -55,13 +57,13 @@ class PreviewsDraft(QueueScreen, inherit_bindings=False):
 
         if message.previews and self.queue.current == message.draft:
             self._previewed = message
-            self._show_more(draft_page(message.draft, self.app.clock(), message.previews))
+            self._show_more(lambda: draft_page(message.draft, self.app.clock(), message.previews))
             self._ask_pictures()
 
-    def _show_more(self, blocks: "list[Block]") -> None:
+    def _show_more(self, made: "Callable[[], list[Block]]") -> None:
         """What is being read stays where it is."""
         line = self.draft_pane.scroll_offset.y
-        self.draft_pane.show(blocks)
+        self.draft_pane.show(made)
         self.draft_pane.scroll_to(y=line, animate=False)
 
     # The pictures.
@@ -102,7 +104,7 @@ class PreviewsDraft(QueueScreen, inherit_bindings=False):
 
         read = message.of
         if read is self._previewed and self.queue.current == read.draft:
-            self._show_more(draft_page(read.draft, self.app.clock(), read.previews, message.pictures))
+            self._show_more(lambda: draft_page(read.draft, self.app.clock(), read.previews, message.pictures))
 
     @on(Page.Widened)
     def _draw_again(self, message: Page.Widened) -> None:

@@ -1,6 +1,6 @@
 """The sources with their health, the runs of the pipeline, and in full what the cursor stands on."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from textual import getters, on
@@ -158,24 +158,24 @@ class SourcesScreen(SourceActions, inherit_bindings=False):
     def _show_current(self) -> None:
         if self._of_runs:
             run = self.runs.current
-            self._show("Run", run.id if run else "", run_page(run, self._statistics, self.app.clock()))
+            self._show("Run", run.id if run else "", lambda: run_page(run, self._statistics, self.app.clock()))
             return
         row = self.sources.current
         if row is None:
-            self._show("Source", "", ())
+            self._show("Source", "", tuple)
             return
         steps = source_notes.next_steps(self.taken) if self.is_beginning else []
-        blocks = [*steps, *source_page(row, self._brought.get(row.source.id), self.app.clock())]
-        self._show("Source", row.source.id, blocks)
+        brought = self._brought.get(row.source.id)
+        self._show("Source", row.source.id, lambda: [*steps, *source_page(row, brought, self.app.clock())])
         if row.source.id not in self._fresh and self.app.desk is not None:
             self.app.ask(lambda desk: self._asking.wish((desk, row.source.id)))
 
-    def _show(self, title: str, shown: str, blocks: Sequence[Block]) -> None:
+    def _show(self, title: str, shown: str, made: Callable[[], Sequence[Block]]) -> None:
         """From the beginning; but one that is there already stays where it is read."""
         top = self.detail.scroll_offset.y if shown == self._shown else 0
         self._shown = shown
         self.detail.set_title(title)
-        self.detail.show(blocks)
+        self.detail.show(made)
         self.detail.scroll_to(y=top, animate=False)
 
     async def _read_brought(self, wish: "tuple[Desk, str]") -> None:

@@ -1,6 +1,6 @@
 """A text to read: paragraphs and tables, wrapped to the width there is, scrolled by lines."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from textual.content import Content
 from textual.geometry import Size
@@ -27,22 +27,34 @@ class Page(Drawn, inherit_bindings=False):
     def __init__(self, blocks: Sequence[Block] = (), *, id: str | None = None) -> None:
         super().__init__(id=id)
         self._blocks = blocks
+        self._made: Callable[[], Sequence[Block]] | None = None
         self._lines: list[Content] = []
         self._laid_out_for = 0
 
-    def show(self, blocks: Sequence[Block]) -> None:
-        """Another text, from its beginning."""
-        self._blocks = blocks
+    def show(self, text: Sequence[Block] | Callable[[], Sequence[Block]]) -> None:
+        """Another text, from its beginning; one in which there are ages is given as what makes it."""
+        self._made = text if callable(text) else None
+        self._blocks = text() if callable(text) else text
         self._lay_out()
         self.scroll_to(y=0, animate=False)
 
+    def tell_time(self) -> None:
+        """Show the text as it is by now, where the time has changed a word of it; it stays where it is read."""
+        if self._made is None:
+            return
+        self._blocks, before = self._made(), self._lines
+        if [line.plain for line in self._wrapped()] != [line.plain for line in before]:
+            self._lay_out()
+
     def _lay_out(self) -> None:
-        width = self.room.width
-        self._laid_out_for = width
-        # One cell is left free beside the scroll bar.
-        self._lines = lay_out(self._blocks, width - 1) if width > 1 else []
+        self._laid_out_for = self.room.width
+        self._lines = self._wrapped()
         self.virtual_size = Size(0, len(self._lines))
         self.forget_lines()
+
+    def _wrapped(self) -> list[Content]:
+        # One cell is left free beside the scroll bar.
+        return lay_out(self._blocks, self.room.width - 1) if self.room.width > 1 else []
 
     def on_resize(self) -> None:
         """Another width is another wrapping."""

@@ -11,7 +11,8 @@ from textual.strip import Strip
 
 from copydesk.tui.layout import Block
 from copydesk.tui.marks import Marks, Span
-from copydesk.tui.widgets.line_list import CURSOR, LineList
+from copydesk.tui.widgets.aged import Aged
+from copydesk.tui.widgets.line_list import CURSOR
 from copydesk.tui.window import Window, Wish
 
 if TYPE_CHECKING:
@@ -22,8 +23,10 @@ MARK = "●"
 _UNKNOWN = Content.styled("·····", "faint")
 
 
-class Queue(LineList["ListedDraft | None"]):
+class Queue(Aged["ListedDraft | None"]):
     """One line a draft. Rows that are not known yet are asked for with `Wanted`, and are empty until they come."""
+
+    SIGNS = 2
 
     class Wanted(Message):
         """Rows around the cursor are to be read; only the last wish counts."""
@@ -42,8 +45,7 @@ class Queue(LineList["ListedDraft | None"]):
             return isinstance(message, Queue.Marked)
 
     def __init__(self, clock: Callable[[], datetime], *, id: str | None = None) -> None:
-        super().__init__(id=id)
-        self._clock = clock
+        super().__init__(clock, id=id)
         self.window = Window(0)
         self.marks = Marks(lambda one, other: one.id > other.id)
         self.range_from: tuple[int, Place] | None = None
@@ -257,7 +259,7 @@ class Queue(LineList["ListedDraft | None"]):
             return _UNKNOWN.truncate(width)
         from copydesk.tui.pages.row import draft_row  # noqa: PLC0415 - what the first paint does not need waits
 
-        line = draft_row(row, self._clock(), width)
+        line = draft_row(row, self.clock(), width)
         return Content.styled(line.plain, "dim") if self.is_faded(row) else line
 
     def _row(self, at: int, width: int) -> Strip:

@@ -1,13 +1,11 @@
 """The lists of the setup: its sections, the accounts, and the platforms that there are."""
 
-from collections.abc import Callable
-from datetime import datetime
-
 from textual.content import Content
 
 from copydesk.model.account import ConnectedAccount
 from copydesk.tui.cells import cell, fit
 from copydesk.tui.pages.setup import Section, account_row
+from copydesk.tui.widgets.aged import Aged
 from copydesk.tui.widgets.line_list import LineList
 
 
@@ -19,16 +17,12 @@ class Sections(LineList[Section]):
         return Content(fit(row.value, width))
 
 
-class Accounts(LineList[ConnectedAccount]):
+class Accounts(Aged[ConnectedAccount]):
     """Where posts go."""
-
-    def __init__(self, clock: Callable[[], datetime], *, id: str | None = None) -> None:
-        super().__init__(id=id)
-        self._clock = clock
 
     def draw(self, row: ConnectedAccount, width: int) -> Content:
         """One account, and whether it works."""
-        return account_row(row, self._clock(), width)
+        return account_row(row, self.clock(), width)
 
 
 class Names(LineList[str]):

@@ -1,7 +1,5 @@
 """The lists of the screen Sources: sources, runs, and the feeds of a list as they are tested."""
 
-from collections.abc import Callable
-from datetime import datetime
 from typing import TYPE_CHECKING
 
 from textual.content import Content
@@ -9,6 +7,7 @@ from textual.content import Content
 from copydesk.tui.cells import cell, fit
 from copydesk.tui.pages.run import run_row
 from copydesk.tui.pages.source_row import source_row
+from copydesk.tui.widgets.aged import Aged
 from copydesk.tui.widgets.line_list import LineList
 from copydesk.tui.words import Sign
 
@@ -24,28 +23,20 @@ OUTCOME = {
 }
 
 
-class SourceList(LineList["SourceOverview"]):
+class SourceList(Aged["SourceOverview"]):
     """One line a source, the oldest first."""
-
-    def __init__(self, clock: Callable[[], datetime], *, id: str | None = None) -> None:
-        super().__init__(id=id)
-        self._clock = clock
 
     def draw(self, row: "SourceOverview", width: int) -> Content:
         """One source in `width` cells."""
-        return source_row(row, self._clock(), width)
+        return source_row(row, self.clock(), width)
 
 
-class RunList(LineList["Run"]):
+class RunList(Aged["Run"]):
     """One line a run, the latest first."""
-
-    def __init__(self, clock: Callable[[], datetime], *, id: str | None = None) -> None:
-        super().__init__(id=id)
-        self._clock = clock
 
     def draw(self, row: "Run", width: int) -> Content:
         """One run in `width` cells."""
-        return run_row(row, self._clock(), width)
+        return run_row(row, self.clock(), width)
 
 
 class FeedList(LineList["TriedFeed"]):
