@@ -11,7 +11,7 @@ import pytest
 from copydesk.editor import TypedTexts
 from copydesk.tui.app import Console
 from copydesk.tui.modals import typed_form
-from copydesk.tui.modals.edit import Typing
+from copydesk.tui.widgets.typing import Typing
 from deciding_fixtures import reviewing
 from desk_fixtures import open_at
 

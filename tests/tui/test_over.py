@@ -6,6 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from textual.events import Paste
+from textual.widgets import Input, Static
 
 from copydesk.desk.accounts import Accounts
 from copydesk.desk.drafts import Drafts
@@ -168,6 +170,10 @@ async def test_a_time_that_is_read_when_its_question_was_left_says_nothing(tmp_p
         screen = MomentScreen("When?", read)
         await seen.app.push_screen(screen)
         await press(seen, "x", "enter", "escape")
+        for _ in range(400):
+            if not screen.query(Static):
+                break
+            await seen._pilot.pause(0.01)
         go_on.set()
         await seen.wait()
         assert seen.toasts == []
@@ -254,3 +260,21 @@ async def test_a_source_that_is_left_while_it_is_read_is_read_no_further(
         await seen.wait()  # for ever, if it were still being read
         assert len(seen.app.screen_stack) == 1
         assert gate.came == 1
+
+
+@pytest.mark.parametrize(
+    ("screen", "keys"), [("1", ["c", *["tab"] * 2]), ("6", ["j", "e", *["tab"] * 10]), ("3", ["n"])]
+)
+async def test_what_is_pasted_into_a_line_is_no_command_to_the_terminal(
+    tmp_path: Path, screen: str, keys: list[str]
+) -> None:
+    async with on_setup(tmp_path, furnished, key=screen) as seen:
+        await seen.press(*keys)
+        line = seen.app.focused
+        assert isinstance(line, Input)
+        await write(seen, "ab")
+        await seen.press("left")
+        seen.app.post_message(Paste("x\x1b[2Jy"))
+        await seen.wait()
+        await write(seen, "z")
+        assert line.value == "axyzb"

@@ -1,15 +1,12 @@
 """A text to edit, over a screen. What is typed is kept as it is typed."""
 
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import replace
 from typing import NamedTuple
 
 from textual import on
 from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.content import Content
-from textual.document._document import EditResult
-from textual.document._edit import Edit
 from textual.widgets import Static, TextArea
 
 from copydesk.model.draft import Format
@@ -21,6 +18,7 @@ from copydesk.tui.pages.lengths import lengths
 from copydesk.tui.styles import sheet
 from copydesk.tui.widgets.drawn import Standing
 from copydesk.tui.widgets.ink import INK
+from copydesk.tui.widgets.typing import Typing
 
 
 class ToEdit(NamedTuple):
@@ -58,14 +56,6 @@ class Lengths(Standing):
     def lines(self, width: int) -> list[Content]:
         """As many lines as it takes."""
         return lengths(self._text, self._format, self._platforms, width)
-
-
-class Typing(TextArea):
-    """Takes no character in that a terminal would take for a command."""
-
-    def edit(self, edit: Edit) -> EditResult:
-        """What is pasted comes from outside."""
-        return super().edit(replace(edit, text=clean_lines(edit.text)))
 
 
 class EditScreen(TypedForm, inherit_bindings=False):

@@ -27,6 +27,7 @@ from copydesk.tui.styles import sheet
 from copydesk.tui.widgets.choice import Choice
 from copydesk.tui.widgets.ink import INK
 from copydesk.tui.widgets.page import Page
+from copydesk.tui.widgets.typing import TypingLine
 from copydesk.tui.words import SOURCE
 
 if TYPE_CHECKING:
@@ -83,7 +84,9 @@ class SourceForm(Over[Source | None], inherit_bindings=False):
     def _fields(self) -> Iterable[Widget]:
         values = self._begun._asdict() | {"url": self._begun.place.url, "query": self._begun.place.query}
         for name in self.OLD if self._source else self.NEW:
-            typed = Input(values[name], placeholder=_HINTS[name], id=name, max_length=LONGEST, select_on_focus=False)
+            typed = TypingLine(
+                values[name], placeholder=_HINTS[name], id=name, max_length=LONGEST, select_on_focus=False
+            )
             yield Horizontal(Static(_LABELS.get(name, name), classes="-label"), typed, id=f"{name}-line")
             if name == "url" and self._source is None:
                 words = {kind.value: SOURCE[kind] for kind in SourceType}
@@ -112,11 +115,6 @@ class SourceForm(Over[Source | None], inherit_bindings=False):
 
     @on(Input.Changed)
     def _typed(self, event: Input.Changed) -> None:
-        safe = clean(event.value)
-        if safe != event.value:
-            # It was pasted; the field would hand it on to the terminal.
-            event.input.value = safe
-            return
         if event.input.id == "url" and not self._chosen:
             self.query_one(Choice).value = type_of(event.value.strip())
         self._show_search()

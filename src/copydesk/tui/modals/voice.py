@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from textual import getters, on
 from textual.app import ComposeResult
-from textual.containers import Container, Horizontal, Vertical, VerticalScroll
+from textual.containers import Container, Vertical, VerticalScroll
 from textual.content import Content
 from textual.message import Message
 from textual.timer import Timer
@@ -19,7 +19,6 @@ from copydesk.text import clean
 from copydesk.tui.keys import Where, bindings
 from copydesk.tui.latest import Latest
 from copydesk.tui.layout import plain
-from copydesk.tui.modals.edit import Typing
 from copydesk.tui.modals.typed_form import TypedForm
 from copydesk.tui.naming import said
 from copydesk.tui.pages.setup import tried_page
@@ -28,6 +27,7 @@ from copydesk.tui.voice_entry import NUMBERS, ToVoice, VoiceEntered, voice_chang
 from copydesk.tui.widgets.choice import Choice
 from copydesk.tui.widgets.ink import INK
 from copydesk.tui.widgets.page import Page
+from copydesk.tui.widgets.typing import Typing, TypingLine, labelled
 
 if TYPE_CHECKING:
     from copydesk.desk import Desk
@@ -111,13 +111,15 @@ class VoiceScreen(TypedForm, inherit_bindings=False):
         ):
             yield Static(Content(label), classes="-label")
             yield Typing(id=name, soft_wrap=True, tab_behavior="focus")
-        yield _line("format", Choice({kind.value: kind.value for kind in Format}, Format.SHORT, id="format"))
+        yield labelled("format", Choice({kind.value: kind.value for kind in Format}, Format.SHORT, id="format"))
         for name in NUMBERS:
-            number = Input(placeholder=_HINTS[name], id=name, restrict="[0-9]*", max_length=6, select_on_focus=False)
-            yield _line(name, number)
+            number = TypingLine(
+                placeholder=_HINTS[name], id=name, restrict="[0-9]*", max_length=6, select_on_focus=False
+            )
+            yield labelled(name, number)
         for name, words in _WORDS.items():
-            yield _line(name, Choice(words, "", id=name))
-        yield _line("instructions", Input(id="instructions", max_length=5000, select_on_focus=False))
+            yield labelled(name, Choice(words, "", id=name))
+        yield labelled("instructions", TypingLine(id="instructions", max_length=5000, select_on_focus=False))
 
     def begin(self, asked: ToVoice) -> None:
         """Edit this from now on."""
@@ -182,11 +184,7 @@ class VoiceScreen(TypedForm, inherit_bindings=False):
 
     @on(Input.Changed)
     def _set(self, event: Input.Changed) -> None:
-        safe = clean(event.value)
-        if safe != event.value:
-            event.input.value = safe
-            return
-        self._formats[self._shown][str(event.input.id)] = safe
+        self._formats[self._shown][str(event.input.id)] = event.value
         self._follow()
 
     @on(Choice.Turned)
@@ -262,7 +260,3 @@ class VoiceScreen(TypedForm, inherit_bindings=False):
         asked, self._asked = self._asked, None
         if asked is not None:
             await asked.forget()
-
-
-def _line(label: str, field: Widget) -> Horizontal:
-    return Horizontal(Static(Content(label), classes="-label"), field, classes="-line")

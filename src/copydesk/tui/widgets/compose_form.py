@@ -2,17 +2,15 @@
 
 from textual import on
 from textual.app import ComposeResult
-from textual.containers import Horizontal, VerticalScroll
+from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.message import Message
-from textual.widget import Widget
 from textual.widgets import Input, Static, TextArea
 
 from copydesk.model.draft import Format
-from copydesk.text import clean
 from copydesk.tui.compose_entry import FORMATS, LINES, REVIEW, TEXT, THEN, WAYS, Composed
-from copydesk.tui.modals.edit import Typing
 from copydesk.tui.widgets.choice import Choice
+from copydesk.tui.widgets.typing import Typing, TypingLine, labelled
 
 LONGEST = 5000
 """Characters of a line."""
@@ -26,17 +24,17 @@ class ComposeForm(VerticalScroll, can_focus=False):
 
     def compose(self) -> ComposeResult:
         """A line or an area each."""
-        yield _line("", Choice(WAYS, TEXT, id="way"))
+        yield labelled("", Choice(WAYS, TEXT, id="way"))
         yield Typing(id="text", soft_wrap=True, tab_behavior="focus")
         for name in ("url", "prompt"):
-            yield _line(name, _input(name))
-        yield _line("format", Choice({kind.value: kind.value for kind in Format}, Format.SHORT, id="format"))
-        yield _line("formats", Choice(FORMATS, "SHORT", id="formats"))
+            yield labelled(name, _input(name))
+        yield labelled("format", Choice({kind.value: kind.value for kind in Format}, Format.SHORT, id="format"))
+        yield labelled("formats", Choice(FORMATS, "SHORT", id="formats"))
         for name in ("tags", "platforms"):
-            yield _line(name, _input(name))
+            yield labelled(name, _input(name))
         yield Static(Content("pictures, a line each: file or address | what it shows"), classes="-label")
         yield Typing(id="pictures", soft_wrap=True, tab_behavior="focus")
-        yield _line("then", Choice(THEN, REVIEW, id="then"))
+        yield labelled("then", Choice(THEN, REVIEW, id="then"))
 
     def fill(self, composed: Composed) -> None:
         """Put this into the fields."""
@@ -66,17 +64,9 @@ class ComposeForm(VerticalScroll, can_focus=False):
         return Composed(**values)
 
     @on(TextArea.Changed)
+    @on(Input.Changed)
     def _typed(self) -> None:
         self.post_message(self.Changed())
-
-    @on(Input.Changed)
-    def _entered(self, event: Input.Changed) -> None:
-        safe = clean(event.value)
-        if safe != event.value:
-            # It was pasted; the field would hand it on to the terminal.
-            event.input.value = safe
-        else:
-            self.post_message(self.Changed())
 
     @on(Choice.Turned)
     def _turned(self) -> None:
@@ -85,8 +75,4 @@ class ComposeForm(VerticalScroll, can_focus=False):
 
 
 def _input(name: str) -> Input:
-    return Input(placeholder=LINES[name], id=name, max_length=LONGEST, select_on_focus=False)
-
-
-def _line(label: str, field: Widget) -> Horizontal:
-    return Horizontal(Static(Content(label), classes="-label"), field, classes="-line", id=f"{field.id}-line")
+    return TypingLine(placeholder=LINES[name], id=name, max_length=LONGEST, select_on_focus=False)
