@@ -38,3 +38,12 @@ async def test_a_long_bulk_tells_how_far_it_is(tmp_path: Path) -> None:
         told: list[int] = []
         done = await desk.drafts.act(Action.ARCHIVE, [*ids, *(f"no-{n}" for n in range(100))], on_progress=told.append)
         assert (done.succeeded, done.failed, told) == (3, 100, [100, 103])
+
+
+async def test_a_long_bulk_can_be_stopped_after_some_of_it(tmp_path: Path) -> None:
+    async with open_at(tmp_path) as desk:
+        ids = await some(desk, 3)
+        every = [*ids, *(f"no-{n}" for n in range(200))]
+        done = await desk.drafts.act(Action.ARCHIVE, every, stopped=lambda: True)
+        assert (done.succeeded, done.failed) == (3, 97)
+        assert len((await desk.drafts.undo()).succeeded) == 3

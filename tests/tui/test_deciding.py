@@ -1,5 +1,6 @@
 """Deciding in the console, before a real desk: the next draft is there at once, and the desk hears behind it."""
 
+import asyncio
 from pathlib import Path
 
 import pytest
@@ -157,6 +158,35 @@ async def test_a_decision_is_carried_out_though_the_user_quits(tmp_path: Path) -
         review.app.exit()
     async with open_at(tmp_path) as desk:
         assert (await desk.drafts.get(first.id)).status is Status.APPROVED
+
+
+async def test_one_who_quits_in_the_middle_of_a_bulk_is_told_what_is_waited_for_and_how_far_it_got(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("copydesk.desk.review.MOST_IDS", 2)
+    monkeypatch.setattr("copydesk.tui.asking.LAST_BULKS", 0)
+    going_on = asyncio.Event()
+    async with reviewing(tmp_path) as review:
+        review.choose(*(row.id for row in (await review.desk.drafts.list()).items))
+
+        async def before_it(_: object) -> None:
+            await going_on.wait()
+
+        review.app.carry_out(before_it)
+        review.app.simulate_key("a")
+        review.app.simulate_key("q")
+        try:
+            await review.until(lambda: "Finishing what you decided …" in review.text)
+            review.app.simulate_key("x")
+            await review.until(lambda: review.app.hurries and not review.app.type_ahead.busy)
+        finally:
+            going_on.set()
+        await review.until(lambda: review.app._exit)
+        assert review.app.last_words.startswith("2 approved; 3 more drafts were left as they were.")
+        assert review.app.return_code == 0
+    async with open_at(tmp_path) as desk:
+        counts = (await desk.drafts.counts()).by_status
+        assert (counts[Status.APPROVED], counts[Status.AWAITING_REVIEW]) == (2, 3)
 
 
 async def test_history_and_copies(tmp_path: Path) -> None:

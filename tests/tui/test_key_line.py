@@ -23,7 +23,7 @@ from copydesk.tui.modals.edit import EditScreen
 from copydesk.tui.modals.feed_import import FeedImport
 from copydesk.tui.modals.fields import Field, FieldsScreen
 from copydesk.tui.modals.filters import FilterScreen
-from copydesk.tui.modals.hold import HoldScreen
+from copydesk.tui.modals.hold import HoldScreen, LastScreen
 from copydesk.tui.modals.moment import MomentScreen, Said
 from copydesk.tui.modals.posting import Plan, PostScreen
 from copydesk.tui.modals.reading import ReadingScreen
@@ -67,6 +67,7 @@ MODALS: dict[Callable[[], Screen[Any]], str] = {
     lambda: FieldsScreen("It", [Field("a", "a")], _taken): "Enter save  Tab next  Esc leave",
     lambda: FilterScreen(View(), [], []): "j k move  space take  Enter show  x none  Esc leave",
     lambda: HoldScreen("…"): "Esc leave",
+    lambda: LastScreen("…"): "",
     lambda: ReadingScreen("It", [plain("words")]): "j k scroll  q close",
     lambda: PlanScreen(AutoSchedule((), 0, ""), ZoneInfo("UTC"), NOW): "j k scroll  Enter do it  Esc leave",
     lambda: PickScreen([draft()], "Which?", NOW): "j k move  Enter take  Esc leave",

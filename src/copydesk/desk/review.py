@@ -116,21 +116,24 @@ class Review:
         asked: ChangeDraft | None = None,
         *,
         on_progress: Callable[[int], None] | None = None,
+        stopped: Callable[[], bool] | None = None,
     ) -> BulkOutcome:
         """Any action on any number of drafts, in bulks of 100, undone as one; `asked` holds what goes with it.
 
-        What is done is done where another bulk fails; `on_progress` hears after each how many are behind it. Raises
-        InvalidError only.
+        What is done is done where another bulk fails; `on_progress` hears after each how many are behind it, and where
+        `stopped` says so no other one is begun: the outcome holds only what was tried. Raises InvalidError only.
         """
         now = self._ground.clock()
         asked = checked_change(msgspec.structs.replace(asked or ChangeDraft(), action=action, text=None), now)
         once, bulk_id = tuple(dict.fromkeys(ids)), new_id(now)
         done: list[CopydeskError | None] = []
         for start in range(0, len(once), MOST_IDS):
+            if start and stopped is not None and stopped():
+                break
             done += await self._each(asked, once[start : start + MOST_IDS], now, bulk_id)
             if on_progress is not None:
                 on_progress(len(done))
-        return outcome(action, once, done)
+        return outcome(action, once[: len(done)], done)
 
     async def _each(
         self, asked: ChangeDraft, ids: Sequence[str], now: datetime, bulk_id: str

@@ -243,4 +243,18 @@ class Console(DeskApp, inherit_bindings=False):
         """Go back where there is something to go back to; else end the console."""
         back = getattr(self.screen, "go_back", None)
         if back is None or not back():
+            self._leave()
+
+    def _leave(self) -> None:
+        """End the console; what is still being written is waited for, and nothing is decided meanwhile."""
+        if not self.is_writing:
             self.exit(0)
+            return
+        from copydesk.tui.modals.hold import LastScreen  # noqa: PLC0415 - seldom needed
+
+        self.push_screen(LastScreen("Finishing what you decided …"))
+        self.run_worker(self._leave_finished(), exit_on_error=False)
+
+    async def _leave_finished(self) -> None:
+        await self.finish_writing()
+        self.exit(0, message=self.last_words or None)

@@ -1,9 +1,10 @@
 """The part of the console that asks the desk: in workers, in turn where something is written."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from contextlib import AbstractContextManager, nullcontext, suppress
 from datetime import datetime
+from functools import partial
 from typing import TYPE_CHECKING
 
 from textual.worker import Worker
@@ -21,6 +22,8 @@ Work = Callable[["Desk"], Awaitable[None]]
 _ASKING = "asking"
 ANSWERED_WITHIN = 2.0
 """Seconds that an action waits for its screen to be read."""
+LAST_BULKS = 2.0
+"""Seconds after which at its end nothing more is begun of what is done to many drafts."""
 LAST_WRITES = 60.0
 """Seconds that the console waits at its end for what is still to be carried out."""
 
@@ -38,6 +41,10 @@ class AskingApp(SayingApp, inherit_bindings=False):
         self._last_write: asyncio.Task[None] | None = None
         self.ends = asyncio.Event()
         """The console ends: nobody answers a question any more."""
+        self.hurries = False
+        """Whether it has waited for that long enough: what is done to many is stopped where that can be."""
+        self.last_words = ""
+        """Said on the terminal when the console is gone."""
 
     @property
     def is_opening(self) -> bool:
@@ -54,7 +61,10 @@ class AskingApp(SayingApp, inherit_bindings=False):
     def begin_asking(self, work: Work, *, name: str = "", keys_wait: bool = False) -> Worker[None]:
         """As `ask`; the worker, for those who may not want to know it any more."""
         waiting = self.type_ahead.waiting(keys_wait)
-        return self.run_worker(self._asked(work, waiting), name=name, group=_ASKING, exit_on_error=False)
+        return self._begin(partial(self._asked, work, waiting), name)
+
+    def _begin(self, work: Callable[[], Coroutine[None, None, None]], name: str = "") -> Worker[None]:
+        return self.run_worker(work, name=name, group=_ASKING, exit_on_error=False)
 
     async def answered(self) -> None:
         """Wait until the screens know what they have asked, for a little while; a run is not waited for."""
@@ -73,7 +83,12 @@ class AskingApp(SayingApp, inherit_bindings=False):
             with waiting:
                 await asyncio.shield(write)
 
-        self.run_worker(wait(), group=_ASKING, exit_on_error=False)
+        self._begin(wait)
+
+    @property
+    def is_writing(self) -> bool:
+        """Whether something is still to be carried out."""
+        return self._last_write is not None and not self._last_write.done()
 
     async def _in_turn(self, before: "asyncio.Task[None] | None", work: Work) -> None:
         if before is not None:
@@ -93,12 +108,16 @@ class AskingApp(SayingApp, inherit_bindings=False):
         """
         self.ends.set()
         loop = asyncio.get_running_loop()
+        loop.call_later(LAST_BULKS, self._hurry)
         until = loop.time() + LAST_WRITES
         while (write := self._last_write) is not None and not write.done():
             if loop.time() >= until:
                 write.cancel()
             with suppress(asyncio.CancelledError):
                 await asyncio.wait([write], timeout=max(until - loop.time(), ANSWERED_WITHIN))
+
+    def _hurry(self) -> None:
+        self.hurries = True
 
     async def _asked(self, work: Work, waiting: AbstractContextManager[object] | None = None) -> None:
         with waiting or nullcontext():

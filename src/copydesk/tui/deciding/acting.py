@@ -170,10 +170,15 @@ class Acts:
             self.screen.post_message(Worked(f"{action} {ready:,}/{len(ids):,}"))
 
         try:
-            done = await desk.drafts.act(asked.action, ids, asked, on_progress=progressed)
+            done = await desk.drafts.act(
+                asked.action, ids, asked, on_progress=progressed, stopped=lambda: self.app.hurries
+            )
         finally:
             self.screen.post_message(Worked(""))
         failed = {each.id: each.error for each in done.results.failed}
+        if (tried := len(done.results.succeeded) + len(failed)) < len(ids):
+            words = outcomes.stopped(action, len(done.results.succeeded), len(ids) - tried)
+            self.app.last_words = self.app.advice(words)
         named_ones = await desk.drafts.these(tuple(outcomes.named_failures(failed)))
         names = {each.id: name_of(each.text) for each in named_ones}
         outcome = Outcome(action, done.results.succeeded, failed, names=names, left=left)

@@ -91,6 +91,12 @@ def bulk(outcome: Outcome) -> str:
     return f"{sentence} · {undo_key()}" if outcome.succeeded else sentence
 
 
+def stopped(action: str, done: int, left: int) -> str:
+    """Of a bulk in the middle of which the console ended."""
+    rest = "draft was left as it was" if left == 1 else "drafts were left as they were"
+    return f"{done:,} {DONE[action]}; {left:,} more {rest}. `copydesk draft undo` takes back what was done."
+
+
 def failures(outcome: Outcome) -> str:
     """The first of them by name, each with the reason."""
     said = [f"{outcome.names.get(draft_id, draft_id)}: {why}" for draft_id, why in _first(outcome.failed)]

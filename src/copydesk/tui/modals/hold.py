@@ -14,7 +14,7 @@ class HoldScreen(Over[None], inherit_bindings=False):
     """Takes no key but the one that leaves it."""
 
     CSS_PATH = sheet("deciding.tcss")
-    WHERE = (Where.HOLD,)
+    WHERE: tuple[Where, ...] = (Where.HOLD,)
     BINDINGS = bindings(Where.HOLD)
 
     def __init__(self, words: str) -> None:
@@ -40,3 +40,14 @@ class HoldScreen(Over[None], inherit_bindings=False):
         """Wait no longer."""
         self.left = True
         self.close()
+
+
+class LastScreen(HoldScreen, inherit_bindings=False):
+    """Takes no key at all: the console goes when what is waited for is there."""
+
+    WHERE = ()
+    BINDINGS = []
+
+    def compose(self) -> ComposeResult:
+        """What is waited for."""
+        yield Static(Content(self._words), id="hold")
