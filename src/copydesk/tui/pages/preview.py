@@ -8,6 +8,7 @@ from copydesk.model.posting import Preview, PreviewPart
 from copydesk.text import links
 from copydesk.tui.cells import cell
 from copydesk.tui.layout import Block, Paragraph, Table, plain
+from copydesk.tui.naming import key
 from copydesk.tui.pages.pictures import Pictured, picture_blocks
 from copydesk.tui.words import plural
 
@@ -15,7 +16,6 @@ MOST_PARTS = 30
 """Posts of a thread whose counts are shown; no platform takes so many."""
 HEAD = 60
 """Characters by which a post of a thread is known again."""
-NOWHERE = "No account takes this. Connect one: Setup, 6."
 
 
 def preview_page(previews: Sequence[Preview], pictures: Sequence[Pictured] = ()) -> list[Block]:
@@ -23,7 +23,7 @@ def preview_page(previews: Sequence[Preview], pictures: Sequence[Pictured] = ())
     heading = Paragraph(Content.assemble(("Where it would go", "strong"), "  ", _summary(previews)))
     blocks: list[Block] = [heading]
     if not previews:
-        blocks.append(plain(NOWHERE, "dim"))
+        blocks.append(plain(f"No account takes this. Connect one: Setup, {key('console.setup')}.", "dim"))
     for one in previews:
         blocks += _place(one)
     return [*blocks, plain(), *picture_blocks(pictures)] if pictures else blocks

@@ -18,6 +18,7 @@ from copydesk.tui.cells import cell
 from copydesk.tui.keys import Where, bindings
 from copydesk.tui.latest import Latest
 from copydesk.tui.modals.fields import Field, FieldsScreen
+from copydesk.tui.naming import key
 from copydesk.tui.pages import note
 from copydesk.tui.pages.engagement import PERIODS, Engagement, Period, engagement_page
 from copydesk.tui.pages.post import post_page
@@ -203,7 +204,10 @@ class EngagementScreen(DeskScreen):
         """Ask the platforms for the figures of the posts that are shown."""
         asked = list(dict.fromkeys(post.draft_id for post in self.posts_pane.rows if post.account))
         if not asked:
-            self.app.notify("No post here went out from Copydesk: m records figures by hand.", severity="warning")
+            self.app.notify(
+                f"No post here went out from Copydesk: {key('engagement.record')} records figures by hand.",
+                severity="warning",
+            )
             return
         self.app.notify(f"Asking for the figures of {plural(len(asked), 'draft')} …")
         self.app.ask(partial(self._fetch, asked))
