@@ -4,7 +4,8 @@ import pytest
 from rich.cells import cell_len
 
 from copydesk.tui.app import Console
-from copydesk.tui.keys import KEYS, Key, Where, bindings, clashes, footer, shown
+from copydesk.tui.keymap import clashes
+from copydesk.tui.keys import KEYS, Key, Where, bindings, footer, shown
 from copydesk.tui.layout import lay_out
 from copydesk.tui.modals.ask import LineScreen, YesScreen
 from copydesk.tui.modals.compose import ComposeScreen
@@ -62,12 +63,21 @@ OWNERS = {
 
 
 def test_no_key_does_two_things_in_one_place() -> None:
-    assert clashes() == []
+    assert list(clashes(KEYS)) == []
 
 
 def test_a_table_with_two_actions_on_one_key_is_noticed() -> None:
     twice = Key("other", Where.LIST, "x,j", "other", "something else")
-    assert clashes((*KEYS, twice)) == ["j is both list.down and other (In the queue)"]
+    assert [(name, one.id, other.id) for name, one, other in clashes((*KEYS, twice))] == [("j", "list.down", "other")]
+
+
+BROWSERS_OWN = {"ctrl+n", "ctrl+t", "ctrl+w", "ctrl+tab", "ctrl+shift+n", "ctrl+shift+t", "ctrl+shift+w"}
+"""What no page of a browser ever hears of."""
+
+
+@pytest.mark.parametrize("key", KEYS, ids=lambda key: key.id)
+def test_every_action_has_a_key_that_a_browser_lets_through(key: Key) -> None:
+    assert set(key.keys.split(",")) - BROWSERS_OWN
 
 
 def test_ids_are_unique() -> None:

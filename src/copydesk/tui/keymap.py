@@ -1,7 +1,8 @@
 """The key table with the user's own keys in it, checked before the console opens."""
 
 import unicodedata
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
+from itertools import combinations
 from pathlib import Path
 
 from textual.keys import KEY_NAME_REPLACEMENTS, Keys
@@ -30,7 +31,7 @@ def with_own_keys(own: Mapping[str, str], file: Path, keys: Iterable[Key] = KEYS
         _check(name, text, file, before)
     after = tuple(key._replace(keys=_tidy(own[key.id])) if key.id in own else key for key in before)
     new = {name for old, key in zip(before, after, strict=True) for name in _new(old, key)}
-    for name, one, other in _clashes(after, new):
+    for name, one, other in clashes(after, new):
         raise SettingsError(
             f"{file}: [keys] {name} is both {one.id} ({one.description}) and {other.id} ({other.description}).",
             hint="Give one of them another key.",
@@ -94,26 +95,25 @@ def _new(old: Key, key: Key) -> Iterable[tuple[str, str]]:
     return ((key.id, textual_name(name)) for name in set(key.keys.split(",")) - set(old.keys.split(",")))
 
 
-def _clashes(keys: tuple[Key, ...], new: set[tuple[str, str]]) -> Iterable[tuple[str, Key, Key]]:
-    """Two actions on one key on one screen, of which one has it by the user's will.
+def clashes(keys: Iterable[Key], new: Collection[tuple[str, str]] = ()) -> Iterable[tuple[str, Key, Key]]:
+    """(key, action, other action) where one key is for two actions: in one place; or, where one of them has it by the
+    user's will, as `new` says with (id, key), on one screen.
 
-    Where the table itself has a key twice, the place that has the focus is meant to win.
+    Where the table itself has a key twice on a screen, the place that has the focus is meant to win.
     """
     by_name: dict[str, list[Key]] = {}
     for key in keys:
         for name in dict.fromkeys(map(textual_name, key.keys.split(","))):
             by_name.setdefault(name, []).append(key)
     for name, sharing in by_name.items():
-        for at, one in enumerate(sharing):
-            for other in sharing[at + 1 :]:
-                if {(one.id, name), (other.id, name)} & new and _meet(one.where, other.where):
-                    yield name, one, other
+        for one, other in combinations(sharing, 2):
+            chosen = (one.id, name) in new or (other.id, name) in new
+            if one.where is other.where or (chosen and _meet(one.where, other.where)):
+                yield name, one, other
 
 
 def _meet(one: Where, other: Where) -> bool:
-    """Whether a key could be meant for both places."""
-    if one is other:
-        return True
+    """Whether a key could be meant for both places, which are different ones."""
     on_screens = {*SCREENS, Where.LIST, Where.PAGE, Where.CONSOLE}
     two_screens = one in SCREENS and other in SCREENS
     return {one, other} <= on_screens and not two_screens and not {one, other} <= BESIDE

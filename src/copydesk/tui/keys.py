@@ -191,7 +191,7 @@ KEYS = (
     Key("setup.refresh", Where.SETUP, ".", "refresh", "read the desk again, look again where things are"),
     Key("setup.back", Where.SETUP, "escape", "back", "back to the sections"),
     Key("voice.save", Where.VOICE, "ctrl+s", "save", "keep it", "save"),
-    Key("voice.try", Where.VOICE, "ctrl+t", "try_now", "try it now, without waiting", "try"),
+    Key("voice.try", Where.VOICE, "ctrl+t,f9", "try_now", "try it now, without waiting", "try"),
     Key("voice.next", Where.VOICE, "tab", "next_field(1)", "the next field", "next"),
     Key("voice.previous", Where.VOICE, "shift+tab", "next_field(-1)", "the field before"),
     Key("voice.leave", Where.VOICE, "escape", "leave", "leave it; asks where something would be lost", "leave"),
@@ -199,7 +199,7 @@ KEYS = (
     Key("compose.save", Where.COMPOSE, "ctrl+s", "save", "make the draft", "make it"),
     Key("compose.next", Where.COMPOSE, "tab", "next_field(1)", "the next field", "next"),
     Key("compose.previous", Where.COMPOSE, "shift+tab", "next_field(-1)", "the field before"),
-    Key("compose.clear", Where.COMPOSE, "ctrl+n", "clear", "throw away what stands there; asks", "empty it"),
+    Key("compose.clear", Where.COMPOSE, "ctrl+n,f8", "clear", "throw away what stands there; asks", "empty it"),
     Key("compose.leave", Where.COMPOSE, "escape", "leave", "leave it; asks where something was typed", "leave"),
     Key("fields.save", Where.FIELDS, "enter", "save", "save it", "save"),
     Key("fields.next", Where.FIELDS, "tab,down", "next_field(1)", "the next line", "next"),
@@ -241,6 +241,8 @@ _SHOWN = {
     "home": "Home",
     "end": "End",
     "shift+tab": "Shift+Tab",
+    "f8": "F8",
+    "f9": "F9",
 }
 
 
@@ -262,15 +264,3 @@ def footer(where: Iterable[Where], keys: Iterable[Key] = KEYS) -> list[tuple[str
 def shown(key: Key) -> list[str]:
     """Its keys as people write them."""
     return [_SHOWN.get(name) or name.replace("ctrl+", "Ctrl+").replace("alt+", "Alt+") for name in key.keys.split(",")]
-
-
-def clashes(keys: Iterable[Key] = KEYS) -> list[str]:
-    """Two actions on one key in one place, each in words; a table with any is refused at start."""
-    taken: dict[tuple[Where, str], str] = {}
-    found = []
-    for key in keys:
-        for name in key.keys.split(","):
-            other = taken.setdefault((key.where, name), key.id)
-            if other != key.id:
-                found.append(f"{name} is both {other} and {key.id} ({key.where})")
-    return found
