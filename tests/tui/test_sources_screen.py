@@ -246,7 +246,7 @@ async def _one(desk: object) -> None:
 async def test_space_switches_off_and_on(tmp_path: Path) -> None:
     async with on_sources(tmp_path, _one) as seen:
         await seen.press("space")
-        await until(seen, "One is no longer read. Space undoes it.")
+        await until(seen, "One is no longer read. space undoes it.")
         await until(seen, "1 off")
         await seen.press("space")
         await until(seen, "One is read again.")
