@@ -51,17 +51,24 @@ class AskingApp(SayingApp, inherit_bindings=False):
         """Whether the desk will be open, or it will be known why not."""
         return self.desk is None and self.trouble is None
 
-    def ask(self, work: Work, *, name: str = "", keys_wait: bool = False) -> None:
+    def ask(
+        self, work: Work, *, name: str = "", keys_wait: bool = False, ended: Callable[[], None] | None = None
+    ) -> None:
         """Do `work` with the desk in a worker; what goes wrong is one line in a toast.
 
-        With `keys_wait` the keys that are typed next are for what it brings: they wait for it.
+        With `keys_wait` the keys that are typed next are for what it brings: they wait for it. `ended` is called in
+        every case, also where the desk was closed meanwhile and nothing was done.
         """
-        self.begin_asking(work, name=name, keys_wait=keys_wait)
+        self.begin_asking(work, name=name, keys_wait=keys_wait, ended=ended)
 
-    def begin_asking(self, work: Work, *, name: str = "", keys_wait: bool = False) -> Worker[None]:
+    def begin_asking(
+        self, work: Work, *, name: str = "", keys_wait: bool = False, ended: Callable[[], None] | None = None
+    ) -> Worker[None]:
         """As `ask`; the worker, for those who may not want to know it any more."""
-        waiting = self.type_ahead.waiting(keys_wait)
-        return self._begin(partial(self._asked, work, waiting), name)
+        ending = self.type_ahead.waiting(keys_wait)
+        if ended is not None:
+            ending.callback(ended)
+        return self._begin(partial(self._asked, work, ending), name)
 
     def _begin(self, work: Callable[[], Coroutine[None, None, None]], name: str = "") -> Worker[None]:
         return self.run_worker(work, name=name, group=_ASKING, exit_on_error=False)
@@ -73,15 +80,16 @@ class AskingApp(SayingApp, inherit_bindings=False):
         if waiting:
             await asyncio.wait(waiting, timeout=ANSWERED_WITHIN)
 
-    def carry_out(self, work: Work, *, keys_wait: bool = False) -> None:
+    def carry_out(self, work: Work, *, keys_wait: bool = False, ended: Callable[[], None] | None = None) -> None:
         """As `ask`, after what was to be carried out before it, and to its end even where the user quits."""
-        write = asyncio.create_task(self._in_turn(self._last_write, work))
+        ending = self.type_ahead.waiting(keys_wait, BRIEF)
+        if ended is not None:
+            ending.callback(ended)
+        write = asyncio.create_task(self._in_turn(self._last_write, work, ending))
         self._last_write = write
-        waiting = self.type_ahead.waiting(keys_wait, BRIEF)
 
         async def wait() -> None:
-            with waiting:
-                await asyncio.shield(write)
+            await asyncio.shield(write)
 
         self._begin(wait)
 
@@ -90,15 +98,18 @@ class AskingApp(SayingApp, inherit_bindings=False):
         """Whether something is still to be carried out."""
         return self._last_write is not None and not self._last_write.done()
 
-    async def _in_turn(self, before: "asyncio.Task[None] | None", work: Work) -> None:
-        if before is not None:
-            try:
-                await asyncio.wait([before])
-            except asyncio.CancelledError:
-                before.cancel()
-                await asyncio.wait([before])
-                raise
-        await self._asked(work)
+    async def _in_turn(
+        self, before: "asyncio.Task[None] | None", work: Work, ending: AbstractContextManager[object]
+    ) -> None:
+        with ending:
+            if before is not None:
+                try:
+                    await asyncio.wait([before])
+                except asyncio.CancelledError:
+                    before.cancel()
+                    await asyncio.wait([before])
+                    raise
+            await self._asked(work)
 
     async def finish_writing(self) -> None:
         """Wait for what is to be carried out, however often this is cancelled: the desk is closed behind it.

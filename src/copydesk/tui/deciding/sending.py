@@ -166,19 +166,19 @@ class Sends(Acts):
         self._unchecked = [*self._unchecked, *ids[:MOST_LOOKED_AT]][-MOST_LOOKED_AT:]
         if not self._checking:
             self._checking = True
-            self.screen.set_timer(AFTER, lambda: self.app.ask(self._look_for_stops))
+            self.screen.set_timer(AFTER, lambda: self.app.ask(self._look_for_stops, ended=self._looked))
+
+    def _looked(self) -> None:
+        self._checking = False
 
     async def _look_for_stops(self, desk: "Desk") -> None:
         found: list[str] = []
-        try:
-            await _ready(desk)
-            connected = await desk.accounts.list()
-            while self._unchecked:
-                draft_id = self._unchecked.pop(0)
-                if connected:
-                    found += await self._stops(desk, draft_id)
-        finally:
-            self._checking = False
+        await _ready(desk)
+        connected = await desk.accounts.list()
+        while self._unchecked:
+            draft_id = self._unchecked.pop(0)
+            if connected:
+                found += await self._stops(desk, draft_id)
         if found:
             left = f" And {len(found) - LISTED} more." if len(found) > LISTED else ""
             self.app.notify(" ".join(found[:LISTED]) + left, severity="warning")

@@ -177,7 +177,11 @@ class SourceForm(Over[Source | None], inherit_bindings=False):
             return
         self._busy = True
         self._say_next()
-        self._reading = self.app.begin_asking(lambda desk: self._try(desk, place))
+        self._reading = self.app.begin_asking(lambda desk: self._try(desk, place), ended=self._done)
+
+    def _done(self) -> None:
+        """What was asked for last has ended, whatever came of it."""
+        self._busy = False
 
     async def _try(self, desk: "Desk", place: Place) -> None:
         try:
@@ -221,7 +225,7 @@ class SourceForm(Over[Source | None], inherit_bindings=False):
         entered = self._entered
         if entered.place.url and not self._busy and self.app.desk is not None:
             self._busy, self._reading = True, None
-            self.app.ask(lambda desk: self._save(desk, entered), keys_wait=True)
+            self.app.ask(lambda desk: self._save(desk, entered), keys_wait=True, ended=self._done)
 
     async def _save(self, desk: "Desk", entered: Entered) -> None:
         try:

@@ -35,15 +35,12 @@ class WeekChanges(WeekScreen):
             return
         self.writing += 1
 
-        async def write(desk: "Desk") -> None:
-            try:
-                await work(desk)
-            finally:
-                self.writing -= 1
-                if not self.writing:
-                    self.app.ask(self._read_week, keys_wait=keys_wait)
+        def written() -> None:
+            self.writing -= 1
+            if not self.writing and self.app.desk is not None:
+                self.app.ask(self._read_week, keys_wait=keys_wait)
 
-        self.app.carry_out(write, keys_wait=keys_wait)
+        self.app.carry_out(work, keys_wait=keys_wait, ended=written)
 
     # Slots.
 
