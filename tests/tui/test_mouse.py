@@ -12,6 +12,7 @@ from copydesk.tui.app import Console
 from copydesk.tui.keys import SCREEN_NAMES
 from copydesk.tui.widgets.drawn import THUMB
 from copydesk.tui.widgets.line_list import LineList
+from furnished_desk import furnish, furnished_console
 from tui_fixtures import FakeDesk, Seen, draft, on_screen, settled
 
 
@@ -153,3 +154,22 @@ async def test_a_question_is_answered_by_a_click() -> None:
         await seen.wait()
         await click(seen, "Too long")
         assert answers == [True, False, "Too long"]
+
+
+@pytest.mark.parametrize(
+    ("opens", "words", "there"), [("e", "Esc leaves", "edit"), ("c", "Esc leaves", "compose"), ("c", "Tab next", "way")]
+)
+async def test_the_keys_that_are_named_in_a_form_are_clicked_too(
+    tmp_path: Path, opens: str, words: str, there: str
+) -> None:
+    await furnish(tmp_path)
+    app = furnished_console(tmp_path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settled(pilot)
+        seen = Seen(app, pilot)
+        await seen.press(opens)
+        form, focused = app.screen, app.screen.focused
+        assert form is not app.screen_stack[0]
+        assert form.query(f"#{there}")
+        await click(seen, words)
+        assert app.screen is not form or app.screen.focused is not focused

@@ -11,7 +11,8 @@ import copydesk.tui
 from copydesk.tui.app import Console
 from copydesk.tui.keymap import with_own_keys
 from copydesk.tui.keys import KEYS, SCREEN_NAMES
-from copydesk.tui.naming import key, said
+from copydesk.tui.naming import key
+from copydesk.tui.widgets.said_keys import said
 from tui_fixtures import NOW, FakeDesk, Seen, settled
 
 FILE = Path("settings.toml")
@@ -65,7 +66,7 @@ def test_such_a_text_would_be_noticed(text: str) -> None:
 
 def test_without_a_console_keys_are_called_as_the_table_has_them() -> None:
     assert key("review.undo") == "u"
-    assert said("edit", {"save": "saves", "leave": "leaves"}) == "Ctrl+s saves · Esc leaves"
+    assert said("edit", {"save": "saves", "leave": "leaves"}).plain == "Ctrl+s saves · Esc leaves"
 
 
 def others() -> dict[str, str]:

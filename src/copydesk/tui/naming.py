@@ -1,6 +1,6 @@
 """What an action's key is called in a sentence: the user's own key, where he has given it another one."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
 from textual._context import active_app
 
@@ -10,11 +10,6 @@ from copydesk.tui.keys import KEYS, Key, shown
 def key(action_id: str) -> str:
     """The first key of an action, as people write it, in the console that is running."""
     return first_key(getattr(active_app.get(None), "keys", KEYS), action_id)
-
-
-def said(place: str, actions: Mapping[str, str]) -> str:
-    """What some keys of a place do, in one line: `Ctrl+s saves · Esc leaves`."""
-    return " · ".join(f"{key(f'{place}.{action}')} {words}" for action, words in actions.items())
 
 
 def first_key(keys: Iterable[Key], action_id: str) -> str:

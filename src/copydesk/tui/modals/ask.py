@@ -11,7 +11,6 @@ from textual.app import ComposeResult
 from textual.binding import Binding
 from textual.containers import Vertical
 from textual.content import Content
-from textual.style import Style
 from textual.timer import Timer
 from textual.widgets import Input, Static
 
@@ -21,6 +20,7 @@ from copydesk.tui.modals.over import Over
 from copydesk.tui.naming import key
 from copydesk.tui.styles import sheet
 from copydesk.tui.widgets.ink import INK
+from copydesk.tui.widgets.said_keys import clickable, said
 
 MOST_OFFERED = 9
 KEEP_AFTER = 0.3
@@ -97,15 +97,9 @@ class LineScreen(Over[str | None], inherit_bindings=False):
         self.close(None)
 
 
-def clickable(words: Content | str, action: str) -> Content:
-    """Words that do this when they are clicked."""
-    return (words if isinstance(words, Content) else Content(words)).stylize(Style.from_meta({"@click": action}))
-
-
 def yes_or_no() -> Content:
     """How a yes is given, or not."""
-    yes = clickable(f"{key('yes.yes')} yes", "screen.answer(True)")
-    return Content.assemble(yes, " · ", clickable(f"{key('yes.no')} no", "screen.answer(False)"))
+    return said("yes", {"yes": "yes", "no": "no"})
 
 
 class YesScreen(Over[bool], inherit_bindings=False):

@@ -20,7 +20,6 @@ from copydesk.tui.latest import Latest
 from copydesk.tui.layout import plain
 from copydesk.tui.modals.ask import YesScreen
 from copydesk.tui.modals.typed_form import TypedForm
-from copydesk.tui.naming import said
 from copydesk.tui.pages.pictures import Pictured
 from copydesk.tui.pages.preview import preview_page
 from copydesk.tui.source_entry import listed
@@ -28,6 +27,7 @@ from copydesk.tui.styles import sheet
 from copydesk.tui.widgets.compose_form import ComposeForm
 from copydesk.tui.widgets.ink import INK
 from copydesk.tui.widgets.page import Page
+from copydesk.tui.widgets.said_keys import SaidKeys
 
 if TYPE_CHECKING:
     from copydesk.desk import Desk
@@ -81,7 +81,7 @@ class ComposeScreen(TypedForm, inherit_bindings=False):
                 yield ComposeForm(id="compose-form")
                 yield Page(id="preview")
             yield Static(Content(""), id="compose-notice")
-            yield Static(Content(said("compose", _DOES)), id="compose-keys")
+            yield SaidKeys("compose", _DOES, id="compose-keys")
 
     def begin(self, asked: ToCompose) -> None:
         """Compose this from now on."""

@@ -18,6 +18,7 @@ from copydesk.tui.pages.lengths import lengths
 from copydesk.tui.styles import sheet
 from copydesk.tui.widgets.drawn import Standing
 from copydesk.tui.widgets.ink import INK
+from copydesk.tui.widgets.said_keys import SaidKeys
 from copydesk.tui.widgets.typing import Typing
 
 
@@ -81,7 +82,7 @@ class EditScreen(TypedForm, inherit_bindings=False):
             yield Typing(id="typing", soft_wrap=True, tab_behavior="focus")
             yield Static(id="edit-notice")
             yield Lengths()
-            yield Static(Content(f"{key('edit.save')} saves · {key('edit.leave')} leaves"), id="edit-keys")
+            yield SaidKeys("edit", {"save": "saves", "leave": "leaves"}, id="edit-keys")
 
     def begin(self, asked: ToEdit) -> None:
         """Edit this from now on."""

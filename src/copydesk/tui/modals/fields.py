@@ -19,9 +19,9 @@ from copydesk.tui.asking import known
 from copydesk.tui.desk_app import DeskApp
 from copydesk.tui.keys import Where, bindings
 from copydesk.tui.modals.over import Over
-from copydesk.tui.naming import key
 from copydesk.tui.styles import sheet
 from copydesk.tui.widgets.ink import INK
+from copydesk.tui.widgets.said_keys import SaidKeys
 
 if TYPE_CHECKING:
     from copydesk.desk import Desk
@@ -98,10 +98,7 @@ class FieldsScreen(Over[str | None], inherit_bindings=False):
             yield Static(Content(""), id="wrong")
             if self._hint:
                 yield Static(Content(self._hint), classes="-hint")
-            yield Static(
-                Content(f"{key('fields.save')} saves · {key('fields.next')} next · {key('fields.leave')} leaves it"),
-                classes="-hint",
-            )
+            yield SaidKeys("fields", {"save": "saves", "next": "next", "leave": "leaves it"}, classes="-hint")
 
     @property
     def inputs(self) -> Iterator[Input]:

@@ -20,13 +20,13 @@ from copydesk.tui.keys import Where, bindings
 from copydesk.tui.latest import Latest
 from copydesk.tui.layout import plain
 from copydesk.tui.modals.typed_form import TypedForm
-from copydesk.tui.naming import said
 from copydesk.tui.pages.setup import tried_page
 from copydesk.tui.styles import sheet
 from copydesk.tui.voice_entry import NUMBERS, ToVoice, VoiceEntered, voice_changes, voice_entered
 from copydesk.tui.widgets.choice import Choice
 from copydesk.tui.widgets.ink import INK
 from copydesk.tui.widgets.page import Page
+from copydesk.tui.widgets.said_keys import SaidKeys
 from copydesk.tui.widgets.typing import Typing, TypingLine, labelled
 
 if TYPE_CHECKING:
@@ -101,7 +101,7 @@ class VoiceScreen(TypedForm, inherit_bindings=False):
                 yield Page(id="tried")
             yield Static(Content(""), id="voice-wrong")
             does = {"save": "keeps it", "next": "next", "try": "tries it now", "leave": "leaves"}
-            yield Static(Content(said("voice", does)), id="voice-keys")
+            yield SaidKeys("voice", does, id="voice-keys")
 
     def _fields(self) -> Iterable[Widget]:
         for name, label in (
