@@ -164,6 +164,8 @@ class DeskScreen(Screen[None], inherit_bindings=False):
     def focus_when_shown(self, widget: Widget) -> None:
         """Give what was just displayed the focus; the keys that are typed meanwhile are for it."""
         waiting = self.app.type_ahead.waiting()
+        # Until then nothing has it: that of a hidden pane Textual gives to a neighbour, which is shown in its place.
+        self.set_focus(None)
 
         def focus() -> None:
             with waiting:
