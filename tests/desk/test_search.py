@@ -88,6 +88,27 @@ async def test_all_words_are_looked_for_in_text_title_tags_and_source(desk, quer
     assert set(await found(desk, query)) == FOUND[query]
 
 
+HALF_TYPED = {
+    "ferr": FERRIES,
+    "harb": HARBOURS,
+    "the harb": HARBOURS,
+    "harb the": set(),
+    "line str": {"Strike at the line of harbours"},
+    '"new li': {"The harbour has a new line"},
+    '"new li"': set(),
+    "f": set(),
+    "line -strik": HARBOURS,
+    "gaz": FERRIES,
+    "ferr* OR": set(),
+}
+
+
+@pytest.mark.parametrize("query", HALF_TYPED)
+async def test_of_a_query_that_is_half_typed_the_last_word_may_go_on(desk, query):
+    page = await desk.drafts.search(query, half_typed=True)
+    assert {draft.item.title for draft in page.items} == HALF_TYPED[query]
+
+
 async def test_the_filters_of_lists_narrow_what_is_found(desk, tmp_path):
     everything = await drafts_of(desk)
     sources = {source.name: source.id for source in await desk.sources.list()}

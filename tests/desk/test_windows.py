@@ -281,6 +281,11 @@ async def test_hits_of_a_search_are_windows_too(desk: Desk, monkeypatch: pytest.
         await desk.drafts.window(View(query="-draft"))
 
 
+async def test_a_view_finds_a_word_by_its_beginning(desk: Desk):
+    assert len((await desk.drafts.window(View(tab=Tab.ALL, query="draf"))).places) == 10
+    assert not (await desk.drafts.window(View(tab=Tab.ALL, query='"draf"'))).places
+
+
 async def test_an_extent_holds_what_is_there_by_now(desk: Desk):
     places = (await desk.drafts.window(View())).places
     for gone in (places[7], places[3]):

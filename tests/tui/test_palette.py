@@ -66,6 +66,12 @@ async def test_every_action_of_every_screen_is_offered_once(tmp_path: Path) -> N
             assert any(title in (words, f"{key.where.value}: {words}") for title in titles), key.id
 
 
+async def test_the_colours_are_found_as_the_theme_too(tmp_path: Path) -> None:
+    async with opened(tmp_path) as (seen, pilot, _):
+        await choose(seen, pilot, "theme")
+        assert "nord" in seen.text
+
+
 async def test_an_action_of_another_screen_switches_to_it_and_is_done(tmp_path: Path) -> None:
     async with opened(tmp_path) as (seen, pilot, _):
         await choose(seen, pilot, "sources: switch the source off")
@@ -103,7 +109,8 @@ async def test_a_source_whose_name_is_markup_is_only_a_name(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize(
-    ("words", "which", "tab"), [("lighthouses", "waits", "to_review"), ("harbours", "approved", "approved")]
+    ("words", "which", "tab"),
+    [("lighthouses", "waits", "to_review"), ("lighthou", "waits", "to_review"), ("harbours", "approved", "approved")],
 )
 async def test_a_draft_is_found_by_its_words_and_shown_in_its_tab(
     tmp_path: Path, words: str, which: str, tab: str

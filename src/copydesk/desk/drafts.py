@@ -42,14 +42,20 @@ class Drafts(Creating, Review, Undoing, History, Versions, Viewing, Windows):
         return Page(items=shown, next_cursor=cursors.write(shown[-1].id, *listed) if more else None)
 
     async def search(
-        self, query: str, *, limit: int = 25, cursor: str | None = None, **narrowed: Unpack[Narrowing]
+        self,
+        query: str,
+        *,
+        half_typed: bool = False,
+        limit: int = 25,
+        cursor: str | None = None,
+        **narrowed: Unpack[Narrowing],
     ) -> Page[ListedDraft]:
         """A page of the drafts that have the words of `query` in their text, item's title, tags or source's name.
 
-        Newest first. How a query is written: `copydesk.model.query`. Raises InvalidError for a query without a word,
-        and as `list` does.
+        Newest first. How a query is written: `copydesk.model.query`; of one that is `half_typed` the last word may go
+        on. Raises InvalidError for a query without a word, and as `list` does.
         """
-        asked, filters, limit = query_of(query), checked_filters(narrowed), checked_limit(limit)
+        asked, filters, limit = query_of(query, half_typed=half_typed), checked_filters(narrowed), checked_limit(limit)
         listed = ("search", self._ground.user_id, asked, filters)
         before = cursors.read(cursor, *listed) if cursor is not None else None
         # One more is asked for than is shown, to know whether there is a next page.

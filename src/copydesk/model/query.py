@@ -8,6 +8,8 @@ import re
 import unicodedata
 from typing import Final
 
+from msgspec.structs import replace
+
 from copydesk.errors import FieldError, InvalidError
 from copydesk.model.asked import unstorable_in
 from copydesk.model.wire import Struct
@@ -39,8 +41,8 @@ class Query(Struct, frozen=True):
     terms: tuple[Term, ...]
 
 
-def query_of(text: object) -> Query:
-    """The query that a person wrote.
+def query_of(text: object, *, half_typed: bool = False) -> Query:
+    """The query that a person wrote; `half_typed`, the last word may go on, if it stands bare and is looked for.
 
     Raises InvalidError (`query`) for what is no text or holds no word to look for, for more than LONGEST_QUERY
     characters or MOST_WORDS words, and for a beginning of fewer than SHORTEST_BEGINNING characters.
@@ -59,6 +61,8 @@ def query_of(text: object) -> Query:
     for term in terms:
         if term.open_end and len(term.words[-1]) < SHORTEST_BEGINNING:
             raise _invalid(f"takes at least {SHORTEST_BEGINNING} characters before a star")
+    if half_typed and not text.rstrip().endswith('"'):
+        terms = (*terms[:-1], _left_open(terms[-1]))
     return Query(terms=terms)
 
 
@@ -86,6 +90,13 @@ def _term(match: re.Match[str]) -> Term:
     # A bare word takes its star with it; anywhere but at its end a star is no letter.
     open_end = bool(match["star"]) or (word is not None and word.endswith("*"))
     return Term(text=text, words=words_of(text), open_end=open_end, excluded=bool(match["minus"]))
+
+
+def _left_open(term: Term) -> Term:
+    # What is left out is not known before it is written: half a word would take away what is meant to stay.
+    if term.excluded or len(term.words[-1]) < SHORTEST_BEGINNING:
+        return term
+    return replace(term, open_end=True)
 
 
 def _invalid(message: str) -> InvalidError:

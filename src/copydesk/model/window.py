@@ -73,7 +73,7 @@ class View(Struct, frozen=True):
     tags: tuple[str, ...] = ()
     """With all of these tags."""
     query: str = ""
-    """With these words, as `copydesk.model.query` reads them; empty where none are looked for."""
+    """With these words, as `copydesk.model.query` reads them while they are typed; empty where none are looked for."""
 
     @property
     def order(self) -> Order:

@@ -149,7 +149,7 @@ def _planned(conn: Connection, user_id: str, view: View, place: Place | None) ->
     values |= {f"status{at}": status.value for at, status in enumerate(STATES[view.tab])}
     values |= {"key": place.key, "id": place.id} if place else {}
     if shape.words:
-        query = query_of(view.query)
+        query = query_of(view.query, half_typed=True)
         values["words"] = search.expression(conn, user_id, query, source_id=view.source_id, tags=view.tags)
     if shape.source or shape.tags or shape.words:
         shape = shape._replace(led=_one(run, statements.led_to(shape), values | {"limit": FEW}) < FEW)

@@ -45,7 +45,7 @@ def commands(app: "Console") -> Iterable[Command]:
         if title not in told:
             told.add(title)
             yield Command(title, shown(key)[0], partial(app.do, key))
-    yield Command("Change the colours", "", app.action_change_theme)
+    yield Command("Change the colours: the theme", "", app.action_change_theme)
 
 
 def _title(key: Key, here: str) -> str:
@@ -91,7 +91,7 @@ class Commands(Provider):
     async def _drafts(self, desk: "Desk", query: str) -> Hits:
         found: Iterable[ListedDraft] = ()
         with suppress(CopydeskError):  # what is half typed need not be a query
-            found = (await desk.drafts.search(query, limit=MOST_DRAFTS)).items
+            found = (await desk.drafts.search(query, half_typed=True, limit=MOST_DRAFTS)).items
         for draft in found:
             name = clean(draft.text)[:LONGEST]
             line = _line(Content(name), f"draft, {STATUS[draft.status].words}")
