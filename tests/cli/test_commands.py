@@ -264,7 +264,7 @@ def test_the_doctor_says_what_is_well_and_what_is_not(tmp_path, server):
     server.fail("/feed", 410)
     call_here(tmp_path, "--run-pipeline")
     words = done(tmp_path, "doctor")
-    assert "look  sources   1 of 1 cannot be read: The Ferry Gazette. `copydesk source show ID` says why." in words
+    assert "look  sources   1 of 1 failing: The Ferry Gazette. `copydesk source show ID` says why." in words
     assert "look  pipeline  The last run failed: Every source failed (1)" in words
 
     for path in tmp_path.glob("copydesk.db*"):

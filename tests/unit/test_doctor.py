@@ -11,8 +11,10 @@ from copydesk.desk.doctor import Verdict, _database, examine
 from copydesk.desk.keys import name_of
 from copydesk.pictures.keep import keep
 from copydesk.store import accounts
+from desk_fixtures import ONE, TWO, add, open_at
 from posting_fixtures import approved, connect, fake, open_posting
 from some_pictures import drawing, photo
+from sources_on_screen import small_web
 
 SEALED = {"COPYDESK_SECRETS__KEYRING": "false"}
 PLAIN = SEALED | {"COPYDESK_SECRETS__PLAIN": "true"}
@@ -52,6 +54,24 @@ def test_a_home_whose_name_means_something_in_an_address_is_examined_itself(tmp_
     assert _database(home / "copydesk.db").verdict is Verdict.ERROR
 
 
+async def test_a_source_that_failed_once_is_failing_as_the_screen_of_the_sources_says(tmp_path: Path) -> None:
+    web = small_web()
+    async with open_at(tmp_path, web) as desk:
+        await add(desk, ONE, name="The Ferry Gazette")
+        await add(desk, TWO, name="Harbours")
+        assert await found(desk, "sources") == [(Verdict.OK, "2, none failing.")]
+        web.cut(ONE)
+        await desk.pipeline.run()
+        says = "1 of 2 failing: The Ferry Gazette. `copydesk source show ID` says why."
+        assert await found(desk, "sources") == [(Verdict.WARNING, says)]
+
+
+async def test_without_a_settings_file_it_does_not_say_that_nothing_was_set(tmp_path: Path) -> None:
+    async with open_at(tmp_path, small_web()) as desk:
+        ((_, says),) = await found(desk, "settings")
+    assert says.startswith("No settings file: what it would set is at its default.")
+
+
 async def test_without_accounts_it_says_how_to_connect_one_and_looks_for_no_keys(tmp_path: Path) -> None:
     async with open_posting(tmp_path, fake()) as desk:
         says = "None is connected. To post, connect one: copydesk account connect bluesky"
@@ -73,7 +93,7 @@ async def test_keys_that_are_not_encrypted_are_a_warning(tmp_path: Path) -> None
     async with open_posting(tmp_path, fake(), **PLAIN) as desk:
         await connect(desk)
         ((verdict, says),) = await found(desk, "keys")
-        assert (verdict, says.startswith("None is kept. The first goes to ")) == (Verdict.OK, True)
+        assert (verdict, says.startswith("None is kept so far. The first goes to ")) == (Verdict.OK, True)
         await keep_key(desk)
         ((verdict, says),) = await found(desk, "keys")
     assert verdict is Verdict.WARNING

@@ -12,7 +12,6 @@ from pathlib import Path
 from copydesk.desk import Desk
 from copydesk.errors import CopydeskError, SecretsError
 from copydesk.model.run import RunStatus
-from copydesk.model.source import Health
 from copydesk.model.wire import Struct
 from copydesk.pictures.keep import kept_in
 from copydesk.secrets.places import Where
@@ -61,8 +60,10 @@ async def examine(settings: Settings, opened: Callable[[], AbstractAsyncContextM
 
 def _settings(settings: Settings) -> Examined:
     file = settings.file
-    says = f"{file}" if file.exists() else f"{file} is not there: everything is at its default"
-    return Examined(what="settings", verdict=Verdict.OK, found=f"{says}.")
+    says = (
+        f"{file}." if file.exists() else f"No settings file: what it would set is at its default. It would be {file}."
+    )
+    return Examined(what="settings", verdict=Verdict.OK, found=says)
 
 
 def _space(folder: Path) -> Examined:
@@ -91,15 +92,16 @@ def _database(path: Path) -> Examined:
 
 async def _sources(desk: Desk) -> Examined:
     every = await desk.sources.list()
-    bad = [source.name for source in every if source.enabled and source.health is Health.ERROR]
+    # As the screen of the sources counts them: what failed once is failing, long before it is given up.
+    failing = await desk.sources.failing()
     if not every:
         advice = "Add one: copydesk source add rss https://example.com/feed"
         return Examined(what="sources", verdict=Verdict.WARNING, found="There are none.", advice=advice)
-    if bad:
+    if failing:
         advice = "`copydesk source show ID` says why."
-        says = f"{len(bad)} of {len(every)} cannot be read: {', '.join(bad[:5])}."
+        says = f"{len(failing)} of {len(every)} failing: {', '.join(each.name for each in failing[:5])}."
         return Examined(what="sources", verdict=Verdict.WARNING, found=says, advice=advice)
-    return Examined(what="sources", verdict=Verdict.OK, found=f"{len(every)}, none in error.")
+    return Examined(what="sources", verdict=Verdict.OK, found=f"{len(every)}, none failing.")
 
 
 async def _runs(desk: Desk) -> Examined:
@@ -131,7 +133,7 @@ async def _keys(desk: Desk) -> Examined:
     except SecretsError as error:
         return Examined(what="keys", verdict=Verdict.ERROR, found=error.message, advice=error.hint)
     given = f" The environment gives {', '.join(keys.environment)}." if keys.environment else ""
-    says = f"{'Kept in' if keys.begun else 'None is kept. The first goes to'} {keys.says}.{given}"
+    says = f"{'Kept in' if keys.begun else 'None is kept so far. The first goes to'} {keys.says}.{given}"
     advice = _ADVICE[keys.where] if keys.begun and (not keys.usable or keys.where is Where.PLAIN) else ""
     return Examined(what="keys", verdict=Verdict.WARNING if advice else Verdict.OK, found=says, advice=advice)
 

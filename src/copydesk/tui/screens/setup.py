@@ -95,7 +95,8 @@ class SetupScreen(SetupAccounts):
 
         voice = await desk.voice.read()
         try:
-            keys = (await desk.accounts.keys()).says
+            kept = await desk.accounts.keys()
+            keys = kept.says if kept.begun else f"none so far; they would go to {kept.says}"
         except CopydeskError as error:
             keys = error.message
         found = Setup(
