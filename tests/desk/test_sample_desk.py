@@ -48,6 +48,17 @@ async def test_the_figures_of_a_run_are_a_funnel_and_every_stage_has_its_time(tm
     assert all(0 <= seconds < 60 for seconds in stats.stage_timing.values())
 
 
+async def test_what_is_not_of_the_sample_is_not_blamed_on_the_internet_and_not_tried_again(tmp_path):
+    async with open_at(tmp_path) as desk:
+        tried = await desk.sources.try_out("rss", "http://127.0.0.1:8765/feed.xml")
+        down = await desk.sources.try_out("rss", "https://signal-mast.example/feed.xml")
+
+    says = "127.0.0.1:8765 was not asked: the sample desk reads only its own sources."
+    assert tried.error == f"{says} Open your own desk with `copydesk`."
+    assert down.error is not None
+    assert down.error.endswith("This is the site's trouble.")
+
+
 async def test_the_source_that_is_down_says_so_and_stops_no_other(tmp_path):
     async with open_at(tmp_path) as desk:
         run = await desk.pipeline.run()

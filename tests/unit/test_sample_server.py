@@ -10,6 +10,7 @@ import httpx
 import pytest
 
 from copydesk import sample
+from copydesk.errors import UnreachableError
 from sample_answers import NOW
 
 SEARCH = "https://hn.algolia.com/api/v1/search_by_date"
@@ -128,7 +129,7 @@ async def test_a_path_that_is_not_there_is_404(client: httpx.AsyncClient, url: s
 
 
 async def test_a_host_that_is_not_there_cannot_be_reached(client: httpx.AsyncClient) -> None:
-    with pytest.raises(httpx.ConnectError):
+    with pytest.raises(UnreachableError, match="the sample desk reads only its own sources"):
         await client.get("https://elsewhere.example/")
 
 

@@ -5,11 +5,12 @@ import msgspec
 from copydesk.desk.fields import convert, text_of
 from copydesk.desk.ground import Ground
 from copydesk.desk.ingesting import read
-from copydesk.errors import FieldError, InvalidError
+from copydesk.errors import FetchError, FieldError, InvalidError
 from copydesk.ingest.reading import normalise
 from copydesk.ingest.visit import Reading
 from copydesk.model.asked import unfit_in, unstorable_in
 from copydesk.model.source import FetchState, SourceConfig, SourceSpec, SourceType
+from copydesk.network import TRIES_AGAIN
 from copydesk.ranking.filters import compile_rules
 
 
@@ -43,8 +44,13 @@ def read_from(spec: SourceSpec) -> tuple[object, ...]:
 
 async def attempt(ground: Ground, spec: SourceSpec) -> Reading:
     """What the source brings, as if for the first time; nothing is stored. FetchError where it cannot be read."""
-    async with ground.network() as http:
-        reading = await read(ground, http, spec, FetchState())
-    if reading.failure is not None:
-        raise reading.failure
+    try:
+        async with ground.network() as http:
+            reading = await read(ground, http, spec, FetchState())
+        if reading.failure is not None:
+            raise reading.failure
+    except FetchError as error:
+        # Nobody reads it again by itself.
+        error.hint = error.hint.replace(f"; {TRIES_AGAIN}", ".").replace(TRIES_AGAIN, "").strip()
+        raise
     return reading

@@ -5,6 +5,7 @@ from datetime import datetime
 
 from copydesk.errors import AnswerError, FetchError, GoneError, MissingError, NeedsLoginError, ThrottledError
 from copydesk.model.wire import Struct
+from copydesk.network import TRIES_AGAIN
 from copydesk.network.headers import Headers, fresh_for, named, retry_after, span, used_up
 
 USUAL_WAIT = 900.0
@@ -100,15 +101,13 @@ def refusal(status: int, headers: Headers, host: str, wait: float | None, now: d
             f"{host} says that this address is gone for good (410).",
             hint="Remove the source, or give it a new address.",
         )
-    whose = "This is the site's trouble; Copydesk tries again by itself." if status >= 500 else "Check the address."
+    whose = f"This is the site's trouble; {TRIES_AGAIN}" if status >= 500 else "Check the address."
     return AnswerError(f"{host} answered with {named(status)}.", hint=whose, retry_after=later)
 
 
 def throttled(host: str, wait: float) -> ThrottledError:
     """The error for a host that is to be left alone for `wait` seconds."""
-    return ThrottledError(
-        f"{host} asks us to wait {span(wait)}.", hint="Copydesk tries again by itself.", retry_after=wait
-    )
+    return ThrottledError(f"{host} asks us to wait {span(wait)}.", hint=TRIES_AGAIN, retry_after=wait)
 
 
 def _needs_login(status: int, headers: Headers, host: str) -> NeedsLoginError:

@@ -9,6 +9,7 @@ import zlib
 from collections.abc import AsyncIterable
 
 from copydesk.errors import AnswerError, TooLargeError
+from copydesk.network import TRIES_AGAIN
 
 PIECE = 256 * 1024
 """Bytes that one step of unpacking may give."""
@@ -131,7 +132,7 @@ def _unpacker(encoding: str, host: str, limit: int) -> _Plain:
         return _Packed(host, limit, gzip=False)
     raise AnswerError(
         f"{host} packed its answer in a way that it was not asked for.",
-        hint="This is the site's mistake; Copydesk tries again by itself.",
+        hint=f"This is the site's mistake; {TRIES_AGAIN}",
     )
 
 
@@ -142,9 +143,7 @@ def _deflate_kind(data: bytes) -> int:
 
 
 def _broken(host: str) -> AnswerError:
-    return AnswerError(
-        f"The answer of {host} is damaged: it cannot be unpacked.", hint="Copydesk tries again by itself."
-    )
+    return AnswerError(f"The answer of {host} is damaged: it cannot be unpacked.", hint=TRIES_AGAIN)
 
 
 def _too_large(host: str, limit: int, *, packed: bool = False) -> TooLargeError:

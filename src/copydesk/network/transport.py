@@ -17,6 +17,7 @@ import httpcore
 import httpx
 
 from copydesk.errors import AnswerError, FetchError, TooSlowError, UnreachableError
+from copydesk.network import TRIES_AGAIN
 from copydesk.network.guard import GuardedBackend
 
 KEPT_CONNECTIONS = 20
@@ -24,7 +25,6 @@ KEPT_CONNECTIONS = 20
 KEPT_SECONDS = 5.0
 PORTS = {"http": 80, "https": 443}
 
-_TRY_LATER = "Copydesk tries again by itself."
 _TIMEOUTS = (TimeoutError, httpcore.TimeoutException, httpx.TimeoutException)
 _NO_CONNECTION = (httpcore.ConnectError, httpx.ConnectError, OSError)
 _NETWORK = (httpcore.NetworkError, httpx.NetworkError)
@@ -182,18 +182,18 @@ class _Body(httpx.AsyncByteStream):
 def failure(error: Exception, host: str) -> FetchError:
     """What went wrong on the way to `host`, in words for the user. `error` is one of FAILURES."""
     if isinstance(error, _TIMEOUTS) or isinstance(error.__cause__, _TIMEOUTS):
-        hint = f"{_TRY_LATER} To wait longer, set network.timeout."
+        hint = f"{TRIES_AGAIN} To wait longer, set network.timeout."
         return TooSlowError(f"{host} did not answer in time.", hint=hint)
     if isinstance(error, _NO_CONNECTION):
         return _no_connection(error, host)
     if isinstance(error, _NETWORK):
-        return AnswerError(f"The connection to {host} broke off.", hint=_TRY_LATER)
+        return AnswerError(f"The connection to {host} broke off.", hint=TRIES_AGAIN)
     if isinstance(error, _NOT_SENT):
         return AnswerError(
             f"The request to {host} cannot be sent: a header holds what may not stand there.",
             hint="Check the source's credentials.",
         )
-    return AnswerError(f"The answer of {host} is not proper HTTP.", hint=_TRY_LATER)
+    return AnswerError(f"The answer of {host} is not proper HTTP.", hint=TRIES_AGAIN)
 
 
 def _no_connection(error: Exception, host: str) -> UnreachableError:
@@ -209,7 +209,7 @@ def _no_connection(error: Exception, host: str) -> UnreachableError:
             return UnreachableError(f"{host} does not speak TLS there.", hint="Check the address: https or http?")
     refused = any(isinstance(cause, OSError) and cause.errno == errno.ECONNREFUSED for cause in causes)
     what = f"{host} refuses the connection." if refused else f"There is no connection to {host}."
-    return UnreachableError(what, hint=f"Check the connection to the internet. {_TRY_LATER}")
+    return UnreachableError(what, hint=f"Check the connection to the internet. {TRIES_AGAIN}")
 
 
 def _causes(error: BaseException | None) -> Iterator[BaseException]:

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import httpx
 
+from copydesk.errors import UnreachableError
 from copydesk.sample import BEARER, hacker_news, x
 from copydesk.sample.picture import picture
 from copydesk.sample.templates import render
@@ -44,6 +45,7 @@ class _Answer(NamedTuple):
     headers: dict[str, str] = {}
 
 
+_OWN = "Open your own desk with `copydesk`."
 _NOT_FOUND = _Answer(404, b"Not found\n")
 
 
@@ -68,10 +70,12 @@ class SampleTransport(httpx.AsyncBaseTransport):
         self._hosts[_PICTURES_OF_SUBSTACK] = self._site
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        """The answer to `request`; raises httpx.ConnectError for a host that is not part of the sample."""
+        """The answer to `request`; raises UnreachableError for a host that is not part of the sample."""
         host = self._hosts.get(request.url.host)
         if host is None:
-            raise httpx.ConnectError("The sample desk has no such host", request=request)
+            # Not as the network would fail: nothing is wrong with the connection to the internet.
+            where = request.url.netloc.decode("ascii")
+            raise UnreachableError(f"{where} was not asked: the sample desk reads only its own sources.", hint=_OWN)
         if request.method not in {"GET", "HEAD"}:
             return self._send(request, _Answer(405, headers={"Allow": "GET, HEAD"}))
         return self._send(request, host(request))
