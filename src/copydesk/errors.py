@@ -5,6 +5,7 @@ CopydeskError
 ├── InvalidError             a field breaks a rule of the interface
 ├── NotFoundError            an id that does not exist, or is somebody else's
 ├── ConflictError            the current state does not allow it
+│   └── OutOfReachError      the last change cannot be taken back
 ├── StoreError               the database cannot be used; nothing was changed
 │   ├── StoreBusyError       another process holds it
 │   ├── StoreFullError       the disk is full
@@ -33,7 +34,7 @@ counted and stored, and stays the same when a message is reworded.
 """
 
 from collections.abc import Sequence
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 
 class FieldError(NamedTuple):
@@ -96,6 +97,15 @@ class ConflictError(CopydeskError):
         self.current_status = current_status
         self.allowed_actions = tuple(allowed)
         super().__init__(message, hint=hint)
+
+
+class OutOfReachError(ConflictError):
+    """The last change cannot be taken back; nothing was changed."""
+
+    def __init__(self, message: str, change: int, **rest: Any) -> None:
+        self.change = change
+        """Which change: who was told of it can ask for what is before it."""
+        super().__init__(message, **rest)
 
 
 class StoreError(CopydeskError):

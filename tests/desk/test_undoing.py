@@ -5,7 +5,7 @@ from datetime import timedelta
 
 import pytest
 
-from copydesk.errors import ConflictError, CopydeskError, NotFoundError
+from copydesk.errors import ConflictError, CopydeskError, NotFoundError, OutOfReachError
 from copydesk.model.draft import Action, Status
 from copydesk.model.history import SYSTEM, EventKind
 from copydesk.model.schedule import Slot
@@ -241,7 +241,9 @@ async def test_what_the_system_did_is_not_undone_nor_what_was_before_it(desk):
     ):
         await desk.drafts.undo(one)
     # Not an older change instead, which nobody meant.
-    with pytest.raises(ConflictError, match=r"Your last change \(it was scheduled\) cannot be undone: since then it was too late"):
+    with pytest.raises(
+        ConflictError, match=r"Your last change \(it was scheduled\) cannot be undone: since then it was too late"
+    ):
         await desk.drafts.undo()
     await desk.drafts.reschedule(one, LATER)
 
@@ -250,6 +252,35 @@ async def test_what_the_system_did_is_not_undone_nor_what_was_before_it(desk):
         await desk.drafts.undo(one)
     assert (await desk.drafts.get(one)).status == "missed"
     await desk.drafts.undo(two)
+
+
+async def test_who_was_told_that_the_last_change_is_out_of_reach_gets_at_the_one_before_it(desk):
+    one, two, three = await made(desk, 3)
+    for each in (one, two, three):
+        await desk.drafts.approve(each)
+    await by_the_system(desk, three, "post", status=Status.POSTING)
+    told = set()
+    with pytest.raises(
+        OutOfReachError, match=r"\(it was approved\) cannot be undone: since then it was sent\."
+    ) as refused:
+        await desk.drafts.undo()
+    told.add(refused.value.change)
+    assert (await desk.drafts.undo(passing=told)).succeeded == (two,)
+    assert (await desk.drafts.undo(passing=told)).succeeded == (one,)
+    with pytest.raises(ConflictError, match="nothing to be undone"):
+        await desk.drafts.undo(passing=told)
+
+
+async def test_a_change_whose_time_has_passed_keeps_nobody_from_the_one_before_it(desk):
+    one, two = await made(desk, 2)
+    await desk.drafts.approve(one)
+    await desk.drafts.approve(two)
+    await desk.drafts.schedule(two)
+    await desk.drafts.cancel_schedule(two)
+    desk.ground.clock.now += timedelta(days=30)
+    with pytest.raises(OutOfReachError, match="has passed") as refused:
+        await desk.drafts.undo()
+    assert (await desk.drafts.undo(passing={refused.value.change})).succeeded == (one,)
 
 
 @pytest.mark.parametrize("delivery", ["pending", "posted"])

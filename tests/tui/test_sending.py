@@ -97,3 +97,36 @@ async def test_what_would_stop_a_draft_later_is_said_after_its_approval(tmp_path
         review = Review(app, pilot)
         await review.press("a")
         await review.until(lambda: any("would not go to fake:me" in said for said in review.toasts))
+
+
+async def test_a_post_between_leaves_the_approvals_before_it_within_reach_of_the_next_undo(tmp_path: Path) -> None:
+    def opened() -> object:
+        platform = FakePlatform(FakeServer(tmp_path / "posted.jsonl"))
+        return open_desk(settings_at(tmp_path), clock=Watch(), platforms={"fake": platform})
+
+    async with opened() as desk:  # type: ignore[attr-defined]
+        for text in ("One thing.", "Another thing.", "A third thing."):
+            await desk.drafts.create({"text": text})
+        await desk.accounts.connect("fake", {"name": "me"})
+    app = Console(opened, clock=lambda: NOW)  # type: ignore[arg-type]
+    async with app.run_test(size=(120, 32), notifications=True) as pilot:
+        await settled(pilot)
+        review = Review(app, pilot)
+        first = review.current
+        await review.press("a")
+        second = review.current
+        await review.press("a")
+        third = review.current
+        await review.press("p", "y")
+        await review.press("u")
+        assert (
+            "Your last change (it was approved) cannot be undone: since then it was sent. "
+            "u undoes the change before it." in review.toasts
+        )
+        assert await review.status(second.id) is Status.APPROVED
+        await review.press("u")
+        assert await review.status(second.id) is second.status
+        assert review.toasts[-1].startswith(f"Took back the approval of “{second.text}”")
+        await review.press("u")
+        assert await review.status(first.id) is first.status
+        assert await review.status(third.id) is Status.POSTED

@@ -22,6 +22,7 @@ WORDS = {
     "schedule": "scheduled it",
     "reschedule": "gave it another time",
     "cancel_schedule": "took its time away",
+    "post": "had it sent at once",
     "text_written": "wrote the text",
     "writing_failed": "could not write it",
     "new_version_written": "wrote a new version",
@@ -48,12 +49,13 @@ SINCE = {
     "text_written": "the text was written",
     "writing_failed": "it could not be written",
     "new_version_written": "a new version was written",
+    "post": "it was sent",
     "picked_up": "posting has begun",
     "late": "it was too late to be sent",
     "ended_live": "it was posted",
     "ended_not_live": "it could not be posted",
 }
-"""What the system did, as a reason why something cannot be undone."""
+"""What happened that closes a draft's history, as a reason why something cannot be undone."""
 
 
 class Story(NamedTuple):

@@ -8,14 +8,14 @@ gets back a time that another draft was given meanwhile: that is a conflict to b
 chain. It does not get back a time that has passed: it would go out at once.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 
 from sqlalchemy import Connection
 
 from copydesk.desk.ground import Ground
 from copydesk.desk.story import happened
-from copydesk.errors import ConflictError, CopydeskError, StoreDamagedError
+from copydesk.errors import ConflictError, CopydeskError, OutOfReachError, StoreDamagedError
 from copydesk.model.change import MOST_IDS, BulkFailure
 from copydesk.model.draft import Status
 from copydesk.model.history import EventKind, Undone
@@ -34,22 +34,23 @@ class Undoing:
 
     _ground: Ground
 
-    async def undo(self, draft_id: str | None = None) -> Undone:
+    async def undo(self, draft_id: str | None = None, *, passing: Collection[int] = ()) -> Undone:
         """Take back a draft's last change; without an id the user's last one, a bulk as one.
 
         Of a bulk, the drafts that something happened to since are left as they are and told; those that were taken
-        back one by one are passed over. Raises NotFoundError, and ConflictError that says what stands in the way.
+        back one by one are passed over. Raises NotFoundError, and ConflictError that says what stands in the way;
+        OutOfReachError, where it is the user's last one: with its `change` in `passing` the one before it is taken.
         """
-        return await self._step(EventKind.UNDO, draft_id)
+        return await self._step(EventKind.UNDO, draft_id, passing)
 
     async def redo(self, draft_id: str | None = None) -> Undone:
         """Do again what was undone last, of one draft or of the user; raises as `undo`, and after another change."""
         return await self._step(EventKind.REDO, draft_id)
 
-    async def _step(self, kind: EventKind, draft_id: str | None) -> Undone:
+    async def _step(self, kind: EventKind, draft_id: str | None, passing: Collection[int] = ()) -> Undone:
         now = self._ground.clock()
         if draft_id is None:
-            asked = await self._ground.read(_last, kind)
+            asked = await self._ground.read(_last, kind, frozenset(passing))
         else:
             asked = await self._ground.read(_of_draft, kind, draft_id)
         bulk_id = new_id(now) if asked.bulk else None
@@ -99,15 +100,16 @@ class _Back:
     def _refuse_sent(self, seen: Seen, event: KeptEvent, sent: Sequence[tuple[datetime, str]]) -> None:
         for at, platform in sent:
             if at >= event.at:
-                raise _refused(seen, f"It went to {platform} since; that cannot be {_SAID[self._kind]}.")
+                raise _out_of_reach(seen, event, f"It went to {platform} since; that cannot be {_SAID[self._kind]}.")
 
     def _refuse_past(self, seen: Seen, event: KeptEvent) -> None:
         if _TIMING.isdisjoint(event.before) or event.before.get("status", seen.status) != Status.SCHEDULED:
             return
         at = changes.value_of("scheduled_at", event.before.get("scheduled_at", seen.stored["scheduled_at"]))
         if at is not None and at <= self._now:
-            raise _refused(
+            raise _out_of_reach(
                 seen,
+                event,
                 f"Its time, {iso(at)}, has passed; that cannot be {_SAID[self._kind]}.",
                 "Give it another time.",
             )
@@ -130,11 +132,13 @@ def _of_draft(conn: Connection, user_id: str, kind: EventKind, draft_id: str) ->
     return _Asked(action=event.action, bulk=False, steps=((seen, event),), sent=sent)
 
 
-def _last(conn: Connection, user_id: str, kind: EventKind) -> _Asked:
+def _last(conn: Connection, user_id: str, kind: EventKind, passing: frozenset[int]) -> _Asked:
     event = events.next_back(conn, user_id, kind)
     newest = events.last_change(conn, user_id)
-    if newest and kind is EventKind.UNDO and (event is None or newest.rid > event.rid):
+    if newest and kind is EventKind.UNDO and (event is None or newest.rid > event.rid) and newest.rid not in passing:
         _refuse_fixed(conn, user_id, newest, event)
+    if event and event.rid in passing:
+        event = events.next_back(conn, user_id, kind, below=min(passing))
     if event is None:
         raise ConflictError(f"There is nothing to be {_SAID[kind]}.")
     if kind is EventKind.REDO and newest and newest.rid > event.rid:
@@ -191,8 +195,9 @@ def _refuse_fixed(conn: Connection, user_id: str, newest: KeptEvent, event: Kept
     every = events.of_draft(conn, user_id, newest.draft_id)
     fixed = next((each for each in every if each.version > newest.version and each.kind is EventKind.FIXED), None)
     if fixed and newest.rid not in events.taken_back(every):
-        raise ConflictError(
+        raise OutOfReachError(
             f"Your last change ({happened(newest.action)}) cannot be undone: since then {happened(fixed.action)}.",
+            newest.rid,
             hint="Name a draft to undo its last change.",
         )
 
@@ -211,3 +216,8 @@ def _undone(asked: _Asked, done: Sequence[CopydeskError | None], bulk_id: str | 
 def _refused(seen: Seen, message: str, hint: str = "") -> ConflictError:
     allowed = allowed_actions(seen.status, archived=seen.archived)
     return ConflictError(message, hint=hint, current_status=seen.status, allowed=allowed)
+
+
+def _out_of_reach(seen: Seen, event: KeptEvent, message: str, hint: str = "") -> OutOfReachError:
+    allowed = allowed_actions(seen.status, archived=seen.archived)
+    return OutOfReachError(message, event.rid, hint=hint, current_status=seen.status, allowed=allowed)

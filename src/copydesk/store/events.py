@@ -54,6 +54,8 @@ _NEWEST: Final = text_of(_OF_ONE_DRAFT.order_by(draft_event.c.version.desc()))
 _OF_BULK: Final = text_of(_MINE.where(draft_event.c.bulk_id == bindparam("bulk")).order_by(draft_event.c.rid.desc()))
 # In words, for SQLite knows the index over changes by the very condition of its making.
 _LAST_CHANGE: Final = text_of(_MINE.where(text("kind = 'change'")).order_by(draft_event.c.rid.desc()))
+LAST_NUMBER = 2**63 - 1
+"""Beyond any that an event has."""
 LOOKED_AT = 5_000
 """The user's last changes among which reasons are looked for: no more, however many there are."""
 _FEEDBACK: Final = (
@@ -64,7 +66,7 @@ _FEEDBACK: Final = (
 
 
 def _newest_of(name: str) -> str:
-    there = (draft.c.user_id == bindparam("owner"), draft.c[name].is_not(None))
+    there = (draft.c.user_id == bindparam("owner"), draft.c[name] < bindparam("below"))
     return text_of(_MINE.where(draft_event.c.rid == select(func.max(draft.c[name])).where(*there).scalar_subquery()))
 
 
@@ -125,9 +127,9 @@ def feedback(conn: Connection, user_id: str, action: str, most: int) -> tuple[st
     return tuple(words for (words,) in rows)
 
 
-def next_back(conn: Connection, user_id: str, kind: EventKind) -> KeptEvent | None:
-    """Of all the user's drafts the newest event that an undo, or a redo, takes back."""
-    row = run(conn, _NEXT[kind], {"owner": user_id}).fetchone()
+def next_back(conn: Connection, user_id: str, kind: EventKind, below: int = LAST_NUMBER) -> KeptEvent | None:
+    """Of all the user's drafts the newest event that an undo, or a redo, takes back; of those before `below`."""
+    row = run(conn, _NEXT[kind], {"owner": user_id, "below": below}).fetchone()
     return _event(row) if row else None
 
 

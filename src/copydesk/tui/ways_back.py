@@ -4,6 +4,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from copydesk.errors import CopydeskError
+from copydesk.tui.going_back import GoingBack
 from copydesk.tui.words import plural
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ class WaysBack:
     def __init__(self) -> None:
         self._done: list[Step | DraftIds] = []
         self._undone: list[Step | DraftIds] = []
+        self._back = GoingBack()
 
     def did(self, step: Step | DraftIds) -> None:
         """Remember a step; what was undone before cannot be done again any more."""
@@ -43,7 +45,7 @@ class WaysBack:
             await step.back(desk)
             words = step.words
         else:
-            words = await _each(desk.drafts.undo, step)
+            words = await _each(desk.drafts.undo, step) if step else _told(await self._back.undo(desk))
         del self._done[-1:]
         self._undone.append(step)
         return f"Undone: {words}"

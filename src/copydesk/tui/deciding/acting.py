@@ -14,6 +14,7 @@ from copydesk.model.transitions import after, after_edit
 from copydesk.tui.chosen import Chosen
 from copydesk.tui.deciding import outcomes
 from copydesk.tui.deciding.outcomes import Outcome, name_of
+from copydesk.tui.going_back import GoingBack
 from copydesk.tui.messages import Decided, Worked
 
 if TYPE_CHECKING:
@@ -59,6 +60,7 @@ class Acts:
         self.screen = screen
         self.app = screen.app
         self._mine: dict[str, Mine] = {}
+        self._back = GoingBack()
         self._row: Counter[str] = Counter()
         """What was decided in a row, for the toast."""
         self._unsaid = False
@@ -199,7 +201,7 @@ class Acts:
         self.app.carry_out(lambda desk: self._step_back(desk, kind), keys_wait=True)
 
     async def _step_back(self, desk: "Desk", kind: EventKind) -> None:
-        done = await (desk.drafts.undo() if kind is EventKind.UNDO else desk.drafts.redo())
+        done = await (self._back.undo(desk) if kind is EventKind.UNDO else desk.drafts.redo())
         failed = {each.id: each.error for each in done.failed}
         few = done.succeeded if len(done.succeeded) <= FEW else ()
         looked_at = await desk.drafts.these((*few, *outcomes.named_failures(failed)))
