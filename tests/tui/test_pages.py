@@ -4,9 +4,12 @@ import msgspec
 import pytest
 from textual.content import Content
 
+from copydesk.desk.versions import Difference
+from copydesk.drafting.difference import Kind, Piece
 from copydesk.errors import CopydeskError
 from copydesk.model.draft import Checks, Finding, Format, ListedDraft, Severity
 from copydesk.tui.layout import Block, Paragraph, lay_out
+from copydesk.tui.pages.change import difference_page
 from copydesk.tui.pages.draft import draft_page
 from copydesk.tui.pages.item import LONGEST, item_page
 from copydesk.tui.pages.note import trouble
@@ -180,3 +183,27 @@ def test_contents_are_never_read_as_markup() -> None:
     page = draft_page(draft(0, text="[red]x[/] [/foo] [@click=app.quit]y[/]"), NOW)
     assert "[red]x[/] [/foo] [@click=app.quit]y[/]" in text(page)
     assert all(isinstance(block.content, Content) for block in page if isinstance(block, Paragraph))
+
+
+def changed(*pieces: Piece) -> str:
+    return text(difference_page(Difference(old="1", new="2", pieces=pieces, better=(), worse=())))
+
+
+def test_what_was_removed_or_added_is_marked_on_each_of_its_lines() -> None:
+    page = changed(
+        Piece(kind=Kind.SAME, text="900 lines"),
+        Piece(kind=Kind.REMOVED, text=" (long)\n\nMore on"),
+        Piece(kind=Kind.ADDED, text=" Via"),
+        Piece(kind=Kind.SAME, text=" it."),
+    )
+    assert page == "900 lines[- (long)-]\n\n[-More on-]{+ Via+} it."
+
+
+def test_a_line_break_that_was_removed_or_added_alone_has_a_sign() -> None:
+    page = changed(
+        Piece(kind=Kind.SAME, text="one"),
+        Piece(kind=Kind.REMOVED, text="\n\n"),
+        Piece(kind=Kind.ADDED, text=" "),
+        Piece(kind=Kind.SAME, text="two"),
+    )
+    assert page == "one[-¶-]\n\n{+ +}two"

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 MARKS = {"same": ("", "", ""), "removed": ("[-", "-]", "bad"), "added": ("{+", "+}", "good")}
 """As `wdiff` has them: they say it without colours too."""
+BREAK = "¶"
+"""Stands for line breaks where nothing else was removed or added."""
 
 
 def difference_page(found: "Difference") -> list[Block]:
@@ -55,8 +57,15 @@ def _history(story: "Story", draft_id: str) -> Iterator[Block]:
 
 def _piece(kind: str, text: str) -> Content:
     opening, closing, role = MARKS[kind]
-    shown = f"{opening}{reveal(text)}{closing}"
-    return Content.styled(shown, role) if role else Content(shown)
+    shown = reveal(text)
+    if not role:
+        return Content(shown)
+    if shown.isspace() and "\n" in shown:
+        shown = BREAK + "\n" * shown.count("\n")
+    # Each line has marks of its own: a pair that spans lines cannot be seen to belong together.
+    lines = shown.split("\n")
+    marked = [f"{opening}{line}{closing}" if line.strip() or len(lines) == 1 else line for line in lines]
+    return Content.styled("\n".join(marked), role)
 
 
 def _finding(finding: Finding) -> tuple[Content, ...]:
