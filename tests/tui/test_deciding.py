@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from copydesk.desk.review import Review as DeskReview
+from copydesk.drafting.fake import FakeWriter
 from copydesk.errors import StoreFullError
 from copydesk.model.draft import Status
 from deciding_fixtures import reviewing
@@ -201,17 +202,25 @@ async def test_history_and_copies(tmp_path: Path) -> None:
         assert review.toasts[-1] == "Its source has no link to copy."
 
 
-async def test_a_new_version_is_told_of_and_the_difference_is_one_key_away(tmp_path: Path) -> None:
+async def test_a_new_version_is_told_of_and_the_difference_is_one_key_away(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    writer = FakeWriter()
+    writer.answers = ["A postmortem without culprits."]
+    monkeypatch.setattr("copydesk.drafting.writer.choose_writer", lambda: writer)
     async with reviewing(tmp_path) as review:
         await review.press("d")
-        assert "is the first version" in review.toasts[-1]
+        assert "has no other version" in review.toasts[-1]
         first = review.current
         await review.press("R", *"Shorter", "enter")
-        await review.until(lambda: any("new version" in said or "not written anew" in said for said in review.toasts))
-        newer = [each for each in await review.desk.drafts.versions(first.id) if each.regenerated_from_id == first.id]
-        if newer:
-            await review.press("K", "d")
-            assert "What changed" in review.text
+        await review.until(lambda: any("new version" in said for said in review.toasts))
+        assert review.current.id != first.id
+        await review.press("d")
+        assert "What changed" not in review.text
+        assert "has no other version" in review.toasts[-1]
+        await review.press("K", "d")
+        assert "What changed · q closes · “A postmortem that names no culprit" in review.text
+        assert "{+without culprits+}" in review.text
 
 
 async def test_what_is_archived_elsewhere_is_not_lost_by_a_decision_here(tmp_path: Path) -> None:

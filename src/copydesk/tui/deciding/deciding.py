@@ -114,10 +114,9 @@ class Deciding(Sends, Edits, Looks):
             versions = await desk.drafts.versions(draft_id)
             news += [each for each in versions if each.regenerated_from_id == draft_id][-1:]
         if news:
-            self.newest = news[-1].id
             what = f"of {name_of(news[-1].text)} is" if len(news) == 1 else f"of {plural(len(news), 'draft')} are"
             version = "version" if len(news) == 1 else "versions"
-            self.app.notify(f"The new {version} {what} there: {key('review.difference')} shows what changed.")
+            self.app.notify(f"The new {version} {what} there: {key('review.difference')} on it shows what changed.")
 
     def undo(self) -> None:
         """Take back the last change."""

@@ -18,9 +18,6 @@ if TYPE_CHECKING:
 class Looks(Acts):
     """Nothing here changes anything."""
 
-    newest: str | None = None
-    """The new version that was told of last."""
-
     def history(self) -> None:
         """Show what happened to the draft."""
         if draft := self.rows.current:
@@ -34,7 +31,7 @@ class Looks(Acts):
         await self.app.push_screen(ReadingScreen("History", history_page(story, draft_id)))
 
     def difference(self) -> None:
-        """Show what changed since the version before; of a draft that has but one, of the last one that was told of."""
+        """Show what changed since the version before, or in the one after; a draft that has but one says so."""
         if draft := self.rows.current:
             self.app.ask(lambda desk: self._difference(desk, draft), keys_wait=True)
 
@@ -44,7 +41,7 @@ class Looks(Acts):
 
         old, new = await self._versions(desk, draft)
         found = await desk.drafts.difference(old, new)
-        await self.app.push_screen(ReadingScreen("What changed", difference_page(found)))
+        await self.app.push_screen(ReadingScreen("What changed", difference_page(found), name_of(draft.text)))
 
     async def _versions(self, desk: "Desk", draft: "ListedDraft") -> tuple[str, str]:
         """The ids of the two versions that are to be compared: with the one after it, else with the one before."""
@@ -53,11 +50,8 @@ class Looks(Acts):
             return draft.id, newer[-1]
         if draft.regenerated_from_id is not None:
             return draft.regenerated_from_id, draft.id
-        told = await desk.drafts.get(self.newest) if self.newest else None
-        if told is not None and told.regenerated_from_id is not None:
-            return told.regenerated_from_id, told.id
         raise ConflictError(
-            f"{name_of(draft.text)} is the first version.", hint=f"{key('review.regenerate')} asks for a new one."
+            f"{name_of(draft.text)} has no other version.", hint=f"{key('review.regenerate')} asks for a new one."
         )
 
     def copy_text(self) -> None:

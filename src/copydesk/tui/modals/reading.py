@@ -21,9 +21,10 @@ class ReadingScreen(Over[None], inherit_bindings=False):
     WHERE = (Where.PAGE, Where.HELP)
     BINDINGS = bindings(Where.HELP)
 
-    def __init__(self, title: str, blocks: Sequence[Block]) -> None:
+    def __init__(self, title: str, blocks: Sequence[Block], about: str = "") -> None:
         super().__init__()
         self._title = title
+        self._about = about
         self._blocks = blocks
 
     def compose(self) -> ComposeResult:
@@ -32,7 +33,9 @@ class ReadingScreen(Over[None], inherit_bindings=False):
 
     def on_mount(self) -> None:
         """Say what it is, and how to get out."""
-        self.query_one(Page).set_title(f"{self._title} · {key('help.close')} closes")
+        # What it is about may be long: how to get out stands before it.
+        about = f" · {self._about}" if self._about else ""
+        self.query_one(Page).set_title(f"{self._title} · {key('help.close')} closes{about}")
 
     def action_close(self) -> None:
         """Back to the screen below."""
