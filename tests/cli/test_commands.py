@@ -159,7 +159,7 @@ def test_a_source_is_removed_after_a_question(tmp_path, server):
 
     said = call_here(tmp_path, *remove, stdin="n\n")
     assert (said.code, said.out) == (1, "")
-    assert "Delete The Ferry Gazette, its 0 items and the drafts made of them?" in said.err
+    assert "Delete The Ferry Gazette, with its 0 items and 0 drafts? This cannot be undone." in said.err
     assert said.err.endswith("Error: Nothing was deleted.\n")
     said = call_here(tmp_path, *remove, stdin="")
     assert (said.code, said.out) == (1, "")

@@ -1,14 +1,18 @@
 """What stands beside the sources in their list, and lists of feeds that are tried one by one."""
 
 import asyncio
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
 
 import pytest
 
 from copydesk.desk.feed_import import Outcome, TriedFeed
-from copydesk.desk.overviews import DAYS, days_before
+from copydesk.desk.overviews import DAYS, days_before, deletion
 from copydesk.errors import InvalidError
+from copydesk.model.draft import Status
+from copydesk.model.history import EventKind
+from copydesk.store import changes
+from copydesk.store.changes import Step
 from copydesk.store.ids import new_id
 from desk_fixtures import NOW, ONE, THREE, TWO, Web, add, at, change, entry, feed, open_at, title
 
@@ -48,6 +52,31 @@ async def test_it_says_when_a_source_is_read_next_and_how_many_drafts_it_has(tmp
     assert after.next_fetch is not None
     assert after.next_fetch > NOW
     assert after.drafts == run.stats.drafts_created == 2
+
+
+async def test_the_question_before_a_source_is_deleted_says_what_of_it_is_scheduled_and_posted(tmp_path):
+    def posted(conn, user_id):
+        seen = changes.one_seen(conn, user_id, drafts[1].id)
+        after = changes.stored({"status": Status.POSTED})
+        changes.put(conn, user_id, seen, Step(kind=EventKind.FIXED, action="ended_live", after=after, at=NOW))
+
+    web = Web()
+    web.put(ONE, feed(entry(1), entry(2), entry(3), title="The Lighthouse"))
+    async with open_at(tmp_path, web) as desk:
+        await add(desk, name="The Lighthouse")
+        await desk.pipeline.run()
+        (row,) = await desk.sources.overview()
+        assert deletion(row) == "Delete The Lighthouse, with its 3 items and 3 drafts? This cannot be undone."
+        drafts = (await desk.drafts.list()).items
+        await desk.drafts.approve(drafts[0].id)
+        await desk.drafts.schedule(drafts[0].id, NOW + timedelta(days=1))
+        await desk.ground.write(posted)
+        (row,) = await desk.sources.overview()
+
+    assert deletion(row) == (
+        "Delete The Lighthouse, with its 3 items and 3 drafts, of them 1 scheduled and 1 posted? "
+        "What was posted stays where it is, but is no longer known here. This cannot be undone."
+    )
 
 
 async def test_a_day_is_one_of_the_users_zone_and_may_have_23_hours(tmp_path):

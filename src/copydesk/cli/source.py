@@ -142,9 +142,12 @@ def edit(  # noqa: PLR0913 - one argument an option
 @pass_context
 def remove(context: Context, *, id: str, yes: bool, as_json: bool) -> None:
     """Delete a source with its items and drafts."""
+    from copydesk.desk.overviews import deletion  # noqa: PLC0415 - for those who are asked
+
     found = context.run(lambda desk: desk.sources.get(id))
     if not yes:
-        question = f"Delete {clean(found.name)}, its {found.item_count} items and the drafts made of them?"
+        rows = context.run(lambda desk: desk.sources.overview())
+        (question,) = [deletion(row) for row in rows if row.source.id == found.id] or [f"Delete {clean(found.name)}?"]
         ask(question, nothing="Nothing was deleted.")
     context.run(lambda desk: desk.sources.delete(id))
     if as_json:

@@ -5,9 +5,11 @@ from datetime import datetime, timedelta, tzinfo
 
 from sqlalchemy import Connection
 
+from copydesk.model.draft import Status
 from copydesk.model.source import Source
 from copydesk.model.wire import Struct
 from copydesk.store import overviews, schedule, sources
+from copydesk.text import clean
 
 DAYS = 14
 """Days of which the items are counted, today among them."""
@@ -22,6 +24,9 @@ class SourceOverview(Struct, frozen=True):
     drafts: int
     days: tuple[int, ...]
     """Items dated on each of the last DAYS days, in the user's zone; today is the last."""
+    scheduled: int = 0
+    """So many of the drafts."""
+    posted: int = 0
 
 
 class RecentItem(Struct, frozen=True):
@@ -49,11 +54,26 @@ def overview(conn: Connection, user_id: str, now: datetime) -> tuple[SourceOverv
         SourceOverview(
             source=source,
             next_fetch=following.get(source.id),
-            drafts=drafts.get(source.id, 0),
+            drafts=sum(drafts.get(source.id, {}).values()),
             days=counts.get(source.id, (0,) * DAYS),
+            scheduled=drafts.get(source.id, {}).get(Status.SCHEDULED, 0),
+            posted=drafts.get(source.id, {}).get(Status.POSTED, 0),
         )
         for source in sources.every(conn, user_id)
     )
+
+
+def deletion(row: SourceOverview) -> str:
+    """The question before a source is deleted: what goes with it, and what of that others wait for or have seen."""
+    of_them = [f"{number} {word}" for number, word in ((row.scheduled, "scheduled"), (row.posted, "posted")) if number]
+    drafts = _plural(row.drafts, "draft") + f", of them {' and '.join(of_them)}" * bool(of_them)
+    sentence = f"Delete {clean(row.source.name)}, with its {_plural(row.source.item_count, 'item')} and {drafts}?"
+    stays = " What was posted stays where it is, but is no longer known here." if row.posted else ""
+    return f"{sentence}{stays} This cannot be undone."
+
+
+def _plural(number: int, one: str) -> str:
+    return f"{number:,} {one}" + "s" * (number != 1)
 
 
 def recent(conn: Connection, user_id: str, source_id: str, limit: int) -> tuple[RecentItem, ...]:

@@ -5,6 +5,7 @@ from datetime import datetime
 
 from sqlalchemy import Connection, case, func, select
 
+from copydesk.model.draft import Status
 from copydesk.store.tables import draft_count, item, source
 
 
@@ -14,11 +15,14 @@ def next_fetches(conn: Connection, user_id: str) -> Mapping[str, datetime | None
     return {source_id: max((at for at in times if at), default=None) for source_id, *times in rows}
 
 
-def drafts(conn: Connection, user_id: str) -> Mapping[str, int]:
-    """How many drafts there are of each source that has any, archived ones too."""
-    query = select(draft_count.c.source_id, func.sum(draft_count.c.drafts)).where(draft_count.c.user_id == user_id)
-    rows = conn.execute(query.where(draft_count.c.source_id != "").group_by(draft_count.c.source_id))
-    return {source_id: int(count) for source_id, count in rows}
+def drafts(conn: Connection, user_id: str) -> Mapping[str, Mapping[Status, int]]:
+    """How many drafts in each state there are of each source that has any, archived ones too."""
+    columns = (draft_count.c.source_id, draft_count.c.status)
+    query = select(*columns, func.sum(draft_count.c.drafts)).where(draft_count.c.user_id == user_id)
+    counts: dict[str, dict[Status, int]] = {}
+    for source_id, status, count in conn.execute(query.where(draft_count.c.source_id != "").group_by(*columns)):
+        counts.setdefault(source_id, {})[Status(status)] = int(count)
+    return counts
 
 
 def items_by_day(conn: Connection, user_id: str, edges: Sequence[datetime]) -> Mapping[str, tuple[int, ...]]:

@@ -16,7 +16,6 @@ from copydesk.tui.pages.source_notes import EXAMPLES, Example
 from copydesk.tui.screens.run_screen import RunScreen
 from copydesk.tui.source_messages import FeedsRead, FileThere, SourceSaved
 from copydesk.tui.widgets.source_lists import SourceList
-from copydesk.tui.words import plural
 
 if TYPE_CHECKING:
     from copydesk.desk import Desk
@@ -98,20 +97,19 @@ class SourceActions(RunScreen, inherit_bindings=False):
 
     def action_delete_source(self) -> None:
         """Delete it, after a yes."""
+        from copydesk.desk.overviews import deletion  # noqa: PLC0415 - as above
         from copydesk.tui.modals.ask import YesScreen  # noqa: PLC0415 - as above
 
         row = self.chosen
         if row is None:
             return
-        items, drafts = plural(row.source.item_count, "item"), plural(row.drafts, "draft")
-        question = f"Delete {row.source.name}, with its {items} and {drafts}? This cannot be undone."
         source = row.source
 
         def answered(yes: bool | None) -> None:  # noqa: FBT001 - Textual hands it over so
             if yes:
                 self.app.ask(lambda desk: self._delete(desk, source), keys_wait=True)
 
-        self.app.push_screen(YesScreen(question), answered)
+        self.app.push_screen(YesScreen(deletion(row)), answered)
 
     async def _delete(self, desk: "Desk", source: "Source") -> None:
         await desk.sources.delete(source.id)
