@@ -197,4 +197,4 @@ async def test_without_slots_the_plan_says_why_nothing_goes_anywhere(tmp_path: P
     await fill(tmp_path, approved=2)
     async with on_schedule(tmp_path) as seen:
         await seen.press("A")
-        assert seen.toasts == ["2 approved drafts left out: there are no slots to schedule to."]
+        assert seen.toasts == ["2 approved drafts left out: there are no slots to schedule to. n makes one."]

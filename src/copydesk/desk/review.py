@@ -25,6 +25,7 @@ from copydesk.model.change import (
 from copydesk.model.draft import Action, Draft, ListedDraft, plain
 from copydesk.model.filters import Narrowing, checked_filters
 from copydesk.model.history import EventKind, named
+from copydesk.model.schedule import SET_SLOTS
 from copydesk.model.transitions import after, after_edit, allowed_actions
 from copydesk.scheduling.meant import Moment, moment_at
 from copydesk.scheduling.slots import HORIZON, next_free
@@ -253,7 +254,7 @@ def _free_slot(
 ) -> Moment:
     slots = schedule.slots(conn, user_id)
     if not slots:
-        raise _refused(seen, "There are no slots to schedule to.", 'Set some: copydesk slot set "mon 09:00".')
+        raise _refused(seen, "There are no slots to schedule to.", f"Set some: {SET_SLOTS}.")
     start = max(now, not_before or now)
     begin = max(start, later_than + MINUTE) if later_than else start
     taken = schedule.taken(conn, user_id, begin - MINUTE)

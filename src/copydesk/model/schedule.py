@@ -19,6 +19,11 @@ CLOSE = timedelta(minutes=30)
 MOST_IN_WEEK = 2_000
 """So many drafts of one week are shown."""
 
+SET_SLOTS = 'copydesk slot set "mon 09:00"'
+"""The command that the advice names where there are no slots; the console names its keys in the place of it."""
+NO_SLOTS = "there are no slots to schedule to"
+"""Why an automatic schedule leaves everything out, where it is this."""
+
 
 class Slot(Struct, frozen=True, forbid_unknown_fields=True):
     """A weekly time; `day_of_week` is 0 for Sunday to 6 for Saturday."""

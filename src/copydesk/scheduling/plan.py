@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterable
 from datetime import datetime
 from zoneinfo import ZoneInfo
 
-from copydesk.model.schedule import Slot
+from copydesk.model.schedule import NO_SLOTS, Slot
 from copydesk.model.wire import Struct
 from copydesk.scheduling.meant import Meant
 from copydesk.scheduling.slots import free
@@ -61,6 +61,6 @@ def _reason(skipped: int, *, any_slots: bool) -> str:
     if not skipped:
         return ""
     if not any_slots:
-        return "there are no slots to schedule to"
+        return NO_SLOTS
     drafts = "1 draft" if skipped == 1 else f"{skipped} drafts"
     return f"no slot was left for {drafts}: every slot of the next 366 days is taken"

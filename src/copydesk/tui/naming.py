@@ -15,3 +15,12 @@ def key(action_id: str) -> str:
 def first_key(keys: Iterable[Key], action_id: str) -> str:
     """The first key of an action in a table, as people write it."""
     return next(shown(each)[0] for each in keys if each.id == action_id)
+
+
+def in_keys(text: str) -> str:
+    """A text for a toast with keys in the place of a command that the console has keys for."""
+    if "copydesk slot" not in text:
+        return text
+    from copydesk.model.schedule import SET_SLOTS  # noqa: PLC0415 - not for the first paint
+
+    return text.replace(SET_SLOTS, f"{key('console.schedule')}, then {key('schedule.new_slot')}")

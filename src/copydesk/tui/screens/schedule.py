@@ -7,7 +7,7 @@ from textual import on
 from textual.message import Message
 
 from copydesk.model.draft import Status
-from copydesk.model.schedule import AutoSchedule
+from copydesk.model.schedule import NO_SLOTS, AutoSchedule
 from copydesk.tui.keys import Where, bindings
 from copydesk.tui.modals.schedule import PickScreen, PlanScreen
 from copydesk.tui.naming import key
@@ -175,7 +175,8 @@ class ScheduleScreen(WeekChanges):
         if not plan.scheduled:
             reason = f": {plan.reason}" if plan.reason else ""
             left = plural(plan.skipped, "approved draft")
-            self.app.say(f"{left} left out{reason}." if plan.skipped else "No approved draft waits for a time.")
+            advice = f" {key('schedule.new_slot')} makes one." if plan.reason == NO_SLOTS else ""
+            self.app.say(f"{left} left out{reason}.{advice}" if plan.skipped else "No approved draft waits for a time.")
             return
 
         def do(yes: bool | None) -> None:  # noqa: FBT001 - Textual hands it over so
