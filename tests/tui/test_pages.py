@@ -1,5 +1,8 @@
 """What stands on the pages: the draft with its checks and its score, the source item, a row of the queue."""
 
+from datetime import UTC, datetime, timedelta
+from zoneinfo import ZoneInfo
+
 import msgspec
 import pytest
 from textual.content import Content
@@ -7,14 +10,19 @@ from textual.content import Content
 from copydesk.desk.versions import Difference
 from copydesk.drafting.difference import Kind, Piece
 from copydesk.errors import CopydeskError
-from copydesk.model.draft import Checks, Finding, Format, ListedDraft, Severity
+from copydesk.model.delivery import Evidence, State
+from copydesk.model.draft import Checks, Finding, Format, ListedDraft, Severity, Status
+from copydesk.model.posting import DeliveryReport, Sent
 from copydesk.tui.layout import Block, Paragraph, lay_out
 from copydesk.tui.pages.change import difference_page
 from copydesk.tui.pages.draft import draft_page
 from copydesk.tui.pages.item import LONGEST, item_page
 from copydesk.tui.pages.note import trouble
+from copydesk.tui.pages.outgoing import Outgoing
 from copydesk.tui.pages.row import draft_row, first_line
 from tui_fixtures import NOW, draft, item
+
+URL = "https://bsky.example/2"
 
 
 def text(blocks: list[Block]) -> str:
@@ -84,6 +92,42 @@ def test_hidden_characters_of_a_draft_are_shown() -> None:
 
 def test_line_breaks_of_any_kind_are_line_breaks() -> None:
     assert "one\ntwo\nthree\nfour" in text(draft_page(draft(0, text="one\r\ntwo\rthree\u2028four"), NOW))
+
+
+def test_the_headline_says_when_a_scheduled_draft_goes_out_on_the_users_clock() -> None:
+    due = draft(0, status=Status.SCHEDULED, scheduled_at=datetime(2026, 3, 9, 8, 0, tzinfo=UTC))
+    assert " · scheduled · Mon 9 Mar 09:00 · " in text(draft_page(due, NOW, outgoing=Outgoing(ZoneInfo("Europe/Oslo"))))
+    assert " · scheduled · 93%" in text(draft_page(due, NOW))
+    late = draft(0, status=Status.MISSED, scheduled_at=datetime(2025, 12, 31, 8, 0, tzinfo=UTC))
+    assert " · missed its time · Wed 31 Dec 2025 08:00" in text(
+        draft_page(late, NOW, outgoing=Outgoing(ZoneInfo("UTC")))
+    )
+
+
+def report(*posts: Sent, account: str) -> DeliveryReport:
+    return DeliveryReport(
+        id=account,
+        draft_id="draft-0",
+        account=account,
+        state=State.SENT,
+        says="",
+        due_at=NOW,
+        posts=posts,
+        parts=len(posts),
+        attempts=1,
+        retry_after=None,
+        sent_at=NOW,
+        gone_at=None,
+    )
+
+
+def test_a_posted_draft_says_when_and_where_it_went() -> None:
+    posts = (Sent(id="1", url=None, evidence=Evidence.ANSWERED), Sent(id="2", url=URL, evidence=Evidence.ANSWERED))
+    went = report(*posts, account="bluesky:me"), report(posts[0], account="webhook:bell")
+    gone = draft(0, status=Status.POSTED, posted_at=NOW - timedelta(hours=2))
+    page = text(draft_page(gone, NOW, outgoing=Outgoing(reports=went))).split("\n")
+    assert " · posted · 2h ago · " in page[0]
+    assert page[1:3] == [f"bluesky:me  {URL}", ""]
 
 
 def test_an_error_of_the_writer_is_shown() -> None:

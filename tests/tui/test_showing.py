@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -93,3 +94,18 @@ async def test_one_that_is_gone_is_said_to_be_gone_and_nothing_moves(tmp_path: P
         assert before is not None
         assert await show(seen, screen, "nothing") == before.id
         assert "There is no draft" in seen.toasts[-1]
+
+
+async def test_when_a_draft_goes_out_or_went_is_said_above_its_text(tmp_path: Path) -> None:
+    async with open_at(tmp_path) as desk:
+        await desk.schedule.set_zone("Europe/Oslo")
+        await put(desk, 8, status="pending_review")
+        (due,) = await put(desk, status="scheduled", scheduled_at=NOW + timedelta(hours=20))
+        (gone,) = await put(
+            desk, status="posted", scheduled_at=NOW - timedelta(hours=3), posted_at=NOW - timedelta(hours=2)
+        )
+    async with reviewing(tmp_path) as (seen, screen):
+        await show(seen, screen, due)
+        assert "scheduled · Wed 11 Feb 09:00" in seen.text
+        await show(seen, screen, gone)
+        assert "posted · 2h ago" in seen.text

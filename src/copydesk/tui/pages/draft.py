@@ -12,6 +12,7 @@ from copydesk.model.posting import Preview
 from copydesk.text import reveal
 from copydesk.tui.cells import cell
 from copydesk.tui.layout import Block, Paragraph, Table, plain
+from copydesk.tui.pages.outgoing import Outgoing, links, when
 from copydesk.tui.pages.pictures import Pictured
 from copydesk.tui.pages.preview import preview_page
 from copydesk.tui.words import SEVERITY, STATUS, ago, bar
@@ -23,13 +24,18 @@ _ORDER = (Severity.ERROR, Severity.WARNING, Severity.INFO)
 
 
 def draft_page(
-    draft: ListedDraft, now: datetime, previews: Sequence[Preview] = (), pictures: Sequence[Pictured] = ()
+    draft: ListedDraft,
+    now: datetime,
+    previews: Sequence[Preview] = (),
+    pictures: Sequence[Pictured] = (),
+    outgoing: Outgoing = Outgoing(),  # noqa: B008 - it never changes
 ) -> list[Block]:
     """The whole page of one draft; `previews` say how it would stand where it is meant to go, once that is known.
 
-    So do `pictures`, which stand there without having been looked at where they are not given.
+    So do `pictures`, which stand there without having been looked at where they are not given. `outgoing` says when
+    it goes out, or where it went.
     """
-    blocks = [_headline(draft, now), plain(), *_text(draft)]
+    blocks = [_headline(draft, now, outgoing), *links(outgoing.reports), plain(), *_text(draft)]
     if previews:
         blocks += [plain(), *preview_page(previews, pictures or [Pictured(image.alt or "") for image in draft.images])]
     if draft.last_error:
@@ -42,12 +48,13 @@ def draft_page(
     return blocks
 
 
-def _headline(draft: ListedDraft, now: datetime) -> Block:
+def _headline(draft: ListedDraft, now: datetime, outgoing: Outgoing) -> Block:
     sign = STATUS[draft.status]
     written = f"{cell(draft.writer)}, {ago(draft.created_at, now)}" if draft.writer else ago(draft.created_at, now)
     parts = [
         Content.styled(draft.format.value, "strong"),
         Content.styled(sign.words, sign.role),
+        *([Content.styled(time, sign.role)] if (time := when(draft, now, outgoing.zone)) else []),
         Content.styled(f"{draft.confidence:.0%} by its checks"),
         Content.styled(written, "dim"),
     ]

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from copydesk.model.posting import Preview
     from copydesk.model.source import Source
     from copydesk.model.window import Slice
+    from copydesk.tui.pages.outgoing import Outgoing
     from copydesk.tui.pages.pictures import Pictured
     from copydesk.tui.queue_reading import Found, Looked
 
@@ -73,12 +74,13 @@ class OptionsRead(Message, bubble=False):
 
 
 class PreviewRead(Message, bubble=False):
-    """How a draft will be live, platform by platform."""
+    """How a draft will be live, platform by platform, and when it goes out or where it went."""
 
-    def __init__(self, draft: "ListedDraft", previews: "Sequence[Preview]") -> None:
+    def __init__(self, draft: "ListedDraft", previews: "Sequence[Preview]", outgoing: "Outgoing") -> None:
         super().__init__()
         self.draft = draft
         self.previews = previews
+        self.outgoing = outgoing
 
 
 class PicturesRead(Message, bubble=False):

@@ -1,9 +1,12 @@
 """The draft under the cursor, how it would stand where it is meant to go, and its pictures."""
 
+from contextlib import suppress
 from typing import TYPE_CHECKING
+from zoneinfo import ZoneInfo
 
 from textual import getters, on
 
+from copydesk.errors import NotFoundError
 from copydesk.tui.latest import Latest
 from copydesk.tui.screens.review_messages import PicturesRead, PreviewRead
 from copydesk.tui.screens.review_queue import QueueScreen
@@ -16,6 +19,7 @@ if TYPE_CHECKING:
     from copydesk.model.draft import DraftImage, ListedDraft
     from copydesk.model.picture import Look
     from copydesk.tui.layout import Block
+    from copydesk.tui.pages.outgoing import Outgoing
 
 _KEPT_LOOKS = 16
 
@@ -32,13 +36,17 @@ class PreviewsDraft(QueueScreen, inherit_bindings=False):
         self._previewed: PreviewRead | None = None
         self._looks: dict[str, Look] = {}
         """By the ids of pictures; only of those that can be seen, for the others may come."""
+        self._zone: ZoneInfo | None = None
+        """The user's, as it was last read."""
 
     def show_text(self, draft: "ListedDraft") -> None:
         """Show a draft, and ask for the rest of its page."""
         from copydesk.tui.pages.draft import draft_page  # noqa: PLC0415 - what the first paint does not need waits
+        from copydesk.tui.pages.outgoing import Outgoing  # noqa: PLC0415
 
         self._previewed = None
-        self.draft_pane.show(lambda: draft_page(draft, self.app.clock()))
+        outgoing = Outgoing(self._zone)
+        self.draft_pane.show(lambda: draft_page(draft, self.app.clock(), outgoing=outgoing))
         if self.app.desk is not None:
             self.app.ask(lambda desk: self._previewing.wish((desk, draft)))
 
@@ -48,16 +56,30 @@ class PreviewsDraft(QueueScreen, inherit_bindings=False):
         previews = await desk.posting.preview(
             draft.text, draft.format, draft.target_platforms, tags=draft.tags, alts=alts
         )
-        self.post_message(PreviewRead(draft, previews))
+        self.post_message(PreviewRead(draft, previews, await self._read_outgoing(desk, draft)))
+
+    async def _read_outgoing(self, desk: "Desk", draft: "ListedDraft") -> "Outgoing":
+        """The user's clock for what is scheduled, the links for what was posted."""
+        from copydesk.model.draft import Status  # noqa: PLC0415 - as above
+        from copydesk.tui.pages.outgoing import Outgoing  # noqa: PLC0415
+
+        if draft.status is Status.POSTED:
+            with suppress(NotFoundError):  # it may have been deleted since
+                return Outgoing(reports=await desk.posting.deliveries(draft.id))
+        if draft.scheduled_at is not None:
+            self._zone = ZoneInfo(await desk.schedule.zone())
+        return Outgoing(self._zone)
 
     @on(PreviewRead)
     def _show_preview(self, message: PreviewRead) -> None:
         """How it will be live, below its text."""
         from copydesk.tui.pages.draft import draft_page  # noqa: PLC0415 - as above
 
-        if message.previews and self.queue.current == message.draft:
+        if (message.previews or any(message.outgoing)) and self.queue.current == message.draft:
             self._previewed = message
-            self._show_more(lambda: draft_page(message.draft, self.app.clock(), message.previews))
+            self._show_more(
+                lambda: draft_page(message.draft, self.app.clock(), message.previews, outgoing=message.outgoing)
+            )
             self._ask_pictures()
 
     def _show_more(self, made: "Callable[[], list[Block]]") -> None:
@@ -104,7 +126,9 @@ class PreviewsDraft(QueueScreen, inherit_bindings=False):
 
         read = message.of
         if read is self._previewed and self.queue.current == read.draft:
-            self._show_more(lambda: draft_page(read.draft, self.app.clock(), read.previews, message.pictures))
+            self._show_more(
+                lambda: draft_page(read.draft, self.app.clock(), read.previews, message.pictures, read.outgoing)
+            )
 
     @on(Page.Widened)
     def _draw_again(self, message: Page.Widened) -> None:
