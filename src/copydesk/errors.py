@@ -4,6 +4,7 @@ CopydeskError
 ├── SettingsError            the settings file or the environment says something that cannot be
 ├── InvalidError             a field breaks a rule of the interface
 ├── NotFoundError            an id that does not exist, or is somebody else's
+│   └── NoDraftError         the id of a draft
 ├── ConflictError            the current state does not allow it
 │   └── OutOfReachError      the last change cannot be taken back
 ├── StoreError               the database cannot be used; nothing was changed
@@ -79,6 +80,10 @@ class NotFoundError(CopydeskError):
     """There is nothing with this id."""
 
     category = "not-found"
+
+
+class NoDraftError(NotFoundError):
+    """There is no draft with this id, or no longer: drafts go with their source."""
 
 
 class ConflictError(CopydeskError):

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from sqlalchemy import BindParameter, Connection, TypeDecorator, bindparam, literal_column, select, text, update
 
-from copydesk.errors import ConflictError, NotFoundError
+from copydesk.errors import ConflictError, NoDraftError
 from copydesk.model.change import LONGEST_ID
 from copydesk.model.draft import Format, Status
 from copydesk.model.history import USER, EventKind
@@ -142,9 +142,9 @@ def one_seen(conn: Connection, user_id: str, draft_id: str, *, whole: bool = Fal
     return found
 
 
-def no_draft(draft_id: str) -> NotFoundError:
+def no_draft(draft_id: str) -> NoDraftError:
     """There is none of the user's with this id."""
-    return NotFoundError(f"There is no draft {draft_id[:LONGEST_ID]!r}.", hint="`copydesk draft list` shows them all.")
+    return NoDraftError(f"There is no draft {draft_id[:LONGEST_ID]!r}.", hint="`copydesk draft list` shows them all.")
 
 
 def put(conn: Connection, user_id: str, seen: Seen, step: Step) -> int:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from textual.worker import Worker
 
-from copydesk.errors import CopydeskError
+from copydesk.errors import CopydeskError, NoDraftError, NotFoundError
 from copydesk.tui.saying import SayingApp
 from copydesk.tui.type_ahead import BRIEF
 
@@ -24,6 +24,7 @@ ANSWERED_WITHIN = 2.0
 """Seconds that an action waits for its screen to be read."""
 LAST_BULKS = 2.0
 """Seconds after which at its end nothing more is begun of what is done to many drafts."""
+GONE = "This draft is gone: its source was deleted."
 LAST_WRITES = 60.0
 """Seconds that the console waits at its end for what is still to be carried out."""
 
@@ -149,7 +150,9 @@ class AskingApp(SayingApp, inherit_bindings=False):
 
 
 def known(error: Exception) -> CopydeskError:
-    """The error as one of ours."""
+    """The error as one of ours, for somebody who names no ids."""
+    if isinstance(error, NoDraftError):
+        return NotFoundError(GONE)
     if isinstance(error, CopydeskError):
         return error
     return CopydeskError(f"Copydesk did not expect this: {error!r}.")

@@ -11,6 +11,7 @@ from copydesk.model.change import TAKES_TIME, ChangeDraft
 from copydesk.model.draft import Draft, ListedDraft, Status
 from copydesk.model.history import EventKind, named
 from copydesk.model.transitions import after, after_edit
+from copydesk.tui.asking import known
 from copydesk.tui.chosen import Chosen
 from copydesk.tui.deciding import outcomes
 from copydesk.tui.deciding.outcomes import Outcome, name_of
@@ -290,4 +291,4 @@ class Acts:
 
 def words_of(error: Exception) -> str:
     """What went wrong, for the user."""
-    return str(error) if isinstance(error, CopydeskError) else f"Copydesk did not expect this: {error!r}."
+    return str(known(error))

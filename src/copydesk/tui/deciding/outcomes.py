@@ -9,6 +9,7 @@ from copydesk.model.draft import Action, Status
 from copydesk.model.history import EDIT, EventKind
 from copydesk.model.transitions import ACTIONS
 from copydesk.text import clean
+from copydesk.tui.asking import GONE
 from copydesk.tui.naming import key
 from copydesk.tui.words import plural
 
@@ -99,9 +100,15 @@ def stopped(action: str, done: int, left: int) -> str:
 
 def failures(outcome: Outcome) -> str:
     """The first of them by name, each with the reason."""
-    said = [f"{outcome.names.get(draft_id, draft_id)}: {why}" for draft_id, why in _first(outcome.failed)]
+    said = [_failure(outcome, draft_id, why) for draft_id, why in _first(outcome.failed)]
     left = len(outcome.failed) - len(said)
     return " ".join(said) + (f" And {left} more." if left > 0 else "")
+
+
+def _failure(outcome: Outcome, draft_id: str, why: str) -> str:
+    """One that has no name is there no more."""
+    name = outcome.names.get(draft_id)
+    return f"{name}: {why}" if name and why != GONE else GONE
 
 
 def named_failures(failed: Mapping[str, str]) -> list[str]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Protocol, cast
 
 from textual import on
 
+from copydesk.tui.asking import GONE
 from copydesk.tui.chosen import Chosen, one
 from copydesk.tui.messages import Decided, DeskOpened, Worked
 from copydesk.tui.screens.desk_screen import DeskScreen
@@ -80,6 +81,8 @@ class Decides(DeskScreen, inherit_bindings=False):
     @on(Decided)
     def _show_decided(self, message: Decided) -> None:
         self.deciding.show(message)
+        if GONE in message.outcome.failed.values():
+            self.read()
 
     @on(Worked)
     def _show_work(self, message: Worked) -> None:

@@ -214,7 +214,8 @@ class ReadsQueue(DeskScreen, inherit_bindings=False):
         if message.number == self._number:
             self.queue.renew(message.looked.ids, message.looked.drafts)
             self._new = message.looked.new
-            if self._new and self._is_filling():
+            gone = len(message.looked.drafts) < len(message.looked.ids)
+            if gone or (self._new and self._is_filling()):
                 self.read_anew()
             self.show_title()
 
