@@ -72,6 +72,10 @@ async def test_posting_names_the_account_and_tells_what_became_of_it(tmp_path: P
         await review.press("p", "y")
         assert await review.status(first.id) is Status.POSTED
         assert any(said.startswith("fake:me: Posted") for said in review.toasts)
+        review.app.show_draft(first.id)
+        await review.wait()
+        assert "fake:me  https://fake.example/" in review.text
+        assert "posted · just now" in review.text
 
 
 async def test_without_an_account_no_yes_is_taken(tmp_path: Path) -> None:

@@ -54,7 +54,7 @@ def _headline(draft: ListedDraft, now: datetime, outgoing: Outgoing) -> Block:
     parts = [
         Content.styled(draft.format.value, "strong"),
         Content.styled(sign.words, sign.role),
-        *([Content.styled(time, sign.role)] if (time := when(draft, now, outgoing.zone)) else []),
+        *([Content.styled(time, sign.role)] if (time := when(draft, now, outgoing)) else []),
         Content.styled(f"{draft.confidence:.0%} by its checks"),
         Content.styled(written, "dim"),
     ]

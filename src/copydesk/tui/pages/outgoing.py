@@ -24,10 +24,13 @@ class Outgoing(NamedTuple):
     reports: Sequence[DeliveryReport] = ()
 
 
-def when(draft: ListedDraft, now: datetime, zone: ZoneInfo | None) -> str:
+def when(draft: ListedDraft, now: datetime, outgoing: Outgoing) -> str:
     """The time of a scheduled draft on the user's clock, how long ago a posted one went; empty for all others."""
-    if draft.status is Status.POSTED and draft.posted_at is not None:
-        return ago(draft.posted_at, now)
+    if draft.status is Status.POSTED:
+        # A row that was posted a moment ago is read again later than what became of it.
+        went = draft.posted_at or max((each.sent_at for each in outgoing.reports if each.sent_at), default=None)
+        return ago(went, now) if went else ""
+    zone = outgoing.zone
     if draft.status in (Status.SCHEDULED, Status.MISSED) and draft.scheduled_at is not None and zone is not None:
         here = draft.scheduled_at.astimezone(zone)
         year = f" {here.year}" if here.year != now.astimezone(zone).year else ""
