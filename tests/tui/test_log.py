@@ -1,6 +1,6 @@
 """The log: what was said in toasts, whole."""
 
-from copydesk.errors import ConflictError
+from copydesk.errors import WriterError
 from copydesk.tui.saying import LOGGED
 from tui_fixtures import FakeDesk, on_screen
 
@@ -9,7 +9,7 @@ LONG = "The server said no, and it said it at length: " + "because of this and t
 
 async def test_an_error_stands_in_the_log_whole_after_its_toast_is_gone() -> None:
     async with on_screen(FakeDesk(1)) as seen:
-        seen.app.complain(ConflictError(LONG, hint="Ask again later."))
+        seen.app.complain(WriterError(LONG, hint="Ask again later."))
         seen.app.clear_notifications()
         await seen.press("ctrl+l")
         assert "the end" in seen.text
@@ -33,7 +33,7 @@ async def test_the_newest_stands_first_and_an_empty_log_says_so() -> None:
 
 async def test_what_comes_from_outside_is_shown_and_not_obeyed() -> None:
     async with on_screen(FakeDesk(1)) as seen:
-        seen.app.complain(ConflictError("[/foo] [@click=app.quit]x[/] \x1b]52;c;x\x07 \u202eabc"))
+        seen.app.complain(WriterError("[/foo] [@click=app.quit]x[/] \x1b]52;c;x\x07 \u202eabc"))
         seen.app.clear_notifications()
         await seen.press("ctrl+l")
         assert "[/foo]" in seen.text

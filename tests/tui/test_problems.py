@@ -6,7 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from copydesk.errors import ConflictError, StoreBusyError, StoreError
+from copydesk.errors import (
+    ConflictError,
+    CopydeskError,
+    InvalidError,
+    NotFoundError,
+    StoreBusyError,
+    StoreError,
+    WriterError,
+)
 from copydesk.jobs import Said
 from copydesk.tui import desk_app
 from desk_fixtures import THREE, TWO, Watch, Web, add, open_at
@@ -61,21 +69,50 @@ async def test_problems_are_counted_at_every_width(width: int) -> None:
         assert "problem" not in seen.lines[0]
         seen.app.notify("All is well.")
         seen.app.notify("Look out.", severity="warning")
-        seen.app.complain(ConflictError("This failed."))
-        seen.app.complain(ConflictError("That failed."))
+        seen.app.complain(WriterError("This failed."))
+        seen.app.complain(WriterError("That failed."))
         await seen.wait()
         gap = width - 2 - len(LINES[width].format(""))
         assert seen.lines[0].strip() == LINES[width].format(" " * gap)
 
 
+@pytest.mark.parametrize("error", [ConflictError("Not now."), InvalidError(), NotFoundError("It is gone.")], ids=repr)
+async def test_what_a_user_asked_for_and_was_refused_is_no_problem(error: CopydeskError) -> None:
+    async with on_screen(FakeDesk(3)) as seen:
+        seen.app.complain(error)
+        await seen.wait()
+        assert "problem" not in seen.lines[0]
+        assert [toast.severity for toast in seen.app._notifications] == ["warning"]
+
+
+async def test_toasts_make_way_for_another_screen_and_for_what_lies_over_one() -> None:
+    async with on_screen(FakeDesk(3)) as seen:
+        for key in ("question_mark", "2"):
+            seen.app.notify("All is well.")
+            await seen.wait()
+            assert seen.toasts == ["All is well."]
+            await seen.press(key)
+            assert "All is well." not in seen.toasts
+            await seen.press("escape")
+
+
+@pytest.mark.parametrize(("size", "seconds"), [((80, 24), 4), ((120, 40), 5)])
+async def test_what_is_said_goes_sooner_where_there_is_little_room(size: tuple[int, int], seconds: float) -> None:
+    async with on_screen(FakeDesk(3), size=size) as seen:
+        seen.app.notify("All is well.")
+        seen.app.say("Approved.")
+        await seen.wait()
+        assert [toast.timeout for toast in seen.app._notifications] == [seconds, seconds]
+
+
 async def test_reading_the_log_is_enough_and_what_comes_later_counts_anew() -> None:
     async with on_screen(FakeDesk(3)) as seen:
-        seen.app.complain(ConflictError("This failed."))
+        seen.app.complain(WriterError("This failed."))
         await seen.wait()
         assert "1 problem Ctrl+l" in seen.lines[0]
         await seen.press("ctrl+l", "q")
         assert "problem" not in seen.lines[0]
-        seen.app.complain(ConflictError("That failed."))
+        seen.app.complain(WriterError("That failed."))
         await seen.wait()
         assert "1 problem Ctrl+l" in seen.lines[0]
 
@@ -83,12 +120,12 @@ async def test_reading_the_log_is_enough_and_what_comes_later_counts_anew() -> N
 async def test_what_is_said_over_and_over_is_one_problem_and_one_toast() -> None:
     async with on_screen(FakeDesk(3)) as seen:
         for _ in range(3):
-            seen.app.complain(ConflictError("This failed."))
+            seen.app.complain(WriterError("This failed."))
         await seen.wait()
         assert "1 problem Ctrl+l" in seen.lines[0]
         assert seen.toasts == ["This failed."]
         seen.app.clear_notifications()
-        seen.app.complain(ConflictError("This failed."))
+        seen.app.complain(WriterError("This failed."))
         await seen.wait()
         assert seen.toasts == ["This failed."]
         assert "1 problem Ctrl+l" in seen.lines[0]
@@ -100,7 +137,7 @@ async def test_what_is_said_over_and_over_is_one_problem_and_one_toast() -> None
 async def test_other_screens_count_the_same(tmp_path: Path) -> None:
     async with on_desk(tmp_path, small_web()) as seen:
         await seen.press("3", "1")
-        seen.app.complain(ConflictError("This failed."))
+        seen.app.complain(WriterError("This failed."))
         await seen.press("3")
         assert "1 problem Ctrl+l" in seen.lines[0]
         await seen.press("ctrl+l", "q", "1")
@@ -109,7 +146,7 @@ async def test_other_screens_count_the_same(tmp_path: Path) -> None:
 
 async def test_a_click_on_them_opens_the_log_and_one_on_a_tab_its_screen(tmp_path: Path) -> None:
     async with on_desk(tmp_path, small_web()) as seen:
-        seen.app.complain(ConflictError("This failed."))
+        seen.app.complain(WriterError("This failed."))
         seen.app.clear_notifications()
         await seen.wait()
         await click(seen, "1 problem")
@@ -129,7 +166,7 @@ async def test_a_run_stands_beside_them_where_there_is_room() -> None:
     async with on_screen(desk, size=(80, 24)) as seen:
         await seen.press("P")
         assert seen.lines[0].endswith("  2  3  4  5  6" + "rank 14/41".rjust(45))
-        seen.app.complain(ConflictError("This failed."))
+        seen.app.complain(WriterError("This failed."))
         await seen.wait()
         assert seen.lines[0].endswith("rank 14/41  1 problem Ctrl+l")
         await seen.resize(44, 24)

@@ -3,16 +3,22 @@
 from collections import deque
 from collections.abc import Callable
 from datetime import UTC, datetime
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from textual.app import App
 from textual.notifications import Notification, Notify, SeverityLevel
 from textual.reactive import var
+from textual.widget import AwaitMount
 
-from copydesk.errors import CopydeskError
+from copydesk.errors import ConflictError, CopydeskError, InvalidError, NotFoundError
+from copydesk.tui.naming import in_keys
 
 LOGGED = 200
 """So much of what was said is kept for the log."""
+
+
+SMALL, BRIEFLY = (100, 30), 4.0
+"""On screens below so many columns or rows, a toast lies over what is read: it goes after so many seconds."""
 
 
 class Told(NamedTuple):
@@ -50,7 +56,12 @@ class SayingApp(App[int], inherit_bindings=False):
 
     def complain(self, error: CopydeskError) -> None:
         """Say in one line what went wrong and what to do."""
-        self.notify(str(error), severity="error")
+        self.notify(str(error), severity="warning" if is_refusal(error) else "error")
+
+    def make_way(self) -> None:
+        """Take the toasts away: something else is on the screen now. What they said is in the log."""
+        if self._notifications:
+            self.clear_notifications()
 
     def notify(
         self,
@@ -67,14 +78,26 @@ class SayingApp(App[int], inherit_bindings=False):
         """
         from copydesk.text import clean  # noqa: PLC0415 - what the first paint does not need waits
 
-        message = self.advice(message)
+        message = self.advice(in_keys(message))
         said = clean(message)
+        if timeout is None and severity == "information":
+            timeout = self._read_within
         if not self._is_said(said, severity):
             self._remember(severity, message)
             super().notify(said, title=clean(title), severity=severity, timeout=timeout, markup=False)
             # A toast is there only when its message has arrived.
             self._coming.add((said, severity))
             self.call_later(self._has_come, (said, severity))
+
+    def switch_mode(self, mode: str) -> AwaitMount:
+        """Another screen, with no toast of the last one over it."""
+        self.make_way()
+        return super().switch_mode(mode)
+
+    def push_screen(self, *args: Any, **named: Any) -> Any:
+        """As Textual's own, with no toast over what comes."""
+        self.make_way()
+        return super().push_screen(*args, **named)
 
     def _has_come(self, toast: tuple[str, SeverityLevel]) -> None:
         self._coming.discard(toast)
@@ -89,8 +112,14 @@ class SayingApp(App[int], inherit_bindings=False):
 
         if self._last_said is not None:
             self._unnotify(self._last_said, refresh=False)
-        self._last_said = Notification(clean(message), timeout=self.NOTIFICATION_TIMEOUT, markup=False)
+        self._last_said = Notification(clean(message), timeout=self._read_within, markup=False)
         self.post_message(Notify(self._last_said))
+
+    @property
+    def _read_within(self) -> float:
+        """Seconds that a toast stays that is no warning."""
+        small = self.size.width < SMALL[0] or self.size.height < SMALL[1]
+        return BRIEFLY if small else self.NOTIFICATION_TIMEOUT
 
     def _remember(self, severity: SeverityLevel, text: str) -> None:
         """Keep it for the log; what is said over and over is one piece of news."""
@@ -98,6 +127,11 @@ class SayingApp(App[int], inherit_bindings=False):
             return
         self.log_of_toasts.append(Told(self.clock(), severity, text))
         self.problems += severity == "error"
+
+
+def is_refusal(error: Exception) -> bool:
+    """Whether it is the answer to what a user asked for, and nothing is wrong: that is no problem to be looked at."""
+    return isinstance(error, ConflictError | InvalidError | NotFoundError)
 
 
 def _utc_now() -> datetime:
