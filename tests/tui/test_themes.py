@@ -1,11 +1,14 @@
 """Our two themes can be read, and every other one works."""
 
+from pathlib import Path
+
 import pytest
 from textual.color import Color
 from textual.theme import BUILTIN_THEMES, Theme
 
+from copydesk.tui.app import Console
 from copydesk.tui.themes import DARK, LIGHT, preferred
-from tui_fixtures import FakeDesk, on_screen
+from tui_fixtures import NOW, FakeDesk, Seen, on_screen, settled
 
 
 def luminance(color: Color) -> float:
@@ -52,6 +55,60 @@ async def test_every_theme_of_textual_works() -> None:
             seen.app.theme = name
             await seen.wait()
             assert "Queue · 3" in seen.text
+
+
+def console(file: Path) -> Console:
+    return Console(FakeDesk(1).open, clock=lambda: NOW, theme_file=file)  # type: ignore[arg-type]
+
+
+async def choose(file: Path, theme: str) -> None:
+    """Choose a theme in a console that keeps it in `file`."""
+    app = console(file)
+    async with app.run_test() as pilot:
+        await settled(pilot)
+        app.theme = theme
+        await settled(pilot)
+
+
+async def test_the_theme_that_was_chosen_is_there_the_next_time(tmp_path: Path) -> None:
+    file = tmp_path / "desk" / "console-theme"
+    await choose(file, "copydesk-dark")
+    assert not file.exists()
+    await choose(file, "nord")
+    app = console(file)
+    assert (app.theme, [each.name for each in file.parent.iterdir()]) == ("nord", ["console-theme"])
+    async with app.run_test() as pilot:
+        await settled(pilot)
+        assert app.screen.styles.background == Color.parse(BUILTIN_THEMES["nord"].background or "")
+
+
+@pytest.mark.parametrize("content", [b"", b"no-such-theme", b"\xff\x00", b"nord" * 1000])
+def test_a_file_that_names_no_theme_is_ignored(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "console-theme").write_bytes(content)
+    assert console(tmp_path / "console-theme").theme == DARK.name
+
+
+async def test_without_colours_no_theme_is_kept_and_none_is_taken(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "console-theme"
+    file.write_text("nord")
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert console(file).theme == DARK.name
+    monkeypatch.setenv("NO_COLOR", "1")
+    await choose(file, "gruvbox")
+    assert file.read_text() == "nord"
+
+
+async def test_a_theme_that_cannot_be_kept_is_said_and_stays(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    app = console(tmp_path / "file" / "console-theme")
+    async with app.run_test(notifications=True) as pilot:
+        await settled(pilot)
+        app.theme = "nord"
+        await settled(pilot)
+        assert "could not be kept" in Seen(app, pilot).toasts[0]
+        assert app.theme == "nord"
 
 
 async def test_another_theme_recolours_what_is_drawn_already() -> None:

@@ -22,6 +22,7 @@ def console(context: Context) -> None:
     # What is imported now lives to the end: looking through it for garbage would be a tenth of the start.
     gc.disable()
     from copydesk.tui.app import Console  # noqa: PLC0415 - Textual is not for the commands
+    from copydesk.tui.kept_theme import FILE  # noqa: PLC0415 - as above
 
     try:
         settings = context.settings()
@@ -36,7 +37,16 @@ def console(context: Context) -> None:
         gc.enable()
         return glance(database, SHOWN)
 
-    sys.exit(Console(context.desk, glance=glance, jobs=True, keys=keys, advice=context.advice).run() or 0)
+    app = Console(
+        context.desk,
+        glance=glance,
+        jobs=True,
+        name="sample" if context.sample else "",
+        keys=keys,
+        advice=context.advice,
+        theme_file=settings.data_home / FILE,
+    )
+    sys.exit(app.run() or 0)
 
 
 def console_on_web(context: Context, port: int | None) -> None:

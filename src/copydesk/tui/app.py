@@ -11,13 +11,15 @@ from textual import constants, events
 from textual.app import App
 from textual.screen import Screen
 
-from copydesk.tui import themes
+from copydesk.tui import kept_theme, themes
 from copydesk.tui.desk_app import LAST_PATIENCE, DeskApp, Glance, OpenDesk
 from copydesk.tui.keymap import own_keys
 from copydesk.tui.keys import KEYS, SCREEN_NAMES, Key, Where, bindings
 from copydesk.tui.styles import sheet
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from textual.command import Provider
     from textual.driver import Driver
 
@@ -85,7 +87,7 @@ class Console(DeskApp, inherit_bindings=False):
     `glance`, where there is one, gives the first rows before that. With `jobs` it does what is due by itself, as long
     as it is open. `name` is shown beside the title where there are several desks; `clock` gives the time in UTC; `keys`
     is the key table with the user's own keys in it; `advice` names the commands of a text as they are called for this
-    desk.
+    desk; `theme_file` keeps the theme that is chosen.
     """
 
     CSS_PATH = [sheet("base.tcss"), sheet("review.tcss")]
@@ -105,6 +107,7 @@ class Console(DeskApp, inherit_bindings=False):
         clock: Callable[[], datetime] | None = None,
         keys: Sequence[Key] = KEYS,
         advice: Callable[[str], str] = str,
+        theme_file: "Path | None" = None,
     ) -> None:
         super().__init__(open_desk, glance=glance, jobs=jobs, name=name, clock=clock, keys=keys, advice=advice)
         if own := own_keys(keys):
@@ -112,8 +115,12 @@ class Console(DeskApp, inherit_bindings=False):
         self.animation_level = "none"
         self.register_theme(themes.DARK)
         self.register_theme(themes.LIGHT)
+        # Without colours a theme is nothing that anybody chose.
+        self._theme_file = None if self.no_color else theme_file
         if theme := themes.preferred(os.environ):
-            self._start_with(theme)
+            kept = kept_theme.read(self._theme_file) if self._theme_file else ""
+            self._start_with(kept if kept in self.available_themes else theme)
+        self._theme_kept = self.theme
 
     def get_driver_class(self) -> "type[Driver]":
         """The terminal's own, unless somebody chose another: the server of the web console does."""
@@ -129,6 +136,17 @@ class Console(DeskApp, inherit_bindings=False):
         dark = self.current_theme.dark
         self.set_class(dark, "-dark-mode", update=False).set_class(not dark, "-light-mode", update=False)
         self.stylesheet.set_variables(self.get_css_variables())
+        self._refresh_truecolor_filter(self.ansi_theme)
+
+    def watch_theme(self, theme: str) -> None:
+        """Keep the theme that was chosen for the next time."""
+        if self._theme_file is None or theme == self._theme_kept:
+            return
+        self._theme_kept = theme
+        try:
+            kept_theme.keep(self._theme_file, theme)
+        except OSError as error:
+            self.notify(f"The colours could not be kept for the next time: {error.strerror}.", severity="warning")
 
     def get_default_screen(self) -> Screen[Any]:
         """The first screen. As a mode of MODES it would make Textual parse every style sheet once more."""

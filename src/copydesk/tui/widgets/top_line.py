@@ -19,7 +19,7 @@ _NAME = "Copydesk"
 
 
 class TopLine(Standing):
-    """The screens with their numbers, this one standing out; the desk's name; at the right the run and the problems."""
+    """The desk's name; the screens with their numbers, this one standing out; at the right the run and the problems."""
 
     app = getters.app(DeskApp)
 
@@ -90,10 +90,14 @@ class TopLine(Standing):
 
     def _lefts(self) -> list[Content]:
         """Where we are, the longest words first: of the other screens only the numbers, where names do not fit."""
-        name = Content.styled(_NAME, "accent") + Content("  ")
-        desk = Content.styled(f"  {self._desk_name}" if self._desk_name else "", "dim")
         whole, short = self._each(named=True), self._each(named=False)
-        return [name + whole + desk, name + whole, whole, name + short + desk, short]
+        names = [Content.styled(_NAME, "accent")]
+        if self._desk_name:
+            # Which desk it is tells more than what the program is called.
+            desk = Content.styled(self._desk_name, "warn")
+            names = [names[0] + Content.styled(" · ", "dim") + desk, desk]
+        named = [name + Content("  ") for name in names]
+        return [tabs for each in (whole, short) for tabs in (*(name + each for name in named), each)]
 
     def _each(self, *, named: bool) -> Content:
         tabs = []

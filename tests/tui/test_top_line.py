@@ -1,0 +1,21 @@
+"""The line above every screen says which desk it is."""
+
+import pytest
+
+from copydesk.tui.app import Console
+from tui_fixtures import NOW, FakeDesk, Seen, settled
+
+
+@pytest.mark.parametrize(
+    ("width", "begins"),
+    [
+        (120, "Copydesk · sample  1 Review  2 Schedule"),
+        (80, "sample  1 Review  2 Schedule"),
+        (40, "sample  1 Review  2  3  4"),
+    ],
+)
+async def test_a_desk_with_a_name_says_it_above_every_screen(width: int, begins: str) -> None:
+    app = Console(FakeDesk(1).open, clock=lambda: NOW, name="sample")  # type: ignore[arg-type]
+    async with app.run_test(size=(width, 24)) as pilot:
+        await settled(pilot)
+        assert Seen(app, pilot).lines[0].strip().startswith(begins)
