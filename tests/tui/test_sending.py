@@ -31,7 +31,8 @@ async def test_without_a_slot_nothing_is_approved_either(tmp_path: Path) -> None
         await review.press("s")
         assert await review.status(first.id) is first.status
         assert review.row(first.id).status is first.status
-        assert "There are no slots to schedule to." in review.toasts[-1]
+        assert "There are no slots to schedule to. Set some: 2, then n." in review.toasts[-1]
+        assert "problem" not in review.lines[0]
 
 
 async def test_a_time_is_read_while_it_is_typed(tmp_path: Path) -> None:

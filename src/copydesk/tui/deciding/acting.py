@@ -17,6 +17,7 @@ from copydesk.tui.deciding import outcomes
 from copydesk.tui.deciding.outcomes import Outcome, name_of
 from copydesk.tui.going_back import GoingBack
 from copydesk.tui.messages import Decided, Worked
+from copydesk.tui.saying import is_refusal
 
 if TYPE_CHECKING:
     from copydesk.desk import Desk
@@ -128,7 +129,8 @@ class Acts:
             how = await self._time(desk, changed, asked)
         except Exception as error:
             failed = {draft.id: words_of(error)}
-            self.screen.post_message(Decided(Outcome(named(asked.action), (), failed, names=names)))
+            refused = is_refusal(error)
+            self.screen.post_message(Decided(Outcome(named(asked.action), (), failed, names=names, refused=refused)))
             return
         self.remember(draft, changed)
         outcome = Outcome(named(asked.action), (draft.id,), how=how, names=names)
@@ -231,7 +233,7 @@ class Acts:
             self.screen.keep_marked(tuple(outcome.failed))
             self.app.notify(outcomes.bulk(outcome), severity="warning" if outcome.failed else "information")
         elif outcome.failed:
-            self.app.notify(outcomes.failures(outcome), severity="error")
+            self.app.notify(outcomes.failures(outcome), severity="warning" if outcome.refused else "error")
         else:
             self._say(outcomes.word_of(outcome))
         if message.then is not None and outcome.succeeded:

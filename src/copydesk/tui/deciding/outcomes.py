@@ -45,6 +45,8 @@ class Outcome(NamedTuple):
     """What some of the drafts are called."""
     left: int = 0
     """How many came since the list was read, and were left as they are."""
+    refused: bool = False
+    """Whether it failed because their state does not allow it, and for nothing else."""
 
     @property
     def status(self) -> Status | None:

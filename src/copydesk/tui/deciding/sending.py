@@ -13,6 +13,7 @@ from copydesk.tui.chosen import Chosen, one
 from copydesk.tui.deciding.acting import Acts
 from copydesk.tui.deciding.outcomes import name_of
 from copydesk.tui.naming import key
+from copydesk.tui.saying import is_refusal
 from copydesk.tui.words import plural
 
 if TYPE_CHECKING:
@@ -150,7 +151,8 @@ class Sends(Acts):
             result = await desk.posting.post(draft.id)
         except CopydeskError as error:
             self.screen.call_later(self._bring_back, draft.id)
-            self.app.notify(f"{name_of(draft.text)}: {error}", severity="error")
+            words = f"{name_of(draft.text)}: {error}"
+            self.app.notify(words, severity="warning" if is_refusal(error) else "error")
             return
         self.remember(draft, result.draft)
         self.screen.call_later(self.rows.fade, [draft.id], result.draft.status)
