@@ -5,6 +5,7 @@ Imported only where the extra `web` is installed.
 
 import asyncio
 from codecs import getincrementaldecoder
+from contextlib import suppress
 from importlib.resources import files
 
 from aiohttp import web
@@ -46,7 +47,10 @@ class ConsoleProcess(AppService):
 
     async def run(self) -> None:
         """Pass on what the console shows, and tell the page when it ends, whatever ends it."""
-        await super().run()
+        # Where the console dies at once, textual-serve cancels its own reader of errors before that has begun, and so
+        # whoever waits for it.
+        with suppress(asyncio.CancelledError):
+            await super().run()
         await self.remote_close()
 
     async def stop(self) -> None:
