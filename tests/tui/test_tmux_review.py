@@ -71,7 +71,7 @@ def test_a_bulk_with_a_failure_says_which_and_leaves_it_marked(home: Path) -> No
         terminal.press("a")
         terminal.wait_for("Approved · u undo")
         terminal.press(*["]"] * 7)
-        terminal.wait_for(r"▌ N.*\n[\s\S]*\n  A.*now Quarrystone 3.0")
+        terminal.wait_for(r"▌ N.*\n[\s\S]*\n  A.* Quarrystone 3.0")
         terminal.press("*", "a")
         shown = terminal.wait_for(rf"{DRAFTS - 1} approved, 1 not:")
         terminal.wait_for("1 marked")
