@@ -231,3 +231,11 @@ async def test_what_is_archived_elsewhere_is_not_lost_by_a_decision_here(tmp_pat
         await review.press("a")
         assert (await review.desk.drafts.get(first.id)).archived_at is not None
         assert any("archived" in said for said in review.toasts)
+
+
+async def test_why_is_asked_of_one_and_of_many_in_grammar(tmp_path: Path) -> None:
+    async with reviewing(tmp_path) as review:
+        await review.press("r")
+        assert "Why is “A postmortem that names no culprit.” turned down?" in review.text
+        await review.press("escape", "asterisk", "r")
+        assert "Why are 5 drafts turned down?" in review.text

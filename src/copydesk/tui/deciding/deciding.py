@@ -55,7 +55,7 @@ class Deciding(Sends, Edits, Looks):
     def reject(self) -> None:
         """Ask why, and turn what is chosen down."""
         self._ask(
-            "Why is {} turned down?",
+            "Why {be} {what} turned down?",
             Action.REJECT,
             hint="Enter alone: no reason",
             offered=self.reasons,
@@ -65,7 +65,7 @@ class Deciding(Sends, Edits, Looks):
     def regenerate(self) -> None:
         """Ask what is to be changed, and let new versions be written."""
         self._ask(
-            "What is to be changed in {}?",
+            "What is to be changed in {what}?",
             Action.REGENERATE,
             hint="Enter alone: another try",
             then=self._write_anew,
@@ -95,9 +95,8 @@ class Deciding(Sends, Edits, Looks):
             self.typed_lines.open(self.app.desk)
         offers = tuple(dict.fromkeys((*self.typed_lines.offered(action), *offered)))
         keep = self.typed_lines.keep(action)
-        self.app.push_screen(
-            LineScreen(question.format(_called(chosen)), hint=hint, offered=offers, keep=keep), answered
-        )
+        asked = question.format(be="is" if chosen.number == 1 else "are", what=_called(chosen))
+        self.app.push_screen(LineScreen(asked, hint=hint, offered=offers, keep=keep), answered)
 
     def _write_anew(self, ids: Sequence[str]) -> None:
         self.app.ask(lambda desk: self._wait_for_versions(desk, ids), name="regenerate")
