@@ -3,6 +3,7 @@
 CopydeskError
 ├── SettingsError            the settings file or the environment says something that cannot be
 ├── InvalidError             a field breaks a rule of the interface
+│   └── NoZoneError          the name of a time zone that there is not
 ├── NotFoundError            an id that does not exist, or is somebody else's
 │   └── NoDraftError         the id of a draft
 ├── ConflictError            the current state does not allow it
@@ -74,6 +75,15 @@ class InvalidError(CopydeskError):
         self.errors: Sequence[FieldError] = errors
         problems = "; ".join(f"{field}: {message}" for field, message in errors)
         super().__init__(f"{problems}." if hint else problems, hint=hint)
+
+
+class NoZoneError(InvalidError):
+    """There is no time zone of this name."""
+
+    def __init__(self, error: FieldError, like: Sequence[str], *, hint: str) -> None:
+        self.like = tuple(like)
+        """Names that look like it."""
+        super().__init__(error, hint=hint)
 
 
 class NotFoundError(CopydeskError):

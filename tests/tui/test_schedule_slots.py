@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from textual.widgets import Input
 
 from copydesk.model.job import ClockDoubt
 from copydesk.model.schedule import Slot
@@ -106,12 +107,24 @@ async def test_the_zone_is_changed_and_comes_back(tmp_path: Path) -> None:
         assert "Europe/Prague" in seen.title
 
 
+async def test_the_only_zone_that_was_meant_is_one_enter_away(tmp_path: Path) -> None:
+    async with on_schedule(tmp_path) as seen:
+        await seen.press("z")
+        assert "keeps its moment" in seen.text
+        await seen.type("berlin")
+        assert "berlin is no time zone" in seen.text
+        assert seen.app.screen.query_one(Input).value == "Europe/Berlin"
+        await seen.press("enter")
+        assert await seen.desk.schedule.zone() == "Europe/Berlin"
+
+
 async def test_a_zone_that_does_not_exist_is_asked_for_again_with_what_was_typed(tmp_path: Path) -> None:
     async with on_schedule(tmp_path) as seen:
         await seen.press("z")
         await seen.type("Europe/Pragu")
         assert "is no time zone" in seen.text
         assert "Europe/Pragu" in seen.text
+        assert "timeZone" not in seen.text
         await seen.press("escape")
         assert await seen.desk.schedule.zone() == "Europe/Prague"
 

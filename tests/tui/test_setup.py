@@ -1,6 +1,7 @@
 """The screen Setup before a real desk: accounts, voice, time zone, where things are."""
 
 import asyncio
+import re
 from pathlib import Path
 
 import pytest
@@ -221,6 +222,10 @@ async def test_a_time_zone_is_checked_before_it_is_taken(tmp_path: Path) -> None
         await write(seen, "Asia/Tokyo\n")
         await until(seen, "on the clock of Asia/Tokyo")
         await until(seen, "JST")
+        assert "09:00 here may be 10:00 there." in seen.text
+        (now,) = [line for line in seen.text.splitlines() if "there it is" in line]
+        assert "(" not in now
+        assert re.search(r"\d\d:\d\d JST", now)
 
 
 async def test_where_things_are_is_what_the_doctor_says(tmp_path: Path) -> None:

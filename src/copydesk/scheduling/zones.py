@@ -5,7 +5,7 @@ from difflib import get_close_matches
 from functools import cache
 from zoneinfo import ZoneInfo, available_timezones
 
-from copydesk.errors import FieldError, InvalidError
+from copydesk.errors import FieldError, NoZoneError
 from copydesk.text import clean
 
 LONGEST_NAME = 64
@@ -21,7 +21,11 @@ def zone_named(name: str, *, field: str = "timeZone") -> ZoneInfo:
     # Only a name from the list becomes a path: neither ../etc nor, where case does not matter, europe/prague.
     if name not in _names():
         shown = clean(name[:LONGEST_NAME]) or "nothing"
-        raise InvalidError(FieldError(field, f"{shown} is no time zone of the IANA database"), hint=_hint(name))
+        like = _like(name)
+        hint = (
+            f"Did you mean {' or '.join(like)}?" if like else "It is a name such as Europe/Prague or America/New_York."
+        )
+        raise NoZoneError(FieldError(field, f"{shown} is no time zone of the IANA database"), like, hint=hint)
     return ZoneInfo(name)
 
 
@@ -86,12 +90,11 @@ def _names() -> frozenset[str]:
     return frozenset(available_timezones() - {"localtime"})
 
 
-def _hint(name: str) -> str:
+def _like(name: str) -> list[str]:
     """Names that look like `name`, whole or by their last part, which is the city."""
     wanted = name[:LONGEST_NAME].strip().lower().replace(" ", "_")
     by_word: dict[str, str] = {}
     for known in sorted(_names(), key=lambda known: ("/" not in known, known)):
         by_word.setdefault(known.lower(), known)
         by_word.setdefault(known.lower().rpartition("/")[2], known)
-    close = list(dict.fromkeys(by_word[word] for word in get_close_matches(wanted, by_word, n=3, cutoff=0.7)))
-    return f"Did you mean {' or '.join(close)}?" if close else "It is a name such as Europe/Prague or America/New_York."
+    return list(dict.fromkeys(by_word[word] for word in get_close_matches(wanted, by_word, n=3, cutoff=0.7)))

@@ -141,7 +141,8 @@ def zone_page(setup: Setup) -> list[Block]:
     return [
         Table([(Content.styled(name, "dim"), Content(cell(says))) for name, says in rows]),
         plain(),
-        plain("Slots and times are on this clock. What is scheduled keeps its time when the zone changes.", "dim"),
+        plain("Slots and times are on this clock. What is scheduled keeps its moment when the zone changes:", "dim"),
+        plain("09:00 here may be 10:00 there.", "dim"),
         plain(),
         _keys(("setup.edit", "changes it.")),
     ]

@@ -13,7 +13,6 @@ from textual.widget import Widget
 from copydesk.errors import CopydeskError
 from copydesk.tui.keys import Where, bindings
 from copydesk.tui.layout import Block, plain
-from copydesk.tui.modals.ask import LineScreen
 from copydesk.tui.naming import key
 from copydesk.tui.pages import note
 from copydesk.tui.pages.setup import (
@@ -30,6 +29,7 @@ from copydesk.tui.styles import sheet
 from copydesk.tui.widgets.line_list import LineList
 from copydesk.tui.widgets.page import Page
 from copydesk.tui.widgets.setup_lists import Accounts, Sections
+from copydesk.tui.zone_asking import zone_question
 
 if TYPE_CHECKING:
     from copydesk.desk import Desk
@@ -105,7 +105,7 @@ class SetupScreen(SetupAccounts):
             voice=voice,
             unfollowed=unfollowed(voice),
             zone=await desk.schedule.zone(),
-            shown=(await desk.schedule.shown(self.app.clock()))[0],
+            shown=_now(*await desk.schedule.shown(self.app.clock().replace(second=0, microsecond=0))),
             slots=len(await desk.schedule.slots()),
         )
         self.post_message(self.Read(found))
@@ -252,9 +252,8 @@ class SetupScreen(SetupAccounts):
             self.app.notify("The voice is kept. Drafts that are written from now on follow it.")
             self.read()
 
-    def _ask_zone(self, zone: str, value: str = "", wrong: str = "") -> None:
-        hint = wrong or f"A name such as Europe/Prague. What is scheduled keeps its time. {key('line.leave')} leaves."
-        asked = LineScreen(f"Which time zone in the place of {zone}?", value=value, hint=hint)
+    def _ask_zone(self, zone: str, value: str = "", wrong: CopydeskError | None = None) -> None:
+        asked = zone_question(zone, value, wrong)
 
         def answered(name: str | None) -> None:
             if name and name.strip() and name.strip() != zone:
@@ -266,7 +265,12 @@ class SetupScreen(SetupAccounts):
         try:
             await desk.schedule.set_zone(after)
         except CopydeskError as error:
-            self.app.call_later(self._ask_zone, before, after, str(error))
+            self.app.call_later(self._ask_zone, before, after, error)
             return
         self.app.notify(f"Slots and times are on the clock of {after} from now on.")
         self.call_later(self.read)
+
+
+def _now(shown: str) -> str:
+    """A moment as it is told, without how far it is from now."""
+    return shown.partition(" (")[0]

@@ -13,6 +13,7 @@ from copydesk.tui.screens.week_screen import WeekScreen
 from copydesk.tui.ways_back import Step, WaysBack
 from copydesk.tui.week import Thing
 from copydesk.tui.week_clock import Place
+from copydesk.tui.zone_asking import zone_question
 
 if TYPE_CHECKING:
     from copydesk.desk import Desk
@@ -98,13 +99,11 @@ class WeekChanges(WeekScreen):
 
     # The clock.
 
-    def action_zone(self, value: str = "", wrong: str = "") -> None:
+    def action_zone(self, value: str = "", wrong: CopydeskError | None = None) -> None:
         """Ask for the time zone."""
         if self.week is None:
             return
-        hint = wrong or f"A name such as Europe/Prague. What is scheduled keeps its time. {key('line.leave')} leaves."
-        asked = LineScreen(f"Which time zone in the place of {self.week.zone}?", value=value, hint=hint)
-        self.app.push_screen(asked, self._set_zone)
+        self.app.push_screen(zone_question(self.week.zone, value, wrong), self._set_zone)
 
     def _set_zone(self, name: str | None) -> None:
         if not name or self.week is None or name.strip() == self.week.zone:
@@ -115,7 +114,7 @@ class WeekChanges(WeekScreen):
             try:
                 await desk.schedule.set_zone(after)
             except CopydeskError as error:
-                self.app.call_later(self.action_zone, after, str(error))
+                self.app.call_later(self.action_zone, after, error)
                 return
             words = f"time zone {before} changed to {after}"
             step = Step(words, lambda desk: desk.schedule.set_zone(before), lambda desk: desk.schedule.set_zone(after))

@@ -1,0 +1,19 @@
+"""The question for a time zone, on whichever screen it is asked."""
+
+from copydesk.errors import CopydeskError, InvalidError, NoZoneError
+from copydesk.tui.modals.ask import LineScreen
+from copydesk.tui.naming import key
+
+MOMENT = "What is scheduled keeps its moment: 09:00 here may be 10:00 there."
+
+
+def zone_question(zone: str, value: str = "", wrong: CopydeskError | None = None) -> LineScreen:
+    """Asks for another zone than `zone`; again, where `value` was `wrong`: the only name like it stands there then."""
+    hint = f"A name such as Europe/Prague. {MOMENT} {key('line.leave')} leaves."
+    if wrong is not None:
+        hint = str(wrong)
+    if isinstance(wrong, InvalidError):
+        hint = f"{'; '.join(each.message for each in wrong.errors)}. {wrong.hint}".strip()
+    if isinstance(wrong, NoZoneError) and len(wrong.like) == 1:
+        value, hint = wrong.like[0], f"{hint} Enter takes it, {key('line.leave')} leaves."
+    return LineScreen(f"Which time zone in the place of {zone}?", value=value, hint=hint)
