@@ -195,7 +195,8 @@ async def test_history_and_copies(tmp_path: Path) -> None:
         first = review.current
         await review.press("a", "K", "H")
         assert "History · q closes" in review.text
-        assert "you approved it" in review.text
+        assert "you approved it (look again → approved)" in review.text
+        assert "awaiting_review" not in review.text
         await review.press("q", "y")
         assert review.app.clipboard == first.text
         await review.press("Y")

@@ -97,7 +97,7 @@ async def test_a_new_one_is_begun_from_the_form_and_the_cursor_goes_to_it(tmp_pa
 @pytest.mark.parametrize(
     ("typed", "says"),
     [
-        (("X", "tab", "tab", "1", "tab", "2"), "parameter: is missing"),
+        (("X", "tab", "tab", "1", "tab", "2"), "Say what differs; for example"),
         (("X", "tab", *"hashtags", "tab", "1"), "takes 2 to 5 entries, not 1"),
         (("X", "tab", *"hashtags", "tab", "1", "tab", "9"), "takes a whole number of 0 to 5"),
         (("X", "tab", *"tone", "tab", *"a=b", "tab", *"a=c"), "'a' is there already"),

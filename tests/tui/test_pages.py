@@ -46,6 +46,10 @@ def test_a_draft_says_what_it_is() -> None:
     assert head == "SHORT · new · 93% by its checks · offline, 7m ago"
 
 
+def test_an_own_draft_is_called_so() -> None:
+    assert text(draft_page(draft(0, writer="user"), NOW)).split("\n")[0].endswith(" · your own, 7m ago")
+
+
 def test_a_draft_shows_every_part_of_its_score() -> None:
     page = text(draft_page(draft(0), NOW))
     assert "Why it was picked  0.64" in page

@@ -41,7 +41,7 @@ async def test_a_move_is_undone_and_done_again(tmp_path: Path) -> None:
     async with on_schedule(tmp_path) as seen:
         await seen.press("j", "J", "J", "u")
         assert await times(seen.desk) == {draft: NOW + 2 * HOUR}
-        assert seen.toasts[-1] == "Undone: reschedule"
+        assert seen.toasts[-1] == "Undone: the other time"
         await seen.press("ctrl+r")
         assert await times(seen.desk) == {draft: NOW + 3 * HOUR}
 

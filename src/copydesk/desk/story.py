@@ -73,20 +73,20 @@ class Story(NamedTuple):
         return [each.id for each in self.versions if each.regenerated_from_id == draft_id]
 
 
-async def story_of(desk: "Desk", draft_id: str) -> Story:
-    """The story of a draft; NotFoundError."""
+async def story_of(desk: "Desk", draft_id: str, states: Mapping[str, str] | None = None) -> Story:
+    """The story of a draft, its states called as in `states`; NotFoundError."""
     versions = await desk.drafts.versions(draft_id)
     events = [event for each in _up_to(versions, draft_id) for event in await desk.drafts.history(each)]
     times = [each.after.get("scheduled_at") or each.at for each in events]
     shown, scheduled = await desk.schedule.shown(*(each.at for each in events)), await desk.schedule.shown(*times)
-    lines = [told(event, at, time) for event, at, time in zip(events, shown, scheduled, strict=True)]
+    lines = [told(event, at, time, states or {}) for event, at, time in zip(events, shown, scheduled, strict=True)]
     return Story(versions=versions, events=tuple(events), lines=tuple(lines))
 
 
-def told(event: DraftEvent, at: str, scheduled: str) -> str:
+def told(event: DraftEvent, at: str, scheduled: str, states: Mapping[str, str]) -> str:
     """One event on one line: when, who, what, from where to where, why, and whether it still counts."""
     who = "you" if event.who == USER else f"the {event.who}"
-    said = [f"{at}  {clean(who)} {_what(event)}", _way(event)]
+    said = [f"{at}  {clean(who)} {_what(event)}", _way(event, states)]
     if isinstance(event.after.get("scheduled_at"), datetime):
         said.append(f"for {scheduled}")
     if event.feedback:
@@ -120,8 +120,9 @@ def _what(event: DraftEvent) -> str:
     return f"{WORDS[EDIT]} and {words}" if edited else words
 
 
-def _way(event: DraftEvent) -> str:
-    before, after = event.before.get("status"), event.after.get("status")
+def _way(event: DraftEvent, states: Mapping[str, str]) -> str:
+    before, after = (each.get("status") for each in (event.before, event.after))
     if after is None:
         return ""
-    return f"({after})" if before is None else f"({before} → {after})"
+    to = states.get(after, after)
+    return f"({to})" if before is None else f"({states.get(before, before)} → {to})"

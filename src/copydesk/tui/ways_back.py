@@ -4,6 +4,8 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from copydesk.errors import CopydeskError
+from copydesk.text import clean
+from copydesk.tui.deciding.outcomes import TAKEN
 from copydesk.tui.going_back import GoingBack
 from copydesk.tui.words import plural
 
@@ -80,13 +82,13 @@ async def _each(way: "Callable[[str | None], Awaitable[Undone]]", ids: DraftIds)
 
 
 def _told(undone: "Undone") -> str:
-    """What was undone or done again: `reschedule`, `schedule of 12 drafts, 1 not: …`."""
+    """What was undone or done again: `the other time`, `the time of 12 drafts, 1 not: …`."""
     of = "" if undone.bulk_id is None else f" of {plural(len(undone.succeeded), 'draft')}"
     return _words(_action(undone) + of, [failure.error for failure in undone.failed])
 
 
 def _action(undone: "Undone") -> str:
-    return undone.action.replace("_", " ")
+    return TAKEN.get(undone.action, clean(undone.action))
 
 
 def _words(done: str, failures: Sequence[str]) -> str:

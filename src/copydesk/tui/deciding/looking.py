@@ -9,6 +9,7 @@ from copydesk.tui.browser import is_link
 from copydesk.tui.deciding.acting import Acts
 from copydesk.tui.deciding.outcomes import name_of
 from copydesk.tui.naming import key
+from copydesk.tui.words import STATUS
 
 if TYPE_CHECKING:
     from copydesk.desk import Desk
@@ -27,7 +28,7 @@ class Looks(Acts):
         from copydesk.tui.modals.reading import ReadingScreen  # noqa: PLC0415 - for those who read it
         from copydesk.tui.pages.change import history_page  # noqa: PLC0415
 
-        story = await story_of(desk, draft_id)
+        story = await story_of(desk, draft_id, {status: sign.words for status, sign in STATUS.items()})
         await self.app.push_screen(ReadingScreen("History", history_page(story, draft_id)))
 
     def difference(self) -> None:

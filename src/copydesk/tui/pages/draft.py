@@ -8,6 +8,7 @@ from itertools import pairwise
 from textual.content import Content
 
 from copydesk.model.draft import Checks, Finding, Format, ListedDraft, Score, ScorePart, Severity
+from copydesk.model.history import USER
 from copydesk.model.posting import Preview
 from copydesk.text import reveal
 from copydesk.tui.cells import cell
@@ -50,7 +51,8 @@ def draft_page(
 
 def _headline(draft: ListedDraft, now: datetime, outgoing: Outgoing) -> Block:
     sign = STATUS[draft.status]
-    written = f"{cell(draft.writer)}, {ago(draft.created_at, now)}" if draft.writer else ago(draft.created_at, now)
+    writer = "your own" if draft.writer == USER else cell(draft.writer)
+    written = f"{writer}, {ago(draft.created_at, now)}" if writer else ago(draft.created_at, now)
     parts = [
         Content.styled(draft.format.value, "strong"),
         Content.styled(sign.words, sign.role),

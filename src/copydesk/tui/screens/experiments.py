@@ -9,7 +9,7 @@ from textual.events import DescendantFocus
 from textual.message import Message
 from textual.widget import Widget
 
-from copydesk.errors import CopydeskError, FieldError, InvalidError
+from copydesk.errors import CopydeskError
 from copydesk.model.experiment import Experiment, ExperimentStatus, NewExperiment, Results
 from copydesk.model.ways import PARAMETERS, variants_read
 from copydesk.text import clean
@@ -229,7 +229,7 @@ def _asked(values: Mapping[str, str]) -> NewExperiment:
     """The form's lines as an experiment; a way without a label is called as its value is."""
     ways = [way for number in range(1, MOST_WAYS + 1) if (way := values[f"{number}"])]
     if not values["parameter"]:
-        raise InvalidError(FieldError("parameter", f"is missing; for example {cell(PARAMETERS[0])}"))
+        raise CopydeskError(f"Say what differs; for example {cell(PARAMETERS[0])}.")
     labelled = [way if "=" in way else f"{way}={way}" for way in ways]
     variants = variants_read(labelled, values["parameter"])
     return NewExperiment(name=values["name"], parameter=values["parameter"], variants=variants)
