@@ -166,6 +166,8 @@ async def test_removing_asks_and_enter_is_no(tmp_path: Path) -> None:
 async def test_the_voice_is_tried_while_it_is_edited_and_kept_when_asked(tmp_path: Path) -> None:
     async with on_setup(tmp_path, furnished) as seen:
         await seen.press("j", "e")
+        assert "characters" in seen.text
+        assert "maxLength" not in seen.text
         await until(seen, "https://stories.example/3")
         await seen.press(*["tab"] * 9)
         for _ in range(2):

@@ -12,6 +12,8 @@ from copydesk.model.wire import to_wire
 from copydesk.text import clean, clean_lines
 
 NUMBERS = ("maxLength", "maxParts", "targetWords", "hashtags")
+CALLED = {"maxLength": "characters", "maxParts": "posts", "targetWords": "words"}
+"""What settings are called on the screen; others by their own names."""
 SETTINGS = (*NUMBERS, "emoji", "link", "instructions")
 BETWEEN_EXAMPLES = "\n---\n"
 _BETWEEN = re.compile(r"(?:^|\n)[^\S\n]*-{3,}[^\S\n]*(?=\n|\Z)")

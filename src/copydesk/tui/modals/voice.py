@@ -22,7 +22,7 @@ from copydesk.tui.layout import plain
 from copydesk.tui.modals.typed_form import TypedForm
 from copydesk.tui.pages.setup import tried_page
 from copydesk.tui.styles import sheet
-from copydesk.tui.voice_entry import NUMBERS, ToVoice, VoiceEntered, voice_changes, voice_entered
+from copydesk.tui.voice_entry import CALLED, NUMBERS, ToVoice, VoiceEntered, voice_changes, voice_entered
 from copydesk.tui.widgets.choice import Choice
 from copydesk.tui.widgets.ink import INK
 from copydesk.tui.widgets.page import Page
@@ -36,9 +36,9 @@ TRY_AFTER = 0.6
 """Seconds without a key after which the voice is tried."""
 AS_IT_COMES = "as it comes"
 _HINTS = {
-    "maxLength": "characters of a post, 40 and more",
-    "maxParts": "posts of a thread, 2 to 25",
-    "targetWords": "words of a blog post, 50 and more",
+    "maxLength": "of a post at most, 40 and more",
+    "maxParts": "of a thread at most, 2 to 25",
+    "targetWords": "of a blog post, 50 and more",
     "hashtags": "0 to 5",
 }
 _WORDS = {
@@ -116,7 +116,7 @@ class VoiceScreen(TypedForm, inherit_bindings=False):
             number = TypingLine(
                 placeholder=_HINTS[name], id=name, restrict="[0-9]*", max_length=6, select_on_focus=False
             )
-            yield labelled(name, number)
+            yield labelled(CALLED.get(name, name), number)
         for name, words in _WORDS.items():
             yield labelled(name, Choice(words, "", id=name))
         yield labelled("instructions", TypingLine(id="instructions", max_length=5000, select_on_focus=False))

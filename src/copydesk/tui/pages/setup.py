@@ -15,6 +15,7 @@ from copydesk.text import reveal
 from copydesk.tui.cells import cell, fit
 from copydesk.tui.layout import Block, Paragraph, Table, plain
 from copydesk.tui.naming import key
+from copydesk.tui.voice_entry import CALLED
 from copydesk.tui.words import ago, exact
 
 if TYPE_CHECKING:
@@ -117,7 +118,7 @@ def _examples(examples: Sequence[str]) -> Iterator[Block]:
 def _format(kind: Format, settings: FormatVoice | None) -> tuple[Content, ...]:
     wire = to_wire(settings) if settings else {}
     assert isinstance(wire, Mapping)
-    says = ", ".join(f"{name} {cell(str(value))}" for name, value in wire.items())
+    says = ", ".join(f"{CALLED.get(name, name)} {cell(str(value))}" for name, value in wire.items())
     return Content.styled(kind.value, "accent"), Content(says) if says else Content.styled("as it comes", "dim")
 
 
