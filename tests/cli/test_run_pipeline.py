@@ -332,7 +332,7 @@ def test_debug_shows_the_traceback_of_an_expected_error_too(tmp_path):
 
     assert said.code == 1
     assert "Traceback (most recent call last):" in said.err
-    assert "NotFoundError" in said.err
+    assert "NoDraftError" in said.err
 
 
 def test_what_is_logged_is_for_those_who_debug(home):

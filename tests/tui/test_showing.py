@@ -93,7 +93,7 @@ async def test_one_that_is_gone_is_said_to_be_gone_and_nothing_moves(tmp_path: P
         before = screen.queue.current
         assert before is not None
         assert await show(seen, screen, "nothing") == before.id
-        assert "There is no draft" in seen.toasts[-1]
+        assert "This draft is gone" in seen.toasts[-1]
 
 
 async def test_when_a_draft_goes_out_or_went_is_said_above_its_text(tmp_path: Path) -> None:
