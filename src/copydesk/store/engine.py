@@ -33,6 +33,7 @@ _PRAGMAS = """
 PRAGMA journal_mode = WAL;
 PRAGMA synchronous = NORMAL;
 PRAGMA temp_store = MEMORY;
+PRAGMA cache_size = -8000;
 PRAGMA journal_size_limit = 67108864;
 """
 _ON_CLOSE = """
@@ -301,16 +302,14 @@ def open_engines(path: Path, *, busy_timeout: float = BUSY_TIMEOUT) -> Engines:
 
 
 def _write_engine(path: Path, busy_timeout: float, *, foreign_keys: bool) -> Engine:
-    switch = f"PRAGMA cache_size = -8000; PRAGMA foreign_keys = {'ON' if foreign_keys else 'OFF'};"
+    switch = f"PRAGMA foreign_keys = {'ON' if foreign_keys else 'OFF'};"
     engine = _engine(path, busy_timeout, _PRAGMAS + switch)
     event.listen(engine, "begin", _begin_immediate)
     return engine
 
 
 def _read_engine(path: Path, busy_timeout: float) -> Engine:
-    # SQLite's own default: what is read again is in the system's cache, and each reader would keep its own copy of it.
-    switch = "PRAGMA cache_size = -2000; PRAGMA query_only = ON;"
-    return _engine(path, busy_timeout, _PRAGMAS + switch, isolation_level="AUTOCOMMIT")
+    return _engine(path, busy_timeout, _PRAGMAS + "PRAGMA query_only = ON;", isolation_level="AUTOCOMMIT")
 
 
 def _engine(path: Path, busy_timeout: float, script: str, **options: Any) -> Engine:
