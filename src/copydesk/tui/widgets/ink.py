@@ -1,10 +1,13 @@
 """Drawing lines: Contents whose styles are the names of roles, onto the screen."""
 
 from collections.abc import Hashable, Iterable, Sequence
+from typing import NamedTuple
 
 from rich.segment import Segment
 from rich.style import Style as RichStyle
+from textual.color import Color
 from textual.content import Content
+from textual.filter import LineFilter
 from textual.geometry import Region, Size, Spacing
 from textual.strip import Strip
 from textual.style import Style
@@ -45,6 +48,32 @@ class Line(Strip):
         """Itself, where nothing is cut off."""
         cuts = list(cuts)
         return [self] if cuts == [self.cell_length] else super().divide(cuts)
+
+
+class Frame(NamedTuple):
+    """What stands around the lines of a widget, asked once for all that are drawn together."""
+
+    style: RichStyle
+    bar: RichStyle
+    background: Color
+    filters: Sequence[LineFilter]
+    width: int
+    """Of what is inside the gutter."""
+    gutter: Spacing
+
+    def around(self, strip: Strip, edge: str) -> Line:
+        """A line as wide as the widget, as the terminal gets it."""
+        line = Strip(
+            [
+                Segment(" " * self.gutter.left, self.style),
+                *strip.adjust_cell_length(self.width - len(edge), self.style),
+                Segment(edge + " " * self.gutter.right, self.bar),
+            ],
+            self.width + self.gutter.width,
+        )
+        for each in self.filters:
+            line = line.apply_filter(each, self.background)
+        return Line(line, line.cell_length)
 
 
 class Ink(Widget, inherit_bindings=False):
@@ -101,11 +130,11 @@ class Ink(Widget, inherit_bindings=False):
         """
         if self.opacity < 1:
             return super().render_lines(crop)
-        room, gutter = self.content_region.size, self.gutter
+        top, height, frame = self.gutter.top, self.content_region.height, self._frame()
         lines: list[Strip] = []
         for y in crop.line_range:
-            if gutter.top <= y < gutter.top + room.height:
-                lines.append(self._framed(self.render_line(y - gutter.top), self.edge(y - gutter.top), room, gutter))
+            if top <= y < top + height:
+                lines.append(self._framed(self.render_line(y - top), self.edge(y - top), frame))
             else:
                 lines += super().render_lines(Region(0, y, self.region.width, 1))
         first, last = crop.column_span
@@ -115,32 +144,28 @@ class Ink(Widget, inherit_bindings=False):
         """What stands at the end of a line of the screen, beside what `render_line` gives."""
         return ""
 
-    def _framed(self, strip: Strip, edge: str, room: Size, gutter: Spacing) -> Line:
+    def _framed(self, strip: Strip, edge: str, frame: Frame) -> Line:
         """A strip with what stands left and right of it, in the colours that this terminal has."""
         known = self._frames.get((id(strip), edge))
         if known is not None:
             return known[1]
         if len(self._frames) >= _KEPT:
             self._frames.clear()
-        line = self._frame(strip, edge, room.width, gutter)
+        line = frame.around(strip, edge)
         # Kept with the strip, whose identity would else go to another one.
         self._frames[id(strip), edge] = strip, line
         return line
 
-    def _frame(self, strip: Strip, edge: str, width: int, gutter: Spacing) -> Line:
+    def _frame(self) -> Frame:
         style = self.visual_style.rich_style
-        bar = style + RichStyle(color=self.styles.scrollbar_color.rich_color)
-        line = Strip(
-            [
-                Segment(" " * gutter.left, style),
-                *strip.adjust_cell_length(width - len(edge), style),
-                Segment(edge + " " * gutter.right, bar),
-            ],
-            width + gutter.width,
+        return Frame(
+            style=style,
+            bar=style + RichStyle(color=self.styles.scrollbar_color.rich_color),
+            background=self.background_colors[1],
+            filters=self.get_line_filters(),
+            width=self.content_region.width,
+            gutter=self.gutter,
         )
-        for each in self.get_line_filters():
-            line = line.apply_filter(each, self.background_colors[1])
-        return Line(line, line.cell_length)
 
     def _draw(self, line: Content, base: Style) -> Strip:
         segments = [
