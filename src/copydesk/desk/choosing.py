@@ -4,7 +4,6 @@ What is decided is decided in threads: of thousands of items it takes longer tha
 """
 
 import asyncio
-import hashlib
 import logging
 from collections.abc import Container, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
@@ -29,6 +28,7 @@ from copydesk.settings import Settings
 from copydesk.store import counts, drafts, items, sources
 from copydesk.store.drafts import Decided
 from copydesk.store.items import StoryMember
+from copydesk.text.digest import digest
 
 log = logging.getLogger(__name__)
 WINDOW = timedelta(days=14)
@@ -182,7 +182,7 @@ def _named(ground: Ground, config: SourceConfig) -> str:
     everywhere = (asked.include, asked.exclude, asked.language, asked.max_age_hours)
     unwanted = sorted(each for each in ground.settings.ranking.interests if each.startswith("-"))
     rules = (everywhere, unwanted, config.include, config.exclude, config.language)
-    return hashlib.blake2b(msgspec.json.encode(rules), digest_size=8).hexdigest()
+    return digest(msgspec.json.encode(rules), 8).hex()
 
 
 def _own_rules(config: SourceConfig) -> Rules | None:
