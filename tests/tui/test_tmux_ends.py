@@ -68,6 +68,16 @@ def kept(home: Path, folder: str, words: str) -> Callable[[], bool]:
     return lambda: any(words in file.read_text(encoding="utf-8") for file in (home / "sample" / folder).glob("*.md"))
 
 
+def write_and_end(terminal: Terminal, home: Path, folder: str, words: str, how: str) -> None:
+    """Type the words, end the console, and open it again. What is killed has kept them before."""
+    terminal.write(words)
+    terminal.wait_for(words)
+    if how == "SIGKILL":
+        until(kept(home, folder, words), "it was not kept")
+    end(terminal, how)
+    opened(terminal, home)
+
+
 ENDS = pytest.mark.parametrize("how", ["SIGTERM", "closed", "SIGKILL"])
 
 
@@ -77,12 +87,8 @@ def test_what_was_being_edited_is_offered_again(sample_home: Path, how: str) -> 
         opened(terminal, sample_home)
         terminal.press("e")
         terminal.wait_for("Ctrl.s saves")
-        terminal.write(" and a word more")
-        terminal.wait_for("and a word more")
-        if how == "SIGKILL":
-            until(kept(sample_home, "typed", "and a word more"), "it was not kept")
-        end(terminal, how)
-        opened(terminal, sample_home)
+        terminal.write(" ")
+        write_and_end(terminal, sample_home, "typed", "and a word more", how)
         terminal.wait_for("was not saved: e on it")
         terminal.press("e")
         terminal.wait_for(r"and a word more[\s\S]*You typed this")
@@ -94,12 +100,7 @@ def test_what_was_being_composed_is_offered_again(sample_home: Path, how: str) -
         opened(terminal, sample_home)
         terminal.press("c")
         terminal.wait_for("makes the draft")
-        terminal.write("A draft of my own")
-        terminal.wait_for("A draft of my own")
-        if how == "SIGKILL":
-            until(kept(sample_home, "composed", "A draft of my own"), "it was not kept")
-        end(terminal, how)
-        opened(terminal, sample_home)
+        write_and_end(terminal, sample_home, "composed", "A draft of my own", how)
         terminal.press("c")
         terminal.wait_for(r"A draft of my own[\s\S]*You typed this")
 
@@ -110,12 +111,7 @@ def test_a_reason_that_was_being_typed_is_offered_again(sample_home: Path, how: 
         opened(terminal, sample_home)
         terminal.press("r")
         terminal.wait_for(r"turned down\?")
-        terminal.write("Too much prai")
-        terminal.wait_for("Too much prai")
-        if how == "SIGKILL":
-            until(kept(sample_home, "answers", "Too much prai"), "it was not kept")
-        end(terminal, how)
-        opened(terminal, sample_home)
+        write_and_end(terminal, sample_home, "answers", "Too much prai", how)
         terminal.wait_for(r"What you typed for 'reject'")
         terminal.press("r")
         terminal.wait_for(r"(?i)alt\+1 Too much prai")
