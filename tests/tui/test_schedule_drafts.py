@@ -5,6 +5,7 @@ from pathlib import Path
 
 from copydesk.model.draft import Status
 from copydesk.tui.screens.review import ReviewScreen
+from copydesk.tui.screens.week_screen import WeekRead
 from copydesk.tui.week_clock import Hour, Place
 from desk_fixtures import Watch, open_at
 from schedule_fixtures import FRI, THU, WED, put_one, slot, status_of, times
@@ -34,6 +35,18 @@ async def test_keys_that_come_faster_than_the_desk_writes_are_all_counted(tmp_pa
             seen.app.simulate_key(key)
         await seen.wait()
         assert await times(seen.desk) == {draft: NOW + 4 * HOUR + 2 * DAY}
+
+
+async def test_a_week_that_was_read_before_a_move_does_not_come_after_it(tmp_path: Path) -> None:
+    (draft,) = await fill(tmp_path, at=[NOW + HOUR])
+    async with on_schedule(tmp_path) as seen:
+        await seen.press("j")
+        week = await seen.desk.schedule.week()
+        read = WeekRead(week, None, approved=0, wanted=week.monday, changes=seen.screen.changes)
+        await seen.press("J")
+        seen.screen.post_message(read)
+        await seen.press("J")
+        assert await times(seen.desk) == {draft: NOW + 3 * HOUR}
 
 
 async def test_a_move_is_undone_and_done_again(tmp_path: Path) -> None:

@@ -35,9 +35,11 @@ class WeekChanges(WeekScreen):
             self.app.complain(self.app.trouble or CopydeskError("The desk is not open yet."))
             return
         self.writing += 1
+        self.changes += 1
 
         def written() -> None:
             self.writing -= 1
+            self.changes += 1
             if not self.writing and self.app.desk is not None:
                 self.app.ask(self._read_week, keys_wait=keys_wait)
 

@@ -33,7 +33,9 @@ _MORNING = Hour(9)
 class WeekRead(Message, bubble=False):
     """A week as the desk has it."""
 
-    def __init__(self, week: "Week", doubt: "ClockDoubt | None", approved: int, *, wanted: date | None) -> None:
+    def __init__(
+        self, week: "Week", doubt: "ClockDoubt | None", approved: int, *, wanted: date | None, changes: int
+    ) -> None:
         super().__init__()
         self.week = week
         self.doubt = doubt
@@ -41,6 +43,8 @@ class WeekRead(Message, bubble=False):
         """How many drafts wait for a time."""
         self.wanted = wanted
         """The day whose week was asked for."""
+        self.changes = changes
+        """`WeekScreen.changes` when it was asked for."""
 
 
 class WeekScreen(DeskScreen):
@@ -62,6 +66,8 @@ class WeekScreen(DeskScreen):
         self._approved = 0
         self.writing = 0
         """Changes that are shown already and not yet written; what the desk says until then is older."""
+        self.changes = 0
+        """Goes up when a change is begun and when it is written: what was asked for before that is older too."""
 
     def body(self) -> Iterable[Widget]:
         """The doubt about the clock, the week, the cell."""
@@ -97,16 +103,16 @@ class WeekScreen(DeskScreen):
         self.ask_for(self._read_week)
 
     async def _read_week(self, desk: "Desk") -> None:
-        wanted = self._day
+        wanted, changes = self._day, self.changes
         week = await desk.schedule.week(wanted)
         doubt = await desk.schedule.clock_doubt()
         approved = (await desk.drafts.counts()).by_status[Status.APPROVED]
-        self.post_message(WeekRead(week, doubt, approved, wanted=wanted))
+        self.post_message(WeekRead(week, doubt, approved, wanted=wanted, changes=changes))
 
     @on(WeekRead)
     def _take_over(self, message: WeekRead) -> None:
         """The cursor stays on its place, and on what it has chosen there."""
-        if self.writing or message.wanted != self._day:
+        if self.writing or message.changes != self.changes or message.wanted != self._day:
             return
         self.has_read = True
         self.week, self._doubt, self._approved = message.week, message.doubt, message.approved
