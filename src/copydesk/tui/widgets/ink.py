@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 from rich.segment import Segment
 from rich.style import Style as RichStyle
+from textual.cache import FIFOCache
 from textual.color import Color
 from textual.content import Content
 from textual.filter import LineFilter
@@ -29,8 +30,8 @@ ROLES = (
 )
 """What a piece of text is. The style sheets give each its colour, as the component `ink--<role>` of the screen: once
 for all its widgets, for each component of each widget is felt when the console starts."""
-_KEPT = 400
-"""Drawn lines that are kept."""
+_KEPT = 200
+"""Drawn lines that are kept: some screens of them."""
 
 
 INK = frozenset(f"ink--{role}" for role in ROLES)
@@ -48,6 +49,15 @@ class Line(Strip):
         """Itself, where nothing is cut off."""
         cuts = list(cuts)
         return [self] if cuts == [self.cell_length] else super().divide(cuts)
+
+
+class Kept(Strip):
+    """A strip that is shown more than once, with what it becomes between the edges of its widget."""
+
+    def __init__(self, strip: Strip) -> None:
+        super().__init__(strip, strip.cell_length)
+        self.framed: dict[str, Line] = {}
+        """By what stands beside it."""
 
 
 class Frame(NamedTuple):
@@ -81,23 +91,17 @@ class Ink(Widget, inherit_bindings=False):
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
-        self._strips: dict[Hashable, Strip] = {}
-        self._frames: dict[tuple[int, str], tuple[Strip, Line]] = {}
-        """What stands on the screen for a strip and what is beside it, by the strip's identity."""
+        self._strips: FIFOCache[Hashable, Kept] = FIFOCache(_KEPT)
 
     def notify_style_update(self) -> None:
         """Drawn lines carry colours: a new theme, or another focus, throws them away."""
         super().notify_style_update()
-        self._forget()
+        self._strips.clear()
 
     def forget_lines(self) -> None:
         """What is to be drawn has changed."""
-        self._forget()
-        self.refresh()
-
-    def _forget(self) -> None:
         self._strips.clear()
-        self._frames.clear()
+        self.refresh()
 
     @property
     def room(self) -> Size:
@@ -116,11 +120,10 @@ class Ink(Widget, inherit_bindings=False):
         if key is not None and (kept := self._strips.get(key)) is not None:
             return kept
         drawn = self._draw(line, self.get_visual_style(below) if below else self.visual_style)
-        if key is not None:
-            if len(self._strips) >= _KEPT:
-                self._forget()
-            self._strips[key] = drawn
-        return drawn
+        if key is None:
+            return drawn
+        self._strips[key] = kept = Kept(drawn)
+        return kept
 
     def render_lines(self, crop: Region) -> list[Strip]:
         """Some lines of the widget, those that are kept as they are.
@@ -146,14 +149,11 @@ class Ink(Widget, inherit_bindings=False):
 
     def _framed(self, strip: Strip, edge: str, frame: Frame) -> Line:
         """A strip with what stands left and right of it, in the colours that this terminal has."""
-        known = self._frames.get((id(strip), edge))
-        if known is not None:
-            return known[1]
-        if len(self._frames) >= _KEPT:
-            self._frames.clear()
-        line = frame.around(strip, edge)
-        # Kept with the strip, whose identity would else go to another one.
-        self._frames[id(strip), edge] = strip, line
+        if not isinstance(strip, Kept):
+            return frame.around(strip, edge)
+        line = strip.framed.get(edge)
+        if line is None:
+            line = strip.framed[edge] = frame.around(strip, edge)
         return line
 
     def _frame(self) -> Frame:
