@@ -5,8 +5,6 @@ What is stored stays as it came; these are for the moment of showing it.
 
 import re
 
-import regex
-
 _SEQUENCE = re.compile(
     r"\x1b\][^\x07\x1b\x9c]*(?:\x07|\x1b\\|\x9c)?"  # OSC, with its payload
     r"|\x1b[PX^_][^\x1b\x9c]*(?:\x1b\\|\x9c)?"  # DCS, SOS, PM, APC
@@ -22,7 +20,8 @@ HIDDEN = re.compile(
     "\U000e0000-\U000e0fff\ud800-\udfff]"  # tag characters, lone surrogates
 )
 """A character that cannot be seen and may move the cursor, reorder or hide text."""
-_STACKED = regex.compile(r"(\p{Mn}{2})\p{Mn}+")
+_MAY_STACK = re.compile("[^\x00-\u02ff\u2000-\u20cf\u2100-\u2cee]{3}")
+"""Three characters where there may be marks: nowhere else there are any."""
 _PLAIN = re.compile(r"[ -~\u00a1-\u00ac\u00ae-\u02ff]*")
 
 
@@ -38,7 +37,11 @@ def clean_lines(text: str) -> str:
     text = _SEQUENCE.sub("", text)
     text = _BREAK.sub("\n", text)
     text = HIDDEN.sub("", text)
-    return _STACKED.sub(r"\1", text)
+    if not _MAY_STACK.search(text):
+        return text
+    from copydesk.text.clusters import unstacked  # noqa: PLC0415 - see there
+
+    return unstacked(text)
 
 
 def reveal(text: str) -> str:

@@ -9,8 +9,6 @@ import re
 import unicodedata
 from collections.abc import Callable
 
-import regex
-
 from copydesk.text import links
 
 LIMITS = {"x": 280, "bluesky": 300, "mastodon": 500, "threads": 500, "linkedin": 3000}
@@ -20,15 +18,11 @@ BYTE_LIMITS = {"bluesky": 3000}
 LINK_LENGTH = 23
 """What X and Mastodon count for a link of whatever length."""
 
-_CLUSTER = regex.compile(r"\X")
 # In a text of these every character is a grapheme: no marks, joiners, emoji or line ends of two characters.
 _SIMPLE = re.compile(
     "[\n -~\u00a0-\u00a8\u00aa-\u00ac\u00af-\u02ff\u0370-\u0373\u0400-\u0482\u2010-\u2027\u2030-\u203b]*"
 )
 _LIGHT = re.compile("[\u0000-\u10ff\u2000-\u200d\u2010-\u201f\u2032-\u2037]+")
-_PICTURE = regex.compile(
-    r"[\p{Emoji_Presentation}\p{RI}\U0001F000-\U0001FAFF]|\p{Extended_Pictographic}\uFE0F|[0-9#*]\uFE0F?\u20E3"
-)
 _REMOTE = re.compile(r"(?<![\w/.@])(@\w+(?:[.-]\w+)*)@\w+(?:[.-]\w+)+")
 
 
@@ -36,8 +30,9 @@ def graphemes(text: str) -> list[str]:
     """The characters of `text` as a reader counts them (UAX #29 extended grapheme clusters)."""
     if _SIMPLE.fullmatch(text):
         return list(text)
-    found: list[str] = _CLUSTER.findall(text)
-    return found
+    from copydesk.text.clusters import split  # noqa: PLC0415 - see there
+
+    return split(text)
 
 
 def length(text: str, platform: str) -> int:
@@ -74,23 +69,27 @@ def with_short_links(text: str) -> str:
 
 def count_emoji(text: str) -> int:
     """How many emoji a reader sees in `text`."""
-    return sum(1 for cluster in graphemes(text) if _PICTURE.search(cluster)) if _has_emoji(text) else 0
+    return sum(map(_has_emoji, graphemes(text))) if _has_emoji(text) else 0
 
 
 def without_emoji(text: str) -> str:
     """`text` without its emoji and the gaps that they leave."""
     if not _has_emoji(text):
         return text
-    kept = "".join("" if _PICTURE.search(cluster) else cluster for cluster in graphemes(text))
+    kept = "".join("" if _has_emoji(cluster) else cluster for cluster in graphemes(text))
     return re.sub(r" +(?=[.,;:!?](?:\s|$))", "", re.sub(r" {2,}", " ", kept)).strip(" ")
 
 
 def _has_emoji(text: str) -> bool:
-    return not _SIMPLE.fullmatch(text) and _PICTURE.search(text) is not None
+    if _SIMPLE.fullmatch(text):
+        return False
+    from copydesk.text.clusters import has_picture  # noqa: PLC0415 - see there
+
+    return has_picture(text)
 
 
 def _grapheme_length(text: str) -> int:
-    return len(text) if _SIMPLE.fullmatch(text) else len(_CLUSTER.findall(text))
+    return len(text) if _SIMPLE.fullmatch(text) else len(graphemes(text))
 
 
 def _x_length(text: str) -> int:
@@ -102,7 +101,7 @@ def _x_length(text: str) -> int:
 def _weight(text: str) -> int:
     if not _has_emoji(text):
         return _points(text)
-    return sum(2 if _PICTURE.search(cluster) else _points(cluster) for cluster in graphemes(text))
+    return sum(2 if _has_emoji(cluster) else _points(cluster) for cluster in graphemes(text))
 
 
 def _points(text: str) -> int:
