@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 
 from copydesk.errors import RefusedAddressError, UnreachableError
 from copydesk.network import guard, stream
-from copydesk.network.guard import GuardedBackend, is_public
+from copydesk.network.guard import GuardedBackend
+from copydesk.network.public import is_public
 from feed_server import FeedServer
 
 PUBLIC = [

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 from copydesk.errors import FieldError, InvalidError
 
 if TYPE_CHECKING:
+    import httpx
+
     from copydesk.desk.ground import Ground
     from copydesk.network.transport import GuardedTransport
     from copydesk.posting.platform import Platform
@@ -19,7 +21,7 @@ class Platforms:
     def __init__(self, ground: "Ground", given: Mapping[str, "Platform"]) -> None:
         self._ground = ground
         self._made: dict[str, Platform] = dict(given)
-        self._transport: GuardedTransport | None = None
+        self._network = _Network(ground)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -42,31 +44,44 @@ class Platforms:
 
     async def close(self) -> None:
         """Close the connections that are kept."""
-        if self._transport is not None:
-            await self._transport.aclose()
+        await self._network.close()
 
     def _make(self, name: str) -> "Platform":
-        from copydesk.desk.keys import Keys  # noqa: PLC0415 - httpx and the keyring are not for every command
-        from copydesk.network.transport import GuardedTransport  # noqa: PLC0415
+        from copydesk.desk.keys import Keys  # noqa: PLC0415 - the keyring is not for every command
         from copydesk.posting.http import Caller  # noqa: PLC0415
         from copydesk.posting.platforms import PLATFORMS, platform  # noqa: PLC0415
 
         if name not in PLATFORMS:
             raise InvalidError(FieldError("platform", f"is none of {', '.join(PLATFORMS)}"))
-        transport = self._ground.transport
-        if transport is None:
+        caller = Caller(self._ground.transport or self._network)
+        return platform(name, caller, Keys(self._ground), self._ground.clock)
+
+
+class _Network:
+    """The way to the network, made when something is sent: to look at a draft none is needed."""
+
+    def __init__(self, ground: "Ground") -> None:
+        self._ground = ground
+        self._transport: GuardedTransport | None = None
+
+    async def handle_async_request(self, request: "httpx.Request") -> "httpx.Response":
+        """What the server says."""
+        if self._transport is None:
+            from copydesk.network.transport import GuardedTransport  # noqa: PLC0415 - as above
+
             network = self._ground.settings.network
-            self._transport = self._transport or GuardedTransport(
-                allow_private=network.allow_private, concurrency=network.concurrency
-            )
-            transport = self._transport
-        return platform(name, Caller(transport), Keys(self._ground), self._ground.clock)
+            self._transport = GuardedTransport(allow_private=network.allow_private, concurrency=network.concurrency)
+        return await self._transport.handle_async_request(request)
+
+    async def close(self) -> None:
+        """Close the connections that are kept."""
+        if self._transport is not None:
+            await self._transport.aclose()
 
 
 def _imported(name: str) -> None:
-    from copydesk.posting.platforms import PLATFORMS  # noqa: PLC0415 - as below
+    from copydesk.posting.platforms import PLATFORMS  # noqa: PLC0415 - as above
 
-    for module in ("copydesk.desk.keys", "copydesk.network.transport", "copydesk.posting.http"):
-        import_module(module)
+    import_module("copydesk.desk.keys")
     if name in PLATFORMS:
         import_module(PLATFORMS[name][0])

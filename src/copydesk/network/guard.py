@@ -9,13 +9,14 @@ import socket
 from collections.abc import Collection, Iterable, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
-from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
+from ipaddress import ip_address
 from threading import Thread
 
 import httpcore
 
 from copydesk.errors import RefusedAddressError, UnreachableError
 from copydesk.network import stream
+from copydesk.network.public import is_public
 from copydesk.network.stream import Stream
 
 SocketOption = tuple[int, int, int] | tuple[int, int, bytes | bytearray] | tuple[int, int, None, int]
@@ -24,66 +25,6 @@ HEAD_START = 0.25
 """Seconds until the next address of a host is tried beside the one before (RFC 8305, section 8)."""
 MAX_ADDRESSES = 6
 """Of one host; a name with hundreds of addresses must not become hundreds of connections."""
-
-# The ranges that IANA's special-purpose registries call not globally reachable, and multicast. Written out because
-# what `ipaddress` calls global changed between Python's patch releases.
-_NOT_PUBLIC_4 = tuple(
-    IPv4Network(network)
-    for network in (
-        "0.0.0.0/8",  # this network
-        "10.0.0.0/8",
-        "100.64.0.0/10",  # shared by the customers of a provider (CGNAT)
-        "127.0.0.0/8",
-        "169.254.0.0/16",  # link-local: metadata services of clouds
-        "172.16.0.0/12",
-        "192.0.0.0/24",
-        "192.0.2.0/24",
-        "192.88.99.0/24",  # relays of 6to4
-        "192.168.0.0/16",
-        "198.18.0.0/15",
-        "198.51.100.0/24",
-        "203.0.113.0/24",
-        "224.0.0.0/3",  # multicast, reserved, broadcast
-    )
-)
-_GLOBAL_6 = IPv6Network("2000::/3")
-_NOT_PUBLIC_6 = tuple(
-    IPv6Network(network)
-    for network in (
-        "2001::/23",  # protocol assignments, with Teredo
-        "2001:db8::/32",
-        "3fff::/20",
-    )
-)
-_NAT64 = IPv6Network("64:ff9b::/96")
-_6TO4 = IPv6Network("2002::/16")
-
-
-def is_public(address: str) -> bool:
-    """Whether `address`, in a form that `ipaddress` reads, is a unicast address of the public internet.
-
-    An IPv6 address that stands for an IPv4 address (mapped, NAT64, 6to4) is as public as that one. What is no address
-    is not public.
-    """
-    try:
-        ip = ip_address(address.partition("%")[0])
-    except ValueError:
-        return False
-    if isinstance(ip, IPv6Address):
-        inner = _inner(ip)
-        if inner is None:
-            return ip in _GLOBAL_6 and not any(ip in network for network in _NOT_PUBLIC_6)
-        ip = inner
-    return not any(ip in network for network in _NOT_PUBLIC_4)
-
-
-def _inner(ip: IPv6Address) -> IPv4Address | None:
-    """The IPv4 address that `ip` stands for."""
-    if ip.ipv4_mapped is not None:
-        return ip.ipv4_mapped
-    if ip in _NAT64:
-        return IPv4Address(ip.packed[12:])
-    return IPv4Address(ip.packed[2:6]) if ip in _6TO4 else None
 
 
 class GuardedBackend(httpcore.AsyncNetworkBackend):

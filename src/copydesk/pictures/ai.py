@@ -14,8 +14,8 @@ import msgspec
 
 from copydesk.errors import FetchError
 from copydesk.model.wire import Struct
-from copydesk.network.guard import is_public
 from copydesk.network.headers import named, retry_after
+from copydesk.network.public import is_public
 from copydesk.network.transport import FAILURES, failure
 from copydesk.pictures.errors import PictureError
 from copydesk.pictures.fetch import AGENT, Got, exchange, fetch, in_our_words, place

@@ -5,20 +5,18 @@ answer they are about.
 """
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from datetime import UTC, datetime, timedelta
-from typing import TypeVar
+from importlib import import_module
+from typing import TYPE_CHECKING, Protocol, TypeVar
 from urllib.parse import urlencode, urlsplit
 
-import httpx
 import msgspec
 
 from copydesk import __version__
-from copydesk.errors import CopydeskError, FetchError, RefusedAddressError, UnreachableError
+from copydesk.errors import CopydeskError
 from copydesk.model.wire import Struct
-from copydesk.network.body import read_body
-from copydesk.network.headers import Headers, header_map, named, retry_after, used_up
-from copydesk.network.transport import FAILURES, NotConnectedError, failure
+from copydesk.network.headers import Headers, named, retry_after, used_up
 from copydesk.posting.platform import (
     CONNECT_AGAIN,
     LoginError,
@@ -29,12 +27,15 @@ from copydesk.posting.platform import (
 )
 from copydesk.text import clean
 
+if TYPE_CHECKING:
+    import httpx
+
+    from copydesk.posting.exchange import Said
+
 T = TypeVar("T")
 
-MiB = 2**20
-CONNECTING, ASKING = 10.0, 30.0
-"""Seconds until a connection stands, and until the whole of an answer is there."""
-MOST_BODY = 4 * MiB
+ASKING = 30.0
+"""Seconds until the whole of an answer is there."""
 LONGEST_SAYING = 300
 """Characters of what a platform says of an error that the user is shown."""
 USUAL_WAIT = timedelta(minutes=15)
@@ -43,14 +44,13 @@ USUAL_WAIT = timedelta(minutes=15)
 _LOGIN = frozenset({401, 403})
 _REFUSED = frozenset({400, 404, 413, 415, 422})
 """Documented by each platform as answers of something that was looked at and not made."""
-_NO_CONNECTION = (NotConnectedError, httpx.ConnectError, httpx.ConnectTimeout)
 
 
 class Answer(Struct, frozen=True):
     """What a server said."""
 
     status: int
-    headers: dict[str, str]
+    headers: Headers
     """With lower-case names."""
     body: bytes
 
@@ -67,12 +67,21 @@ class Answer(Struct, frozen=True):
             raise UnknownOutcomeError("The answer cannot be read.") from None
 
 
+class Transport(Protocol):
+    """What carries a request to a server and its answer back: one of httpx, or what stands in for one."""
+
+    async def handle_async_request(self, request: "httpx.Request", /) -> "httpx.Response":
+        """The answer to `request`."""
+        ...
+
+
 class Caller:
     """Asks servers for one platform, over `transport`: the guarded one, or whatever stands in for the network."""
 
-    def __init__(self, transport: httpx.AsyncBaseTransport, *, asking: float = ASKING) -> None:
+    def __init__(self, transport: Transport, *, asking: float = ASKING) -> None:
         self._transport = transport
         self._asking = asking
+        self._exchange: Callable[..., Awaitable[Said]] | None = None
 
     async def ask(
         self,
@@ -96,41 +105,14 @@ class Caller:
             sent["content-type"], content = "application/json", msgspec.json.encode(json)
         elif form is not None:
             sent["content-type"], content = "application/x-www-form-urlencoded", urlencode(form).encode()
+        if self._exchange is None:
+            # httpx takes a while to import: not before something is sent, and not where somebody is typing.
+            self._exchange = (await asyncio.to_thread(import_module, "copydesk.posting.exchange")).exchange
         host = urlsplit(url).netloc
-        try:
-            request = httpx.Request(method, address, headers=_proper(sent), content=content or b"")
-        except (httpx.InvalidURL, ValueError, TypeError):
-            raise NotSentError(f"The request to {host} cannot be sent: its address is not one.") from None
-        request.extensions["timeout"] = {"connect": CONNECTING}
-        return await self._exchange(request, host)
-
-    async def _exchange(self, request: httpx.Request, host: str) -> Answer:
-        # Raised outside of the handlers, so that no error keeps the request, and the token in it, as its context.
-        try:
-            async with asyncio.timeout(self._asking):
-                return await self._answer(request, host)
-        except (UnreachableError, RefusedAddressError) as error:
-            wrong: PostingError = NotSentError(error.message, hint=error.hint)
-        except _NO_CONNECTION as error:
-            wrong = NotSentError(failure(error, host).message)
-        except FetchError as error:  # the body is too large, or damaged
-            wrong = UnknownOutcomeError(error.message)
-        except (*FAILURES, httpx.HTTPError) as error:
-            wrong = UnknownOutcomeError(failure(error, host).message)
-        raise wrong
-
-    async def _answer(self, request: httpx.Request, host: str) -> Answer:
-        response = await self._transport.handle_async_request(request)
-        try:
-            headers = header_map(response.headers.raw)
-            encoding, length = headers.get("content-encoding", ""), headers.get("content-length", "")
-            assert isinstance(response.stream, httpx.AsyncByteStream)
-            body = await read_body(
-                response.stream, host=host, encoding=encoding, length=length, max_wire=MOST_BODY, max_body=MOST_BODY
-            )
-        finally:
-            await response.aclose()
-        return Answer(status=response.status_code, headers=headers, body=body)
+        status, answered, body = await self._exchange(
+            self._transport, method, address, host, _proper(sent), content or b"", self._asking
+        )
+        return Answer(status=status, headers=answered, body=body)
 
 
 def wrong(answer: Answer, host: str, now: datetime, *, says: str = "", login: frozenset[int] = _LOGIN) -> PostingError:

@@ -9,7 +9,7 @@ from urllib.parse import SplitResult, urlencode, urlsplit
 import msgspec
 
 from copydesk.errors import CopydeskError
-from copydesk.network.guard import is_public
+from copydesk.network.public import is_public
 from copydesk.posting.http import Answer, Caller, said, unread, wrong
 from copydesk.posting.platform import NotSentError, PostingError, RefusedPostError, UnknownOutcomeError
 from copydesk.text import links

@@ -13,7 +13,6 @@ from itertools import pairwise
 from typing import Annotated
 
 import msgspec
-from libipld import encode_cid, encode_dag_cbor
 from msgspec.structs import replace
 
 from copydesk.model.wire import Struct, iso
@@ -160,6 +159,8 @@ def completed(writes: Writes, images: Sequence[Image]) -> tuple[Writes, list[str
 
 def cid_of(record: Record) -> str:
     """The id that follows from a record's content."""
+    from libipld import encode_dag_cbor  # noqa: PLC0415 - for those who post: a preview has no ids
+
     return _cid(_DAG_CBOR, encode_dag_cbor(_linked(msgspec.to_builtins(record))))
 
 
@@ -169,6 +170,8 @@ def _valued(create: Create, *, embed: Embed | None = None, reply: Reply | None =
 
 
 def _cid(codec: bytes, content: bytes) -> str:
+    from libipld import encode_cid  # noqa: PLC0415 - as above
+
     return str(encode_cid(_CID_VERSION + codec + _SHA256 + hashlib.sha256(content).digest()))
 
 
