@@ -231,10 +231,6 @@ class FakeSources:
     async def list(self) -> list[object]:
         return [object()] * self.count
 
-    async def failing(self) -> tuple[()]:
-        """None of them."""
-        return ()
-
 
 class FakePipeline:
     """A run that goes as far as the test lets it."""
@@ -248,6 +244,10 @@ class FakePipeline:
         self.result = finished()
         self.cancelled: list[str] = []
         self.let_go = False
+
+    async def failing(self) -> tuple[()]:
+        """No source."""
+        return ()
 
     async def queue(self, request: RunRequest | None = None) -> Run:
         return run(RunStatus.QUEUED)
@@ -332,6 +332,10 @@ class FakeDesk:
             yield self
         finally:
             self.closed += 1
+
+    async def rest(self) -> bool:
+        """There is nothing to give back."""
+        return False
 
     async def changes(self) -> int:
         """Nothing is written but by the console."""

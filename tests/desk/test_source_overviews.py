@@ -189,10 +189,10 @@ async def test_those_that_fail_now_without_those_that_are_switched_off(tmp_path)
         off = await add(desk, THREE, name="Off")
         await desk.pipeline.run()
         await desk.sources.update(off.id, {"enabled": False})
-        (failing,) = await desk.sources.failing()
+        (failing,) = await desk.pipeline.failing()
         web.put(TWO, feed(entry(2)))
         await desk.pipeline.run()
-        assert await desk.sources.failing() == ()
+        assert await desk.pipeline.failing() == ()
 
     assert (failing.id, failing.name) == (lost.id, "Lost")
     assert failing.error

@@ -93,7 +93,7 @@ def _database(path: Path) -> Examined:
 async def _sources(desk: Desk) -> Examined:
     every = await desk.sources.list()
     # As the screen of the sources counts them: what failed once is failing, long before it is given up.
-    failing = await desk.sources.failing()
+    failing = await desk.pipeline.failing()
     if not every:
         advice = "Add one: copydesk source add rss https://example.com/feed"
         return Examined(what="sources", verdict=Verdict.WARNING, found="There are none.", advice=advice)

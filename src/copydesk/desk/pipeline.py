@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Awaitable, Callable
 from datetime import timedelta
+from typing import TYPE_CHECKING
 
 from sqlalchemy import Connection
 
@@ -26,6 +27,9 @@ from copydesk.model.run import Run, RunRequest, RunStatistics, RunStatus
 from copydesk.store import runs, sources
 from copydesk.store.ids import new_id
 from copydesk.store.runs import Claimed
+
+if TYPE_CHECKING:
+    from copydesk.desk.overviews import FailingSource
 
 LEASE = timedelta(seconds=30)
 """For so long a run is thought alive after the last sign of life, where its process cannot be asked."""
@@ -118,6 +122,12 @@ class Pipeline:
         from copydesk.desk.statistics import statistics  # noqa: PLC0415 - seldom asked for
 
         return await self._ground.read(statistics, self._ground.clock())
+
+    async def failing(self) -> "tuple[FailingSource, ...]":
+        """The sources that are switched on and could not be read the last time; quick enough to be asked often."""
+        from copydesk.desk.overviews import failing  # noqa: PLC0415 - not for the console's first rows
+
+        return await self._ground.read(failing)
 
     async def recover(self) -> tuple[Run, ...]:
         """Find the runs whose process died, and say so of them."""

@@ -164,10 +164,6 @@ class Sources:
         """All the user's sources with what stands beside them in a list, oldest first."""
         return await self._ground.read(overviews.overview, self._ground.clock())
 
-    async def failing(self) -> tuple[overviews.FailingSource, ...]:
-        """Those that are switched on and could not be read the last time; quick enough to be asked often."""
-        return await self._ground.read(overviews.failing)
-
     async def recent(self, source_id: str, limit: int = 10) -> tuple[overviews.RecentItem, ...]:
         """What a source brought last, the newest first; nothing where there is no such source."""
         return await self._ground.read(overviews.recent, source_id, limit)

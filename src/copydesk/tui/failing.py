@@ -14,7 +14,7 @@ class Failing:
 
     async def since(self, desk: "Desk") -> list[str]:
         """A sentence on each source that fails since it was asked for the last time."""
-        failing = await desk.sources.failing()
+        failing = await desk.pipeline.failing()
         known, self._known = self._known, frozenset(each.id for each in failing)
         if known is None:
             return []

@@ -4,9 +4,8 @@ Clocks change at quarters of an hour, wherever they do: finer than that nothing 
 """
 
 from collections.abc import Iterator
-from datetime import UTC, date, datetime, time, timedelta
+from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from typing import NamedTuple
-from zoneinfo import ZoneInfo
 
 DAY, HOUR, MINUTE = timedelta(days=1), timedelta(hours=1), timedelta(minutes=1)
 _QUARTERS = (0, 15, 30, 45)
@@ -55,13 +54,13 @@ class Change(NamedTuple):
     last: time
 
 
-def place(at: datetime, zone: ZoneInfo) -> Place:
+def place(at: datetime, zone: tzinfo) -> Place:
     """Where an instant stands."""
     here = at.astimezone(zone)
     return Place(here.date(), Hour(here.hour, again=bool(here.fold)))
 
 
-def span(where: Place, zone: ZoneInfo) -> Span | None:
+def span(where: Place, zone: tzinfo) -> Span | None:
     """How much of the hour there is; None where the clocks skip all of it, or do not show it again."""
     minutes = [minute for minute in _QUARTERS if _shown(where, minute, zone)]
     if not minutes:
@@ -70,12 +69,12 @@ def span(where: Place, zone: ZoneInfo) -> Span | None:
     return Span(wall.astimezone(UTC), minutes[0], minutes[-1] + 15)
 
 
-def _shown(where: Place, minute: int, zone: ZoneInfo) -> bool:
+def _shown(where: Place, minute: int, zone: tzinfo) -> bool:
     before, after = _offsets(datetime.combine(where.day, time(where.hour.hour, minute)), zone)
     return before > after if where.hour.again else before >= after
 
 
-def _offsets(wall: datetime, zone: ZoneInfo) -> tuple[timedelta, timedelta]:
+def _offsets(wall: datetime, zone: tzinfo) -> tuple[timedelta, timedelta]:
     """The offsets before and after a clock change at a wall time, which PEP 495 tells by the fold; else the same."""
     here = wall.replace(tzinfo=zone)
     return _offset(here.replace(fold=0)), _offset(here.replace(fold=1))
@@ -85,7 +84,7 @@ def _offset(here: datetime) -> timedelta:
     return here.utcoffset() or timedelta(0)
 
 
-def instant(wall: datetime, zone: ZoneInfo) -> datetime:
+def instant(wall: datetime, zone: tzinfo) -> datetime:
     """When the clocks show `wall`, the first time; the first full minute after where a clock change skips it."""
     before, after = _offsets(wall, zone)
     while before < after:
@@ -94,7 +93,7 @@ def instant(wall: datetime, zone: ZoneInfo) -> datetime:
     return wall.replace(tzinfo=zone, fold=0).astimezone(UTC)
 
 
-def moved(at: datetime, zone: ZoneInfo, *, days: int = 0, hours: int = 0) -> datetime:
+def moved(at: datetime, zone: tzinfo, *, days: int = 0, hours: int = 0) -> datetime:
     """So many hours later by the instant, then so many days later by the clock."""
     later = at + hours * HOUR
     if not days:
@@ -102,7 +101,7 @@ def moved(at: datetime, zone: ZoneInfo, *, days: int = 0, hours: int = 0) -> dat
     return instant(later.astimezone(zone).replace(tzinfo=None, fold=0) + days * DAY, zone)
 
 
-def changes(monday: date, zone: ZoneInfo) -> Iterator[Change]:
+def changes(monday: date, zone: tzinfo) -> Iterator[Change]:
     """The clock changes of the week, in order."""
     start, end = (instant(datetime.combine(day, time()), zone) for day in (monday, monday + 7 * DAY))
     at = start - 15 * MINUTE  # at the first midnight itself there may be one
@@ -115,7 +114,7 @@ def changes(monday: date, zone: ZoneInfo) -> Iterator[Change]:
         at = later
 
 
-def offsets(monday: date, zone: ZoneInfo) -> list[tuple[date, str]]:
+def offsets(monday: date, zone: tzinfo) -> list[tuple[date, str]]:
     """The offset from UTC at the end of the first day, and of each day on which it is another one."""
     found: list[tuple[date, str]] = []
     for number in range(7):

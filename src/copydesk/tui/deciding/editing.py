@@ -20,7 +20,6 @@ from copydesk.text import clean_lines
 from copydesk.tui.deciding.acting import Acts, words_of
 from copydesk.tui.deciding.outcomes import Outcome, name_of
 from copydesk.tui.messages import Decided
-from copydesk.tui.modals.edit import EditScreen, ToEdit
 from copydesk.tui.modals.hold import HoldScreen
 from copydesk.tui.naming import key
 from copydesk.tui.pages.lengths import platforms_of
@@ -29,6 +28,7 @@ from copydesk.tui.words import ago
 if TYPE_CHECKING:
     from copydesk.desk import Desk
     from copydesk.model.draft import Draft, ListedDraft
+    from copydesk.tui.modals.edit import EditScreen, ToEdit
     from copydesk.tui.screens.deciding import Decides
 
 FOLDER = "typed"
@@ -68,6 +68,8 @@ class Edits(Acts):
 
     def edit(self) -> None:
         """Edit the draft under the cursor here."""
+        from copydesk.tui.modals.edit import EditScreen  # noqa: PLC0415 - for those who edit
+
         draft = self.rows.current
         if draft is None:
             return
@@ -79,7 +81,7 @@ class Edits(Acts):
         self.app.push_screen(screen)
         self.app.carry_out(lambda desk: self._edit(desk, draft.id, screen), keys_wait=True)
 
-    async def _edit(self, desk: "Desk", draft_id: str, screen: EditScreen) -> None:
+    async def _edit(self, desk: "Desk", draft_id: str, screen: "EditScreen") -> None:
         self._opened.add(draft_id)
         try:
             draft = await desk.drafts.get(draft_id)
@@ -90,7 +92,9 @@ class Edits(Acts):
             raise
         screen.call_later(screen.begin, self._to_edit(desk, draft, typed))
 
-    def _to_edit(self, desk: "Desk", draft: "ListedDraft", typed: Typed | None) -> ToEdit:
+    def _to_edit(self, desk: "Desk", draft: "ListedDraft", typed: Typed | None) -> "ToEdit":
+        from copydesk.tui.modals.edit import ToEdit  # noqa: PLC0415 - as above
+
         texts, writing = self._texts(desk), asyncio.Lock()
         version = typed.version if typed else draft.version
 

@@ -1,9 +1,8 @@
 """When a draft goes out, and when and where it went."""
 
 from collections.abc import Iterator, Sequence
-from datetime import datetime
+from datetime import datetime, tzinfo
 from typing import NamedTuple
-from zoneinfo import ZoneInfo
 
 from textual.content import Content
 
@@ -19,7 +18,7 @@ from copydesk.tui.words import ago
 class Outgoing(NamedTuple):
     """What has to be asked for to say it."""
 
-    zone: ZoneInfo | None = None
+    zone: tzinfo | None = None
     """The user's; None while it is not known."""
     reports: Sequence[DeliveryReport] = ()
 

@@ -2,7 +2,6 @@
 
 from contextlib import suppress
 from typing import TYPE_CHECKING
-from zoneinfo import ZoneInfo
 
 from textual import getters, on
 
@@ -14,6 +13,7 @@ from copydesk.tui.widgets.page import Page
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from zoneinfo import ZoneInfo
 
     from copydesk.desk import Desk
     from copydesk.model.draft import DraftImage, ListedDraft
@@ -67,6 +67,8 @@ class PreviewsDraft(QueueScreen, inherit_bindings=False):
             with suppress(NotFoundError):  # it may have been deleted since
                 return Outgoing(reports=await desk.posting.deliveries(draft.id))
         if draft.scheduled_at is not None:
+            from zoneinfo import ZoneInfo  # noqa: PLC0415 - as above
+
             self._zone = ZoneInfo(await desk.schedule.zone())
         return Outgoing(self._zone)
 
