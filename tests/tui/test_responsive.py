@@ -1,18 +1,19 @@
 """The console looks for garbage while no key is pressed, and its threads take short turns."""
 
+import asyncio
 import gc
 import sys
 from collections.abc import Iterator
 
 import pytest
 
-from copydesk.tui import responsive
+from copydesk.tui import desk_app, responsive
 from copydesk.tui.responsive import Responsive
 from tui_fixtures import FakeDesk, console, settled
 
 
 @pytest.fixture
-def looks(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
+def looks() -> Iterator[list[int]]:
     """The generations that were looked through."""
     seen: list[int] = []
 
@@ -20,7 +21,6 @@ def looks(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
         if phase == "stop":
             seen.append(info["generation"])
 
-    monkeypatch.setattr(responsive.time, "monotonic", lambda: 100.0)
     gc.callbacks.append(watch)
     yield seen
     gc.callbacks.remove(watch)
@@ -32,22 +32,19 @@ def gather_some() -> None:
         gc.collect(1)
 
 
-def test_nothing_is_looked_through_while_somebody_types(looks: list[int]) -> None:
+def test_nobody_waits_a_while_after_the_last_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(responsive.time, "monotonic", lambda: 100.0)
     watch = Responsive()
     watch.pressed()
-    gather_some()
-    looks.clear()
-    watch.look()
-    assert looks == []
-
-
-def test_everything_is_looked_through_once_nobody_types(looks: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
-    watch = Responsive()
-    watch.pressed()
-    gather_some()
-    looks.clear()
+    assert not watch.calm
     monkeypatch.setattr(responsive.time, "monotonic", lambda: 100.0 + responsive.CALM + 0.1)
-    watch.look()
+    assert watch.calm
+
+
+def test_everything_is_looked_through_where_something_has_gathered(looks: list[int]) -> None:
+    gather_some()
+    looks.clear()
+    Responsive().look()
     assert looks == [2]
 
 
@@ -56,6 +53,31 @@ def test_nothing_is_looked_through_where_nothing_has_gathered(looks: list[int]) 
     looks.clear()
     Responsive().look()
     assert looks == []
+
+
+async def test_a_console_at_rest_gives_back_what_it_holds_to_be_quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    desk = FakeDesk()
+    rested, given = asyncio.Event(), asyncio.Event()
+    loop = asyncio.get_running_loop()
+
+    async def rest() -> bool:
+        rested.set()
+        return True
+
+    monkeypatch.setattr(desk, "rest", rest)
+    monkeypatch.setattr(desk_app, "give_back", lambda: loop.call_soon_threadsafe(given.set))
+    monkeypatch.setattr(desk_app, "LOOK", 0.01)
+    app = console(desk)
+    async with app.run_test() as pilot:
+        app._responsive.pressed()
+        await settled(pilot)
+        assert not rested.is_set()
+        monkeypatch.setattr(responsive, "CALM", 0.0)
+        await asyncio.wait_for(given.wait(), 5)
+
+
+def test_memory_is_given_back_or_left_where_nobody_takes_it() -> None:
+    responsive.give_back()
 
 
 async def test_a_console_leaves_python_as_it_found_it() -> None:

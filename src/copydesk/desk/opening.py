@@ -1,8 +1,7 @@
 """Opens the desk: its database, its user, and every operation on them."""
 
-import asyncio
 import logging
-from collections.abc import AsyncIterator, Coroutine, Mapping
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager, suppress
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -15,7 +14,7 @@ from copydesk.desk.zone import local_zone
 from copydesk.errors import StoreError
 from copydesk.settings import Settings
 from copydesk.store import users
-from copydesk.store.engine import open_engines
+from copydesk.store.engine import open_engines, to_the_end
 from copydesk.store.migrate import prepare
 
 if TYPE_CHECKING:
@@ -114,6 +113,10 @@ class Desk:
         """A number that is another one after each change of the desk, whichever process made it."""
         return await self.ground.engines.changes()
 
+    async def rest(self) -> bool:
+        """Give back memory that is held to be quick, where nobody is waiting; whether there was any."""
+        return await self.ground.engines.rest()
+
     @property
     def settings(self) -> Settings:
         """What the desk was opened with."""
@@ -149,14 +152,4 @@ async def open_desk(
             with suppress(StoreError):  # the next start finds what is left open
                 await desk.pipeline.catch_up()
     finally:
-        await _to_the_end(engines.close())
-
-
-async def _to_the_end(closing: Coroutine[object, object, None]) -> None:
-    """Close whatever happens: a connection that is left half closed complains on the terminal."""
-    task = asyncio.ensure_future(closing)
-    try:
-        await asyncio.shield(task)
-    except asyncio.CancelledError:
-        await asyncio.wait([task])
-        raise
+        await to_the_end(engines.close())

@@ -6,7 +6,7 @@ statement to its last: crossing to the thread for every statement costs more tha
 
 import asyncio
 import sqlite3
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from contextlib import AsyncExitStack, suppress
 from functools import partial
 from pathlib import Path
@@ -125,6 +125,13 @@ class Engines:
         finally:
             await lanes.close()
 
+    async def rest(self) -> bool:
+        """Close the connections that were not used since this was called last; whether there were any.
+
+        Each holds megabytes of pages. They are opened again when they are needed, which takes a millisecond.
+        """
+        return any([await lanes.rest() for lanes in (self._readers, self._writer)])
+
     async def close(self) -> None:
         """Lets SQLite refresh its statistics, then ends every connection and its thread."""
         try:
@@ -201,6 +208,8 @@ class _Lane(aiosqlite.Connection):
     def __init__(self, engine: Engine, file: SameFile) -> None:
         super().__init__(self._open, iter_chunk_size=64)
         self._file = file
+        self.used = True
+        """Since the last `rest`."""
         # A thread that hangs in a statement must not keep the program from ending.
         self._thread.daemon = True
         self._engine = engine
@@ -239,6 +248,7 @@ class _Lanes:
         """What `how` makes of `work` on the next connection that is free; first come, first served."""
         async with self._free:
             lane = self._idle.pop() if self._idle else await self._another()
+            lane.used = True
             try:
                 return await lane.run(lambda: self._there(how, lane.connection, work))
             finally:
@@ -264,6 +274,22 @@ class _Lanes:
         self._open.append(lane)
         return lane
 
+    async def rest(self) -> bool:
+        """End the connections that were not used since the last time; whether there were any."""
+        unused = [lane for lane in self._idle if not lane.used]
+        self._idle = [lane for lane in self._idle if lane.used]
+        for lane in self._open:
+            lane.used = False
+        await to_the_end(self._end(unused))
+        return bool(unused)
+
+    async def _end(self, unused: Sequence[_Lane]) -> None:
+        for lane in unused:
+            async with self._free:
+                if lane in self._open:  # else `close` was before this
+                    self._open.remove(lane)
+                    await _ended(lane)
+
     async def close(self) -> None:
         """Ends every connection after what it is still at, and after what was asked for before."""
         async with AsyncExitStack() as every:
@@ -272,11 +298,24 @@ class _Lanes:
                 await every.enter_async_context(self._free)
             self._idle.clear()
             while self._open:
-                lane = self._open.pop()
-                try:
-                    await lane.run(lane.connection.close)
-                finally:
-                    await lane.close()
+                await _ended(self._open.pop())
+
+
+async def _ended(lane: _Lane) -> None:
+    try:
+        await lane.run(lane.connection.close)
+    finally:
+        await lane.close()
+
+
+async def to_the_end(work: Coroutine[object, object, object]) -> None:
+    """Waits for the end of `work`, even where this is cancelled: what is half open or half closed would be lost."""
+    task = asyncio.ensure_future(work)
+    try:
+        await asyncio.shield(task)
+    except asyncio.CancelledError:
+        await asyncio.wait([task])
+        raise
 
 
 async def _opened(lane: _Lane) -> None:

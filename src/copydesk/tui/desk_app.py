@@ -16,7 +16,7 @@ from copydesk.tui.failing import Failing
 from copydesk.tui.keys import KEYS, Key
 from copydesk.tui.messages import DeskChanged, DeskClosed, DeskOpened, Glanced, JobDone, RunChanged
 from copydesk.tui.naming import first_key
-from copydesk.tui.responsive import Responsive
+from copydesk.tui.responsive import Responsive, give_back
 from copydesk.tui.type_ahead import TypeAhead
 
 if TYPE_CHECKING:
@@ -132,12 +132,19 @@ class DeskApp(AskingApp, inherit_bindings=False):
                         self.changes += 1
                         self._tell(DeskChanged())
                 before, trouble = now, ""
+                if self._responsive.calm:
+                    await self._rest(desk)
             except Exception as error:  # whoever asks for something hears of it, too
                 if str(known(error)) != trouble:
                     trouble = str(known(error))
                     self.note(trouble)
-            self._responsive.look()
             await asyncio.sleep(LOOK)
+
+    async def _rest(self, desk: "Desk") -> None:
+        """Nobody waits: look for garbage, and give back what is held only to be quick."""
+        self._responsive.look()
+        if await desk.rest():
+            await asyncio.to_thread(give_back)
 
     async def _do_what_is_due(self, desk: "Desk") -> None:
         """Let the jobs run, where there are any, until the console ends."""

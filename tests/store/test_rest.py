@@ -1,0 +1,69 @@
+"""A database at rest gives its connections back, and opens them again."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+from sqlalchemy import Connection
+
+from copydesk.store.engine import READERS, Engines
+from store_fixtures import add_user, open_store, user_names
+
+
+def connections(store: Engines) -> tuple[int, int]:
+    """How many are open: to read, to write."""
+    return len(store._readers._open), len(store._writer._open)
+
+
+async def test_what_was_not_used_since_the_last_rest_is_closed(store: Engines) -> None:
+    await asyncio.gather(store.write(add_user), *(store.read(user_names) for _ in range(READERS)))
+    assert not await store.rest()
+    assert connections(store) == (READERS, 1)
+    await store.read(user_names)
+    assert await store.rest()
+    assert connections(store) == (1, 0)
+    assert await store.rest()
+    assert not await store.rest()
+    assert connections(store) == (0, 0)
+
+
+async def test_after_a_rest_it_goes_on_as_before(store: Engines) -> None:
+    await store.write(add_user)
+    names = await store.read(user_names)
+    await store.rest()
+    await store.rest()
+    assert await store.read(user_names) == names
+    await store.write(add_user, "another")
+    assert len(await store.read(user_names)) == len(names) + 1
+
+
+async def test_what_is_in_use_is_left_alone(store: Engines) -> None:
+    loop, begun, go = asyncio.get_running_loop(), asyncio.Event(), asyncio.Event()
+
+    def slow(connection: Connection) -> list[str]:
+        loop.call_soon_threadsafe(begun.set)
+        asyncio.run_coroutine_threadsafe(go.wait(), loop).result(5)
+        return user_names(connection)
+
+    reading = asyncio.create_task(store.read(slow))
+    await begun.wait()
+    await store.rest()
+    await store.rest()
+    assert connections(store)[0] == 1
+    go.set()
+    assert await reading == await store.read(user_names)
+
+
+@pytest.mark.parametrize("steps", range(12))
+async def test_a_rest_may_be_cut_short_by_the_end(tmp_path: Path, steps: int) -> None:
+    """Wherever it is: each connection is closed once, and none is left."""
+    store = await open_store(tmp_path)
+    await asyncio.gather(store.write(add_user), *(store.read(user_names) for _ in range(READERS)))
+    await store.rest()
+    resting = asyncio.create_task(store.rest())
+    for _ in range(steps):
+        await asyncio.sleep(0)
+    resting.cancel()
+    await store.close()
+    await asyncio.gather(resting, return_exceptions=True)
+    assert connections(store) == (0, 0)
