@@ -2,29 +2,22 @@
 
 from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime
+from typing import Any
 
 import msgspec
-from sqlalchemy import Connection, Row, ScalarSelect, Select, bindparam, insert, select, update
+from sqlalchemy import Connection, ScalarSelect, bindparam, insert, select, update
 
 from copydesk.model.item import Entry, Item, ItemState
 from copydesk.model.wire import Struct
 from copydesk.store.parts import in_parts
-from copydesk.store.statements import Rows
+from copydesk.store.statements import Columns, Rows, places, run, run_many
 from copydesk.store.tables import item, source
 from copydesk.text.digest import digest
 
 _ENTRY = tuple(name for name in Entry.__struct_fields__ if name != "published")
-_COLUMNS = (
-    item.c.id,
-    item.c.source_id,
-    item.c.story_id,
-    item.c.canonical,
-    item.c.published,
-    item.c.seen,
-    item.c.state,
-    item.c.reason,
-    *(item.c[name] for name in _ENTRY),
-)
+_FOUND = ("id", "source_id", "story_id", "canonical", "published", "seen", "state", "reason")
+_ITEM = Columns([*(item.c[name] for name in (*_ENTRY, *_FOUND)), source.c.name, source.c.type])
+_BESIDE = (*_FOUND, "source_name", "source_type")
 _NEW = Rows(
     item,
     (
@@ -41,14 +34,8 @@ _NEW = Rows(
     ),
 )
 
-# Made once: every draft of a run settles the items of its story.
-_MINE = (item.c.id == bindparam("b_id"), item.c.user_id == bindparam("b_user"))
-_PLACE = update(item).where(*_MINE).values(story_id=bindparam("b_story"))
-_SETTLE = (
-    update(item)
-    .where(*_MINE, item.c.state == ItemState.NEW)
-    .values(state=bindparam("b_state"), reason=bindparam("b_reason"))
-)
+_PLACE = "UPDATE item SET story_id = ? WHERE id = ? AND user_id = ?"
+_SETTLE = f"UPDATE item SET state = ?, reason = ? WHERE id = ? AND user_id = ? AND state = '{ItemState.NEW.value}'"  # noqa: S608
 
 YOU = "you"
 """In the place of a source's name, for what the user gave."""
@@ -140,23 +127,20 @@ def waiting(conn: Connection, user_id: str, source_ids: Collection[str] | None) 
 
     Those of a source that is switched off wait until it is on again, or is asked for by its id.
     """
-    query = _of_user(user_id).where(item.c.state == ItemState.NEW)
+    asked_for, wanted = ("source.enabled", ()) if source_ids is None else (_among(source_ids), tuple(source_ids))
     # Not by id alone: which source was stored first is the network's luck.
-    query = query.order_by(item.c.published, item.c.source_id, item.c.id)
-    query = query.where(source.c.enabled if source_ids is None else item.c.source_id.in_(source_ids))
-    return tuple(_item(row) for row in conn.execute(query))
+    order = "ORDER BY item.published, item.source_id, item.id"
+    return _found(conn, f"item.state = ? AND {asked_for} {order}", user_id, ItemState.NEW.value, *wanted)
 
 
 def one(conn: Connection, user_id: str, item_id: str) -> Item | None:
     """One of the user's items."""
-    row = conn.execute(_of_user(user_id, also_own=True).where(item.c.id == item_id)).first()
-    return _item(row) if row else None
+    return next(iter(_found(conn, "item.id = ?", user_id, item_id, also_own=True)), None)
 
 
 def newest(conn: Connection, user_id: str, most: int) -> tuple[Item, ...]:
     """The items that sources brought last, the newest first."""
-    query = _of_user(user_id).where(item.c.source_id.is_not(None)).order_by(item.c.id.desc()).limit(most)
-    return tuple(_item(row) for row in conn.execute(query))
+    return _found(conn, "item.source_id IS NOT NULL ORDER BY item.id DESC LIMIT ?", user_id, most)
 
 
 def add_own(conn: Connection, user_id: str, new: NewItem) -> None:
@@ -197,20 +181,12 @@ def recent_times(conn: Connection, user_id: str, source_id: str, count: int = 50
 
 def place(conn: Connection, user_id: str, stories: Iterable[tuple[str, str]]) -> None:
     """Put items in their stories: (item id, story id)."""
-    rows = [{"b_id": item_id, "b_user": user_id, "b_story": story_id} for item_id, story_id in stories]
-    if rows:
-        conn.execute(_PLACE, rows)
+    run_many(conn, _PLACE, [(story_id, item_id, user_id) for item_id, story_id in stories])
 
 
 def settle(conn: Connection, user_id: str, outcomes: Iterable[tuple[str, ItemState, str | None]]) -> int:
     """Say what became of items that waited: (item id, state, reason); of how many that still did."""
-    rows = [
-        {"b_id": item_id, "b_user": user_id, "b_state": state, "b_reason": reason}
-        for item_id, state, reason in outcomes
-    ]
-    if not rows:
-        return 0
-    return conn.execute(_SETTLE, rows).rowcount
+    return run_many(conn, _SETTLE, [(state.value, reason, item_id, user_id) for item_id, state, reason in outcomes])
 
 
 def reopen(conn: Connection, user_id: str, source_ids: Sequence[str], since: datetime) -> int:
@@ -228,20 +204,25 @@ def _own_source(user_id: str, source_id: str) -> ScalarSelect[str]:
     return select(source.c.id).where(source.c.id == source_id, source.c.user_id == user_id).scalar_subquery()
 
 
-def _of_user(user_id: str, *, also_own: bool = False) -> Select[*tuple[object, ...]]:
-    """The user's items, each with the name and type of its source; what the user gave is among them if asked for."""
-    about = (source.c.name.label("source_name"), source.c.type.label("source_type"))
-    joined = item.join(source, source.c.id == item.c.source_id, isouter=also_own)
-    return select(*_COLUMNS, *about).select_from(joined).where(item.c.user_id == user_id)
+def _among(source_ids: Collection[str]) -> str:
+    return f"item.source_id IN ({places(source_ids)})"
 
 
 def _values(entry: Entry) -> dict[str, object]:
     return {name: getattr(entry, name) for name in _ENTRY}
 
 
-def _item(row: Row[*tuple[object, ...]]) -> Item:
-    values = dict(row._mapping)
-    entry = Entry(**{name: values.pop(name) for name in _ENTRY}, published=values["published"])
-    if values["source_id"] is None:
-        values |= {"source_id": "", "source_name": YOU}
-    return Item(entry=entry, **values)
+def _found(conn: Connection, which: str, *values: object, also_own: bool = False) -> tuple[Item, ...]:
+    """Items of the user, who is the first of `values`; what he gave himself is among them if asked for."""
+    join = "LEFT JOIN" if also_own else "JOIN"
+    query = f"""SELECT {_ITEM.text} FROM item {join} source ON source.id = item.source_id
+        WHERE item.user_id = ? AND {which}"""  # noqa: S608 - names of our own
+    return tuple(_item(row) for row in _ITEM.read(run(conn, query, values)))
+
+
+def _item(row: list[Any]) -> Item:
+    beside = dict(zip(_BESIDE, row[len(_ENTRY) :], strict=True))
+    entry = Entry(**dict(zip(_ENTRY, row, strict=False)), published=beside["published"])
+    if beside["source_id"] is None:
+        beside |= {"source_id": "", "source_name": YOU}
+    return Item(entry=entry, **beside)
