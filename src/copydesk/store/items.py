@@ -12,6 +12,7 @@ from copydesk.model.wire import Struct
 from copydesk.store.parts import in_parts
 from copydesk.store.statements import Columns, Rows, places, run, run_many
 from copydesk.store.tables import item, source
+from copydesk.store.types import microseconds
 from copydesk.text.digest import digest
 
 _ENTRY = tuple(name for name in Entry.__struct_fields__ if name != "published")
@@ -193,9 +194,10 @@ def reopen(conn: Connection, user_id: str, source_ids: Sequence[str], since: dat
     """Let what filters left out of these sources wait again, where it was published since; of how many items."""
     count = 0
     for some in in_parts(source_ids):
-        left_out = (item.c.user_id == user_id, item.c.state == ItemState.FILTERED, item.c.published >= since)
-        again = update(item).where(*left_out, item.c.source_id.in_(some))
-        count += conn.execute(again.values(state=ItemState.NEW, reason=None)).rowcount
+        again = f"""UPDATE item SET state = ?, reason = NULL
+            WHERE user_id = ? AND state = ? AND published >= ? AND {_among(some)}"""  # noqa: S608 - names of our own
+        left_out = (user_id, ItemState.FILTERED.value, microseconds(since))
+        count += run(conn, again, (ItemState.NEW.value, *left_out, *some)).rowcount
     return count
 
 

@@ -2,48 +2,26 @@
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
+from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Row, bindparam, delete, func, insert, select, update
+from sqlalchemy import ColumnElement, Connection, delete, insert, select, update
 from sqlalchemy.dialects.sqlite import insert as upsert
 
 from copydesk.model.draft import Status
 from copydesk.model.source import FetchState, Health, Source, SourceConfig, SourceSpec
 from copydesk.model.wire import Struct
+from copydesk.store.statements import Columns, places, run, run_many
 from copydesk.store.tables import draft, host_cooldown, item, source
+from copydesk.store.types import microseconds, moment_of
 
-_SHOWN = (
-    source.c.id,
-    source.c.type,
-    source.c.name,
-    source.c.url,
-    source.c.config,
-    source.c.enabled,
-    source.c.last_fetch,
-    source.c.health,
-    source.c.fail_count,
-    source.c.last_error,
-    source.c.created_at,
-    source.c.updated_at,
-    source.c.item_count,
+_SHOWN = Columns(source.c[name] for name in Source.__struct_fields__)
+_TO_FETCH = Columns([*(source.c[name] for name in _SHOWN.names), source.c.fetch])
+_OUTCOME = Columns(
+    source.c[name] for name in ("fetch", "last_fetch", "next_at", "not_before", "health", "fail_count", "last_error")
 )
-
-
-# Made once: it is the hottest write of a run in which nothing is new.
-_SAVE = (
-    update(source)
-    .where(
-        source.c.id == bindparam("b_id"),
-        source.c.user_id == bindparam("b_user"),
-        source.c.url.is_not_distinct_from(bindparam("b_asked")),
-    )
-    .values(
-        url=func.coalesce(bindparam("b_url"), source.c.url),
-        **{
-            name: bindparam(name)
-            for name in ("fetch", "last_fetch", "next_at", "not_before", "health", "fail_count", "last_error")
-        },
-    )
-)
+_SAVE = f"""UPDATE source SET {", ".join(f"{name} = ?" for name in _OUTCOME.names)}, url = coalesce(?, url)
+    WHERE id = ? AND user_id = ? AND url IS ?"""  # noqa: S608 - names of our own
+"""The hottest write of a run in which nothing is new."""
 
 
 class StoredSource(Struct, frozen=True):
@@ -59,39 +37,37 @@ class StoredSource(Struct, frozen=True):
         return SourceSpec(type=kept.type, url=kept.url or "", config=kept.config or SourceConfig(), name=kept.name)
 
 
-def _source(row: Row[*tuple[object, ...]]) -> Source:
-    return Source(**row._mapping)
-
-
 def add(conn: Connection, user_id: str, new: Iterable[Source]) -> None:
     """Keep new sources."""
     more = {"user_id": user_id, "fetch": FetchState()}
-    rows = [{column.name: getattr(each, column.name) for column in _SHOWN} | more for each in new]
+    rows = [{name: getattr(each, name) for name in _SHOWN.names} | more for each in new]
     if rows:
         conn.execute(insert(source), rows)
 
 
 def every(conn: Connection, user_id: str) -> tuple[Source, ...]:
     """All the user's sources, oldest first."""
-    rows = conn.execute(select(*_SHOWN).where(source.c.user_id == user_id).order_by(source.c.id))
-    return tuple(_source(row) for row in rows)
+    query = f"SELECT {_SHOWN.text} FROM source WHERE user_id = ? ORDER BY id"  # noqa: S608 - names of our own
+    return tuple(_source(row) for row in _SHOWN.read(run(conn, query, (user_id,))))
 
 
 def one(conn: Connection, user_id: str, source_id: str) -> Source | None:
     """One of the user's sources."""
-    row = conn.execute(select(*_SHOWN).where(*_is(user_id, source_id))).first()
+    query = f"SELECT {_SHOWN.text} FROM source WHERE user_id = ? AND id = ?"  # noqa: S608 - names of our own
+    row = next(_SHOWN.read(run(conn, query, (user_id, source_id))), None)
     return _source(row) if row else None
 
 
 def to_fetch(conn: Connection, user_id: str, ids: Collection[str] | None) -> tuple[StoredSource, ...]:
     """The enabled sources, or those of `ids`, with their state; oldest first."""
-    wanted = source.c.enabled if ids is None else source.c.id.in_(ids)
-    query = select(*_SHOWN, source.c.fetch).where(source.c.user_id == user_id, wanted).order_by(source.c.id)
-    found = []
-    for *shown, state in conn.execute(query):
-        values = {column.name: value for column, value in zip(_SHOWN, shown, strict=True)}
-        found.append(StoredSource(source=Source(**values), state=state))
-    return tuple(found)
+    wanted = "enabled" if ids is None else f"id IN ({places(ids)})"
+    query = f"SELECT {_TO_FETCH.text} FROM source WHERE user_id = ? AND {wanted} ORDER BY id"  # noqa: S608
+    rows = _TO_FETCH.read(run(conn, query, (user_id, *(ids or ()))))
+    return tuple(StoredSource(source=_source(shown), state=state) for *shown, state in rows)
+
+
+def _source(row: Sequence[Any]) -> Source:
+    return Source(**dict(zip(_SHOWN.names, row, strict=True)))
 
 
 def change(conn: Connection, user_id: str, source_id: str, values: Mapping[str, object]) -> bool:
@@ -109,15 +85,13 @@ def is_posting(conn: Connection, user_id: str, source_id: str) -> bool:
 
 def judged_by(conn: Connection, user_id: str) -> dict[str, str | None]:
     """By which rules the items of each source were last judged."""
-    rows = conn.execute(select(source.c.id, source.c.judged_by).where(source.c.user_id == user_id))
-    return {source_id: rules for source_id, rules in rows}  # noqa: C416 - a row is no pair to the type checker
+    return dict(run(conn, "SELECT id, judged_by FROM source WHERE user_id = ?", (user_id,)).fetchall())
 
 
 def judge_by(conn: Connection, user_id: str, rules: Mapping[str, str]) -> None:
     """Note by which rules the items of these sources are judged from now on."""
-    rows = [{"b_id": source_id, "b_user": user_id, "b_rules": named} for source_id, named in rules.items()]
-    mine = (source.c.id == bindparam("b_id"), source.c.user_id == bindparam("b_user"))
-    conn.execute(update(source).where(*mine).values(judged_by=bindparam("b_rules")), rows)
+    rows = [(named, source_id, user_id) for source_id, named in rules.items()]
+    run_many(conn, "UPDATE source SET judged_by = ? WHERE id = ? AND user_id = ?", rows)
 
 
 def remove(conn: Connection, user_id: str, source_id: str) -> bool:
@@ -139,32 +113,20 @@ class FetchOutcome(Struct, frozen=True):
 
 def save_outcomes(conn: Connection, user_id: str, outcomes: Sequence[FetchOutcome]) -> int:
     """Keep what fetches left behind; of how many sources that are still there, at the address that was read."""
-    rows = [
-        {
-            "b_id": outcome.source_id,
-            "b_user": user_id,
-            "b_asked": outcome.asked,
-            "b_url": outcome.url,
-            "fetch": outcome.state,
-            "last_fetch": outcome.state.last_fetch,
-            "next_at": outcome.state.next_at,
-            "not_before": outcome.state.not_before,
-            "health": outcome.health,
-            "fail_count": outcome.state.fails,
-            "last_error": outcome.state.error,
-        }
-        for outcome in outcomes
-    ]
-    if not rows:
-        return 0
-    return conn.execute(_SAVE, rows).rowcount
+    return run_many(conn, _SAVE, [_kept(user_id, outcome) for outcome in outcomes])
+
+
+def _kept(user_id: str, outcome: FetchOutcome) -> list[Any]:
+    """What `_SAVE` takes."""
+    state = outcome.state
+    told = [state, state.last_fetch, state.next_at, state.not_before, outcome.health, state.fails, state.error]
+    return [*_OUTCOME.keep(told), outcome.url, outcome.source_id, user_id, outcome.asked]
 
 
 def cooldowns(conn: Connection, user_id: str, now: datetime) -> dict[str, datetime]:
     """The hosts that asked to be left alone, and until when."""
-    query = select(host_cooldown.c.host, host_cooldown.c.until)
-    rows = conn.execute(query.where(host_cooldown.c.user_id == user_id, host_cooldown.c.until > now))
-    return {host: until for host, until in rows}  # noqa: C416 - a row is no pair to the type checker
+    query = "SELECT host, until FROM host_cooldown WHERE user_id = ? AND until > ?"
+    return {host: moment_of(until) for host, until in run(conn, query, (user_id, microseconds(now)))}
 
 
 def save_cooldowns(conn: Connection, user_id: str, hosts: Mapping[str, datetime], now: datetime) -> None:
