@@ -3,27 +3,46 @@
 from collections.abc import Sequence
 from datetime import datetime
 
+import msgspec
 from sqlalchemy import Connection, insert, literal, select
 from sqlalchemy.dialects.sqlite import insert as upsert
 
 from copydesk.model.draft import Draft, DraftImage, Status
-from copydesk.model.filters import Filters
 from copydesk.model.history import CREATE, PIPELINE, SYSTEM, USER, EventKind
 from copydesk.model.source import SourceType
 from copydesk.model.wire import Struct
-from copydesk.store import lists
 from copydesk.store.counts import APPROVED
 from copydesk.store.ids import least_id, new_id
 from copydesk.store.parts import in_parts
-from copydesk.store.search import about
-from copydesk.store.tables import Origin, draft, draft_event, draft_image, draft_tag, item, tag
+from copydesk.store.search import ABOUT, about
+from copydesk.store.statements import Columns, Rows, places, run
+from copydesk.store.tables import Origin, draft, draft_event, draft_image, draft_tag, tag
 
-_PLAIN = tuple(draft.c[name] for name in Draft.__struct_fields__ if name not in {"tags", "images"})
+_PLAIN = tuple(name for name in Draft.__struct_fields__ if name not in {"tags", "images"})
 _BESIDE = ("source_id", "source_type", "story_id", "origin", "run_id", "experiment_id", "variant_id")
+_NEW = Columns(draft.c[name] for name in (*_PLAIN, *_BESIDE, "user_id", "total_score"))
+_ADD = f"""INSERT INTO draft ({", ".join(_NEW.names)}, about) VALUES ({places(_NEW.names)}, {ABOUT})
+    ON CONFLICT DO NOTHING"""  # noqa: S608 - names of our own
+_IMAGES = Rows(draft_image, ("user_id", "draft_id", *DraftImage.__struct_fields__))
+_CREATED = Rows(draft_event, ("user_id", "draft_id", "version", "at", "who", "kind", "action", "after"))
 
-# Their values are given with them: a statement of thirty values of its own takes as long to make as to carry out.
-_ADD = upsert(draft).on_conflict_do_nothing()
-_ADD_EVENT = insert(draft_event)
+_DECIDED = (*sorted(APPROVED), Status.REJECTED)
+# Of each state its newest, for each has its index: with an IN all drafts of these states would be sorted.
+_NEWEST = " UNION ALL ".join(
+    f"""SELECT id FROM (SELECT id FROM draft WHERE user_id = :user AND status = '{status.value}'
+        ORDER BY id DESC LIMIT :limit)"""  # noqa: S608 - words of our own
+    for status in _DECIDED
+)
+_DECISIONS = f"""SELECT draft.source_id, item.title, item.summary, draft.status
+    FROM (SELECT id FROM ({_NEWEST}) ORDER BY id DESC LIMIT :limit) AS newest
+    CROSS JOIN draft ON draft.id = newest.id JOIN item ON item.id = draft.item_id
+    ORDER BY newest.id DESC"""  # noqa: S608 - the words above
+# Two statements, for each has its index: with an "or" all drafts of the user would be read. In words, for SQLite
+# knows an index over some of the drafts by the very condition of its making.
+_TOLD = (
+    f"origin = '{Origin.PIPELINE.value}'",
+    f"origin = '{Origin.GENERATE.value}' AND status <> '{Status.GENERATION_FAILED.value}'",
+)
 
 
 class NewDraft(Struct, frozen=True):
@@ -54,23 +73,14 @@ def add(conn: Connection, user_id: str, new: NewDraft) -> bool:
     False, and nothing kept, where a run has drafted this story in this format before.
     """
     made = new.draft
-    values = {column.name: getattr(made, column.name) for column in _PLAIN}
-    beside = {name: getattr(new, name) for name in _BESIDE}
-    total = made.score.total if made.score else None
-    put = _ADD.values(about=about(made))
-    if conn.execute(put, {"user_id": user_id, **values, **beside, "total_score": total}).rowcount == 0:
+    values = [getattr(made, name) for name in _PLAIN] + [getattr(new, name) for name in _BESIDE]
+    values += [user_id, made.score.total if made.score else None]
+    if run(conn, _ADD, [*_NEW.keep(values), *about(made)]).rowcount == 0:
         return False
-    if made.images:
-        rows = [_image_row(user_id, made.id, image) for image in made.images]
-        conn.execute(insert(draft_image), rows)
+    _IMAGES.add(conn, [[user_id, made.id, *msgspec.structs.astuple(image)] for image in made.images])
     _tag(conn, user_id, made)
     _note(conn, user_id, made, new.origin)
     return True
-
-
-def _image_row(user_id: str, draft_id: str, image: DraftImage) -> dict[str, object]:
-    values = {name: getattr(image, name) for name in DraftImage.__struct_fields__}
-    return {"user_id": user_id, "draft_id": draft_id, **values}
 
 
 def _tag(conn: Connection, user_id: str, made: Draft) -> None:
@@ -84,54 +94,41 @@ def _tag(conn: Connection, user_id: str, made: Draft) -> None:
 
 def _note(conn: Connection, user_id: str, made: Draft, origin: Origin) -> None:
     who = {Origin.PIPELINE: PIPELINE, Origin.REGENERATE: SYSTEM}.get(origin, USER)
-    event = {"user_id": user_id, "draft_id": made.id, "version": made.version, "at": made.created_at, "who": who}
-    fixed = {"kind": EventKind.FIXED, "action": CREATE, "after": {"status": made.status}}
-    conn.execute(_ADD_EVENT, {**event, **fixed})
+    created = [user_id, made.id, made.version, made.created_at, who, EventKind.FIXED, CREATE, {"status": made.status}]
+    _CREATED.add(conn, [created])
 
 
 def titles_since(conn: Connection, user_id: str, since: datetime) -> tuple[str, ...]:
     """The titles of the items that drafts were made of since, newest first."""
-    query = select(item.c.title).join(draft, draft.c.item_id == item.c.id)
-    query = query.where(draft.c.user_id == user_id, draft.c.id >= least_id(since)).order_by(draft.c.id.desc())
-    return tuple(conn.execute(query).scalars())
+    query = """SELECT item.title FROM draft JOIN item ON item.id = draft.item_id
+        WHERE draft.user_id = ? AND draft.id >= ? ORDER BY draft.id DESC"""
+    return tuple(title for (title,) in run(conn, query, (user_id, least_id(since))))
 
 
 def texts_since(
     conn: Connection, user_id: str, since: datetime, limit: int, *, without: str | None = None
 ) -> tuple[str, ...]:
     """The newest drafts' texts, but for those of the story `without`: a new draft must not repeat them."""
-    query = select(draft.c.text).where(draft.c.user_id == user_id, draft.c.id >= least_id(since))
-    if without is not None:
-        query = query.where(draft.c.story_id != without)
-    return tuple(conn.execute(query.order_by(draft.c.id.desc()).limit(limit)).scalars())
+    query = """SELECT text FROM draft WHERE user_id = :user AND id >= :least
+        AND (:without IS NULL OR story_id <> :without) ORDER BY id DESC LIMIT :limit"""
+    values = {"user": user_id, "least": least_id(since), "without": without, "limit": limit}
+    return tuple(text for (text,) in run(conn, query, values))
 
 
 def drafted_among(conn: Connection, user_id: str, story_ids: Sequence[str]) -> frozenset[str]:
     """Which of these stories runs have drafted, or the user had written."""
-    # Two statements, for each has its index: with an "or" all drafts of the user would be read.
-    by_run = (draft.c.origin == Origin.PIPELINE,)
-    on_request = (draft.c.origin == Origin.GENERATE, draft.c.status != Status.GENERATION_FAILED)
     found: set[str] = set()
     for some in in_parts(story_ids):
-        for told in (by_run, on_request):
-            mine = (draft.c.user_id == user_id, draft.c.story_id.in_(some))
-            found.update(conn.execute(select(draft.c.story_id).where(*mine, *told)).scalars())
+        for told in _TOLD:
+            mine = f"user_id = ? AND story_id IN ({places(some)}) AND {told}"
+            found.update(each for (each,) in run(conn, f"SELECT story_id FROM draft WHERE {mine}", (user_id, *some)))  # noqa: S608
     return frozenset(found)
 
 
 def decisions(conn: Connection, user_id: str, limit: int) -> tuple[Decided, ...]:
     """What the user decided, newest first."""
-    wanted = Filters(status=(*APPROVED, Status.REJECTED))
-    found: list[Decided] = []
-    for some in in_parts(lists.ids(conn, user_id, wanted, limit=limit, before=None)):
-        query = (
-            select(draft.c.source_id, item.c.title, item.c.summary, draft.c.status)
-            .join(item, item.c.id == draft.c.item_id)
-            .where(draft.c.id.in_(some), lists.UNLED["user_id"] == user_id)
-            .order_by(draft.c.id.desc())
-        )
-        found += [
-            Decided(source_id=source_id, title=title, summary=summary, approved=status in APPROVED)
-            for source_id, title, summary, status in conn.execute(query)
-        ]
-    return tuple(found)
+    rows = run(conn, _DECISIONS, {"user": user_id, "limit": limit})
+    return tuple(
+        Decided(source_id=source_id, title=title, summary=summary, approved=status in APPROVED)
+        for source_id, title, summary, status in rows
+    )

@@ -9,8 +9,7 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import Final, NamedTuple
 
-from sqlalchemy import Connection, Integer, bindparam, cast, column, literal, select, table
-from sqlalchemy.sql.elements import ColumnElement
+from sqlalchemy import Connection, Integer, bindparam, cast, column, select, table
 
 from copydesk.model.draft import Draft, ListedDraft
 from copydesk.model.filters import Filters
@@ -31,10 +30,13 @@ class Hit(NamedTuple):
     place: str
 
 
-def about(made: Draft) -> ColumnElement[str]:
-    """What a new draft is about, for the index: its item's title and its tags, each on a line of its own."""
-    title = select(item.c.title).where(item.c.id == made.item_id).scalar_subquery()
-    return title + literal("".join(f"\n{name}" for name in made.tags) + "\n")
+ABOUT: Final = "(SELECT title FROM item WHERE id = ?) || ?"
+"""What a new draft is about, for the index: its item's title and its tags, each on a line of its own."""
+
+
+def about(made: Draft) -> tuple[str, str]:
+    """What `ABOUT` takes."""
+    return made.item_id, "".join(f"\n{name}" for name in made.tags) + "\n"
 
 
 def find(

@@ -1,0 +1,62 @@
+"""What the ranking learns from: the user's newest decisions, whatever state they are in by now."""
+
+from datetime import timedelta
+from typing import Any
+
+from sqlalchemy import Connection
+
+from copydesk.model.draft import Status
+from copydesk.store import drafts
+from copydesk.store.engine import Engines
+from store_fixtures import NOW, add_draft, add_item, add_source, add_user
+
+
+def put(conn: Connection, *decided: tuple[str, Status], user: str | None = None, **more: Any) -> str:
+    """Drafts of items with these titles, in these states, the oldest first; whose they are."""
+    user = user or add_user(conn)
+    source = add_source(conn, user)
+    for title, status in decided:
+        add_draft(conn, user, add_item(conn, user, source, title=title), source_id=source, status=status, **more)
+    return user
+
+
+def titles(conn: Connection, user: str, limit: int = 10) -> list[tuple[str, bool]]:
+    return [(each.title, each.approved) for each in drafts.decisions(conn, user, limit)]
+
+
+async def test_decisions_come_newest_first_whatever_became_of_them(store: Engines) -> None:
+    def decide(conn: Connection) -> list[tuple[str, bool]]:
+        user = put(
+            conn,
+            ("one", Status.POSTED),
+            ("two", Status.REJECTED),
+            ("three", Status.PENDING_REVIEW),
+            ("four", Status.APPROVED),
+            ("five", Status.SCHEDULED),
+        )
+        return titles(conn, user)
+
+    expected = [("five", True), ("four", True), ("two", False), ("one", True)]
+    assert await store.write(decide) == expected
+
+
+async def test_only_the_newest_are_taken_of_all_states_together(store: Engines) -> None:
+    def decide(conn: Connection) -> list[tuple[str, bool]]:
+        return titles(conn, put(conn, *((f"{n}", (Status.APPROVED, Status.REJECTED)[n % 2]) for n in range(6))), 3)
+
+    assert await store.write(decide) == [("5", False), ("4", True), ("3", False)]
+
+
+async def test_what_was_archived_was_decided_too(store: Engines) -> None:
+    def decide(conn: Connection) -> list[tuple[str, bool]]:
+        return titles(conn, put(conn, ("one", Status.REJECTED), archived_at=NOW + timedelta(hours=1)))
+
+    assert await store.write(decide) == [("one", False)]
+
+
+async def test_another_users_decisions_are_not_learnt_from(store: Engines) -> None:
+    def decide(conn: Connection) -> list[tuple[str, bool]]:
+        put(conn, ("theirs", Status.APPROVED))
+        return titles(conn, put(conn, ("mine", Status.APPROVED)))
+
+    assert await store.write(decide) == [("mine", True)]
