@@ -1,16 +1,32 @@
 """Pipeline runs as they are kept."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
+from functools import lru_cache
+from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Row, exists, func, insert, select, update
+from sqlalchemy import Connection, func, select
 
 from copydesk.model.run import ErrorCount, LatelyRun, Run, RunRequest, RunStats, RunStatus
 from copydesk.model.wire import Struct
+from copydesk.store import statements
 from copydesk.store.ids import first_id
+from copydesk.store.statements import Columns, Rows
 from copydesk.store.tables import run, run_error, run_total
+from copydesk.store.types import microseconds
 
-_SHOWN = (run.c.id, run.c.status, run.c.stage, run.c.started_at, run.c.ended_at, run.c.stats, run.c.error)
+_SHOWN = Columns(run.c[name] for name in ("id", "status", "stage", "started_at", "ended_at", "stats", "error"))
+_ASKED = Columns([run.c.requested])
+_NEW = Rows(
+    run,
+    ("user_id", "id", "owner", "lease_until", "started_at", "requested", "stats", "status", "cancel_requested"),
+)
+_OPEN = f"user_id = ? AND id = ? AND status IN ('{RunStatus.QUEUED.value}', '{RunStatus.RUNNING.value}')"
+_QUEUED = f"user_id = :user AND id = :run AND status = '{RunStatus.QUEUED.value}'"
+_START = f"""UPDATE run SET status = '{RunStatus.RUNNING.value}', started_at = :now WHERE {_QUEUED}
+    AND NOT EXISTS (SELECT 1 FROM run WHERE user_id = :user AND status = '{RunStatus.RUNNING.value}')
+    AND NOT EXISTS (SELECT 1 FROM run AS other WHERE user_id = :user AND status = '{RunStatus.QUEUED.value}'
+        AND other.id < :run AND other.lease_until > :now)"""  # noqa: S608 - words of our own
 
 
 class Claimed(Struct, frozen=True):
@@ -21,8 +37,8 @@ class Claimed(Struct, frozen=True):
     lease_until: datetime
 
 
-def _run(row: Row[*tuple[object, ...]]) -> Run:
-    values = dict(row._mapping)
+def _run(row: Sequence[Any]) -> Run:
+    values = dict(zip(_SHOWN.names, row, strict=True))
     started, ended = values["started_at"], values["ended_at"]
     duration = (ended - started).total_seconds() if ended else None
     return Run(duration=duration, **values)
@@ -30,42 +46,38 @@ def _run(row: Row[*tuple[object, ...]]) -> Run:
 
 def add(conn: Connection, user_id: str, claimed: Claimed, request: RunRequest, now: datetime) -> None:
     """Queue a run for the process that will work on it; it holds up later ones for as long as the lease."""
-    values = {"requested": request, "stats": RunStats(), "status": RunStatus.QUEUED, "cancel_requested": False}
-    owned = {"id": claimed.id, "owner": claimed.owner, "lease_until": claimed.lease_until}
-    conn.execute(insert(run).values(user_id=user_id, started_at=now, **owned, **values))
+    owned = [claimed.id, claimed.owner, claimed.lease_until]
+    _NEW.add(conn, [[user_id, *owned, now, request, RunStats(), RunStatus.QUEUED, False]])
 
 
 def one(conn: Connection, user_id: str, run_id: str) -> Run | None:
     """One of the user's runs."""
-    row = conn.execute(select(*_SHOWN).where(*_is(user_id, run_id))).first()
+    query = f"SELECT {_SHOWN.text} FROM run WHERE user_id = ? AND id = ?"  # noqa: S608 - names of our own
+    row = next(_SHOWN.read(statements.run(conn, query, (user_id, run_id))), None)
     return _run(row) if row else None
 
 
 def request_of(conn: Connection, user_id: str, run_id: str) -> RunRequest | None:
     """What a run was asked to do."""
-    return conn.execute(select(run.c.requested).where(*_is(user_id, run_id))).scalar()
+    query = f"SELECT {_ASKED.text} FROM run WHERE user_id = ? AND id = ?"  # noqa: S608 - names of our own
+    return next((asked for (asked,) in _ASKED.read(statements.run(conn, query, (user_id, run_id)))), None)
 
 
 def newest(conn: Connection, user_id: str, limit: int, before: str | None) -> tuple[Run, ...]:
     """Runs, most recent first, those older than the run `before`."""
-    query = select(*_SHOWN).where(run.c.user_id == user_id).order_by(run.c.id.desc()).limit(limit)
-    if before is not None:
-        query = query.where(run.c.id < before)
-    return tuple(_run(row) for row in conn.execute(query))
+    older = "" if before is None else "AND id < :before"
+    query = f"""SELECT {_SHOWN.text} FROM run WHERE user_id = :user {older}
+        ORDER BY id DESC LIMIT :limit"""  # noqa: S608 - names of our own
+    values = {"user": user_id, "before": before, "limit": limit}
+    return tuple(_run(row) for row in _SHOWN.read(statements.run(conn, query, values)))
 
 
 def claim(conn: Connection, user_id: str, run_id: str, *, owner: str, now: datetime, lease_until: datetime) -> bool:
     """Start a queued run, if it is the oldest whose process waits for its turn, and none is under way."""
-    waits = update(run).where(*_is(user_id, run_id), run.c.status == RunStatus.QUEUED)
-    conn.execute(waits.values(owner=owner, lease_until=lease_until))
-    other = run.alias()
-    busy = exists().where(other.c.user_id == user_id, other.c.status == RunStatus.RUNNING)
-    earlier = exists().where(
-        other.c.user_id == user_id, other.c.status == RunStatus.QUEUED, other.c.id < run_id, other.c.lease_until > now
-    )
-    start = update(run).where(*_is(user_id, run_id), run.c.status == RunStatus.QUEUED, ~busy, ~earlier)
-    values = {"status": RunStatus.RUNNING, "started_at": now, "owner": owner, "lease_until": lease_until}
-    return conn.execute(start.values(**values)).rowcount == 1
+    moments = {"now": microseconds(now), "lease": microseconds(lease_until)}
+    values = {"user": user_id, "run": run_id, "owner": owner, **moments}
+    statements.run(conn, f"UPDATE run SET owner = :owner, lease_until = :lease WHERE {_QUEUED}", values)  # noqa: S608
+    return statements.run(conn, _START, values).rowcount == 1
 
 
 def under_way(conn: Connection, user_id: str) -> Claimed | None:
@@ -84,28 +96,36 @@ def queued(conn: Connection, user_id: str) -> tuple[Claimed, ...]:
 
 def note(conn: Connection, user_id: str, run_id: str, values: Mapping[str, object]) -> bool:
     """Keep how a running run gets on; False where it is no longer running."""
-    change = update(run).where(*_is(user_id, run_id), run.c.status == RunStatus.RUNNING)
-    return conn.execute(change.values(**values)).rowcount == 1
+    still = f"user_id = ? AND id = ? AND status = '{RunStatus.RUNNING.value}'"
+    return _change(conn, user_id, run_id, values, still)
 
 
 def finish(conn: Connection, user_id: str, run_id: str, values: Mapping[str, object]) -> bool:
     """End a run that has not ended; False where it has."""
-    open_ones = run.c.status.in_([RunStatus.QUEUED, RunStatus.RUNNING])
     ended = {"stage": None, "owner": None, "lease_until": None}
-    change = update(run).where(*_is(user_id, run_id), open_ones).values(**ended, **values)
-    return conn.execute(change).rowcount == 1
+    return _change(conn, user_id, run_id, {**ended, **values}, _OPEN)
 
 
 def ask_to_cancel(conn: Connection, user_id: str, run_id: str) -> bool:
     """Leave a note for whoever works on the run; False where it has ended."""
-    open_ones = run.c.status.in_([RunStatus.QUEUED, RunStatus.RUNNING])
-    change = update(run).where(*_is(user_id, run_id), open_ones).values(cancel_requested=True)
-    return conn.execute(change).rowcount == 1
+    return _change(conn, user_id, run_id, {"cancel_requested": True}, _OPEN)
+
+
+def _change(conn: Connection, user_id: str, run_id: str, values: Mapping[str, object], which: str) -> bool:
+    columns = _columns(tuple(values))
+    change = f"UPDATE run SET {columns.places} WHERE {which}"  # noqa: S608 - names of our own
+    return statements.run(conn, change, [*columns.keep(list(values.values())), user_id, run_id]).rowcount == 1
+
+
+@lru_cache
+def _columns(names: tuple[str, ...]) -> Columns:
+    return Columns(run.c[name] for name in names)
 
 
 def cancel_requested(conn: Connection, user_id: str, run_id: str) -> bool:
     """Whether somebody asked for the run to be cancelled."""
-    return bool(conn.execute(select(run.c.cancel_requested).where(*_is(user_id, run_id))).scalar())
+    query = "SELECT 1 FROM run WHERE user_id = ? AND id = ? AND cancel_requested"
+    return statements.run(conn, query, (user_id, run_id)).fetchone() is not None
 
 
 class Sums(Struct, frozen=True):
@@ -147,7 +167,3 @@ def since(conn: Connection, user_id: str, moment: datetime) -> LatelyRun:
     # By the id they are found without looking at all the others; it is never earlier than the clock was.
     row = conn.execute(query.where(run.c.id >= first_id(moment))).one()
     return LatelyRun(runs=row[0], items=row[1], drafts=row[2])
-
-
-def _is(user_id: str, run_id: str) -> tuple[ColumnElement[bool], ...]:
-    return run.c.user_id == user_id, run.c.id == run_id

@@ -19,7 +19,7 @@ _TO_FETCH = Columns([*(source.c[name] for name in _SHOWN.names), source.c.fetch]
 _OUTCOME = Columns(
     source.c[name] for name in ("fetch", "last_fetch", "next_at", "not_before", "health", "fail_count", "last_error")
 )
-_SAVE = f"""UPDATE source SET {", ".join(f"{name} = ?" for name in _OUTCOME.names)}, url = coalesce(?, url)
+_SAVE = f"""UPDATE source SET {_OUTCOME.places}, url = coalesce(?, url)
     WHERE id = ? AND user_id = ? AND url IS ?"""  # noqa: S608 - names of our own
 """The hottest write of a run in which nothing is new."""
 

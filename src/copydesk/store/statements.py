@@ -52,6 +52,8 @@ class Columns:
         self._columns = tuple(columns)
         self.names = tuple(column.name for column in self._columns)
         self.text = ", ".join(f"{column.table.name}.{column.name}" for column in self._columns)
+        self.places = ", ".join(f"{name} = ?" for name in self.names)
+        """What an update sets."""
 
     @cached_property
     def _keeping(self) -> list[tuple[int, Callable[[Any], Any]]]:
