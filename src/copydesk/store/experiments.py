@@ -1,10 +1,10 @@
 """Experiments as they are kept, and what became of their drafts."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
-from sqlalchemy import Connection, Row, Select, bindparam, exists, func, insert, literal, select, text, update
+from sqlalchemy import Connection, Select, bindparam, exists, func, insert, literal, select, text, update
 from sqlalchemy.dialects.sqlite import insert as upsert
 
 from copydesk.model.draft import Status
@@ -13,17 +13,10 @@ from copydesk.model.experiment import Experiment, ExperimentStatus, Variant
 from copydesk.model.history import USER
 from copydesk.model.wire import Struct
 from copydesk.store.counts import APPROVED
+from copydesk.store.statements import Columns, run
 from copydesk.store.tables import draft, draft_event, engagement, experiment, experiment_turn
 
-_SHOWN = tuple(experiment.c[name] for name in Experiment.__struct_fields__)
-_MINE = select(*_SHOWN).where(experiment.c.user_id == bindparam("user")).order_by(experiment.c.id.desc())
-# Asked before every draft: the oldest one that is active is the one that drafts take part in.
-_OLDEST = (
-    select(*_SHOWN)
-    .where(experiment.c.user_id == bindparam("user"), experiment.c.status == ExperimentStatus.ACTIVE)
-    .order_by(experiment.c.id)
-    .limit(1)
-)
+_SHOWN = Columns(experiment.c[name] for name in Experiment.__struct_fields__)
 _NEXT = select(experiment_turn.c.next).where(
     experiment_turn.c.user_id == bindparam("user"),
     experiment_turn.c.experiment_id == bindparam("experiment"),
@@ -54,21 +47,21 @@ class Edited(Struct, frozen=True):
 
 def add(conn: Connection, user_id: str, new: Experiment) -> None:
     """Keep a new experiment."""
-    values = {column.name: getattr(new, column.name) for column in _SHOWN}
+    values = {name: getattr(new, name) for name in _SHOWN.names}
     variants = msgspec.to_builtins(new.variants)
     conn.execute(insert(experiment).values(user_id=user_id, **values | {"variants": variants}))
 
 
 def every(conn: Connection, user_id: str, status: ExperimentStatus | None) -> tuple[Experiment, ...]:
     """The user's experiments, or those in one state, newest first."""
-    query = _MINE if status is None else _MINE.where(experiment.c.status == status)
-    return tuple(_experiment(row) for row in conn.execute(query, {"user": user_id}))
+    if status is None:
+        return _found(conn, "ORDER BY id DESC", user_id)
+    return _found(conn, "AND status = ? ORDER BY id DESC", user_id, status.value)
 
 
 def one(conn: Connection, user_id: str, experiment_id: str) -> Experiment | None:
     """One of the user's experiments."""
-    row = conn.execute(_MINE.where(experiment.c.id == experiment_id), {"user": user_id}).first()
-    return _experiment(row) if row else None
+    return next(iter(_found(conn, "AND id = ?", user_id, experiment_id)), None)
 
 
 def change(conn: Connection, user_id: str, experiment_id: str, values: Mapping[str, object]) -> None:
@@ -78,9 +71,9 @@ def change(conn: Connection, user_id: str, experiment_id: str, values: Mapping[s
 
 
 def oldest_active(conn: Connection, user_id: str) -> Experiment | None:
-    """The experiment that new drafts take part in."""
-    row = conn.execute(_OLDEST, {"user": user_id}).first()
-    return _experiment(row) if row else None
+    """The experiment that new drafts take part in: the oldest one that is active."""
+    # Asked before every draft.
+    return next(iter(_found(conn, "AND status = ? ORDER BY id LIMIT 1", user_id, ExperimentStatus.ACTIVE.value)), None)
 
 
 def next_place(conn: Connection, user_id: str, experiment_id: str, stratum: str) -> int:
@@ -192,8 +185,14 @@ def _newest(user_id: str, experiment_id: str) -> tuple[Any, ...]:
     return draft.c.user_id == user_id, draft.c.experiment_id == experiment_id, ~superseded
 
 
-def _experiment(row: Row[*tuple[object, ...]]) -> Experiment:
-    values = dict(row._mapping)
+def _found(conn: Connection, which: str, *values: object) -> tuple[Experiment, ...]:
+    """Experiments of the user, who is the first of `values`."""
+    query = f"SELECT {_SHOWN.text} FROM experiment WHERE user_id = ? {which}"  # noqa: S608 - names of our own
+    return tuple(_experiment(row) for row in _SHOWN.read(run(conn, query, values)))
+
+
+def _experiment(row: Sequence[Any]) -> Experiment:
+    values = dict(zip(_SHOWN.names, row, strict=True))
     # As they were given: a variant's config is JSON of any shape.
     variants = tuple(Variant(**variant) for variant in values.pop("variants"))
     return Experiment(variants=variants, **values)

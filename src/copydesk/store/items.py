@@ -18,6 +18,7 @@ from copydesk.text.digest import digest
 _ENTRY = tuple(name for name in Entry.__struct_fields__ if name != "published")
 _FOUND = ("id", "source_id", "story_id", "canonical", "published", "seen", "state", "reason")
 _ITEM = Columns([*(item.c[name] for name in (*_ENTRY, *_FOUND)), source.c.name, source.c.type])
+_MEMBER = Columns(item.c[name] for name in ("id", "source_id", "story_id", "title", "canonical", "published"))
 _BESIDE = (*_FOUND, "source_name", "source_type")
 _NEW = Rows(
     item,
@@ -162,15 +163,11 @@ def add_own(conn: Connection, user_id: str, new: NewItem) -> None:
 
 def story_members(conn: Connection, user_id: str, since: datetime) -> tuple[StoryMember, ...]:
     """The placed items published since, oldest first."""
-    columns = (item.c.id, item.c.source_id, item.c.story_id, item.c.title, item.c.canonical, item.c.published)
-    query = (
-        select(*columns)
-        .where(
-            item.c.user_id == user_id, item.c.published >= since, item.c.story_id != "", item.c.source_id.is_not(None)
-        )
-        .order_by(item.c.published, item.c.id)
-    )
-    return tuple(StoryMember(**row._mapping) for row in conn.execute(query))
+    query = f"""SELECT {_MEMBER.text} FROM item
+        WHERE user_id = ? AND published >= ? AND story_id <> '' AND source_id IS NOT NULL
+        ORDER BY published, id"""  # noqa: S608 - names of our own
+    rows = _MEMBER.read(run(conn, query, (user_id, microseconds(since))))
+    return tuple(StoryMember(**dict(zip(_MEMBER.names, row, strict=True))) for row in rows)
 
 
 def recent_times(conn: Connection, user_id: str, source_id: str, count: int = 50) -> tuple[datetime, ...]:
