@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime
+from operator import attrgetter
 from typing import Any
 
 import msgspec
@@ -16,6 +17,7 @@ from copydesk.store.types import microseconds
 from copydesk.text.digest import digest
 
 _ENTRY = tuple(name for name in Entry.__struct_fields__ if name != "published")
+_values_of = attrgetter(*_ENTRY)
 _FOUND = ("id", "source_id", "story_id", "canonical", "published", "seen", "state", "reason")
 _ITEM = Columns([*(item.c[name] for name in (*_ENTRY, *_FOUND)), source.c.name, source.c.type])
 _MEMBER = Columns(item.c[name] for name in ("id", "source_id", "story_id", "title", "canonical", "published"))
@@ -104,7 +106,7 @@ def add(conn: Connection, user_id: str, source_id: str, items: Sequence[NewItem]
             seen,
             new.state,
             content_hash(new.entry),
-            *_values(new.entry).values(),
+            *_values_of(new.entry),
         ]
         for new in items
     ]
