@@ -197,6 +197,17 @@ def test_tags_from_outside_are_shown_harmless_and_in_their_room() -> None:
         assert draft_row(draft(0, tags=hostile[3:]), NOW, width).cell_length == width
 
 
+def test_a_row_tells_when_its_draft_goes_out_and_is_no_wider_for_it() -> None:
+    oslo = ZoneInfo("Europe/Oslo")
+    due = draft(0, status=Status.SCHEDULED, scheduled_at=NOW + timedelta(days=1))
+    assert draft_row(due, NOW, 40, oslo).plain == "S  93 s Thu 10:30 A missing index made …"
+    posted = msgspec.structs.replace(due, status=Status.POSTED, posted_at=NOW + timedelta(minutes=1))
+    assert " 10:31 A missing" in draft_row(posted, NOW, 40, oslo).plain
+    # It had a time, and was taken from it.
+    assert "        7m A missing" in draft_row(draft(0), NOW, 40, oslo).plain
+    assert all(draft_row(due, NOW, width, oslo).cell_length == width for width in range(20, 200))
+
+
 @pytest.mark.parametrize("width", [1, 5, 12, 13, 40, 72, 200])
 def test_a_row_is_as_wide_as_it_is_asked_to_be(width: int) -> None:
     assert draft_row(draft(0), NOW, width).cell_length <= max(width, 13)

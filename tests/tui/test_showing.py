@@ -109,3 +109,26 @@ async def test_when_a_draft_goes_out_or_went_is_said_above_its_text(tmp_path: Pa
         assert "scheduled · Wed 11 Feb 09:00" in seen.text
         await show(seen, screen, gone)
         assert "posted · 2h ago" in seen.text
+
+
+async def test_a_row_tells_when_a_draft_goes_out_or_went_on_the_users_clock(tmp_path: Path) -> None:
+    async with open_at(tmp_path) as desk:
+        await desk.schedule.set_zone("Europe/Oslo")
+        await put(desk, status="scheduled", scheduled_at=NOW + timedelta(hours=20), text="Due")
+        await put(desk, status="missed", scheduled_at=NOW - timedelta(hours=50), text="Late")
+        await put(desk, status="posted", posted_at=NOW - timedelta(hours=2), text="Gone")
+        await put(desk, status="pending_review", text="New")
+    async with reviewing(tmp_path) as (seen, screen):
+        for tab, told in (("scheduled", "Wed 09:00 Due"), ("posted", "11:00 Gone"), ("missed", "Sun 11:00 Late")):
+            screen.show_tab(tab)
+            await seen.wait()
+            assert told in seen.text
+        screen.show_tab("to_review")
+        await seen.wait()
+        assert "Sun" not in seen.text
+        assert seen.app.desk is not None
+        await seen.app.desk.schedule.set_zone("Asia/Tokyo")
+        screen.show_tab("scheduled")
+        await seen.wait()
+        await seen.press(".")
+        assert "Wed 17:00 Due" in seen.text

@@ -12,7 +12,19 @@ import clock_changes
 from copydesk.model.draft import Status
 from copydesk.scheduling.zones import instant_of_wall
 from copydesk.tui.week import Cell, Grid, days_at_once, lay_out, near
-from copydesk.tui.week_clock import Change, Hour, Place, Span, changes, instant, moved, offsets, place, span
+from copydesk.tui.week_clock import (
+    Change,
+    Hour,
+    Place,
+    Span,
+    changes,
+    instant,
+    moved,
+    offsets,
+    place,
+    span,
+    time_shown,
+)
 from week_fixtures import AUTUMN, NOW, SPRING, draft, free, wall, week
 
 MINUTE = timedelta(minutes=1)
@@ -252,3 +264,19 @@ def test_an_hour_later_than_the_first_half_past_two_is_the_second() -> None:
     second = moved(first, zone, hours=1)
     assert place(first, zone) == Place(date(2026, 10, 25), Hour(2))
     assert place(second, zone) == Place(date(2026, 10, 25), Hour(2, again=True))
+
+
+@pytest.mark.parametrize(
+    ("at", "said"),
+    [
+        ("2026-03-25 00:05", "00:05"),
+        ("2026-03-26 00:05", "Thu 00:05"),
+        ("2026-03-24 23:55", "Tue 23:55"),
+        ("2026-03-31 09:30", "Tue 09:30"),
+        ("2026-04-01 09:30", "1 Apr"),
+        ("2027-01-02 09:30", "Jan 2027"),
+    ],
+)
+def test_a_time_is_told_shortly_and_never_of_another_day_as_of_this_one(at: str, said: str) -> None:
+    now = wall("2026-03-25 23:30", KATHMANDU)
+    assert time_shown(wall(at, KATHMANDU), ZoneInfo(KATHMANDU), now) == said

@@ -1,17 +1,23 @@
 """What the queue asks the desk for: a list from a place on, more of it, and the rows that are shown once more."""
 
 from collections.abc import Mapping, Sequence
+from datetime import tzinfo
 from typing import TYPE_CHECKING, NamedTuple
+from zoneinfo import ZoneInfo
 
 from copydesk.model.draft import ListedDraft
 from copydesk.model.filters import Counts
-from copydesk.model.window import Place, Slice, View, number_in, precedes
+from copydesk.model.window import Place, Slice, Tab, View, number_in, precedes
 from copydesk.tui.cells import cell
 from copydesk.tui.marks import Marks, Span
 from copydesk.tui.window import PAGE, Way, Window, Wish
 
 if TYPE_CHECKING:
     from copydesk.desk import Desk
+
+
+TIMED = frozenset({Tab.SCHEDULED, Tab.MISSED, Tab.POSTED})
+"""In these lists the time is told at which a draft goes out or went, in the others how old it is."""
 
 
 class Settled(NamedTuple):
@@ -70,6 +76,13 @@ class Reading:
         """What it is narrowed to by filters."""
         self.moment = moment
         """Of when it is: what came into it since is no part of it. None until it was read."""
+        self.zone: tzinfo | None = None
+        """The user's, where the rows tell times on a clock."""
+
+    async def read_zone(self, desk: "Desk") -> None:
+        """Look whose clock it is that the rows tell times of."""
+        if self._view.tab in TIMED:
+            self.zone = ZoneInfo(await desk.schedule.zone())
 
     async def begin(self, desk: "Desk", place: Place | None, marks: Marks) -> Found:
         """The list, around a place or from its beginning, and where what is marked stands in it."""
@@ -82,6 +95,7 @@ class Reading:
             around = await desk.drafts.around(self._view, place, limit=PAGE)
             window.around(around.before, around.slice)
         self.words = await self._narrowed_to(desk)
+        await self.read_zone(desk)
         self.moment = moment
         sources = bool(window.rows) or bool(await desk.sources.list())
         return Found(window, counts, newest, sources, self._view, place, await self._settled(desk, marks))
@@ -127,6 +141,7 @@ class Reading:
     async def look_again(self, desk: "Desk", ids: tuple[str, ...], newest: str) -> Looked:
         """These drafts as they are now."""
         new = await desk.drafts.newer_than(newest, self._view)
+        await self.read_zone(desk)
         return Looked(ids, await desk.drafts.these(ids), await desk.drafts.counts(), new)
 
     async def _narrowed_to(self, desk: "Desk") -> str:

@@ -12,6 +12,8 @@ _QUARTERS = (0, 15, 30, 45)
 DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 """Not strftime's names: they follow the machine's language."""
+NEAR = 7
+"""Days within which a day of the week names one day."""
 
 
 class Hour(NamedTuple):
@@ -133,3 +135,13 @@ def offset(here: datetime) -> str:
 def day_shown(day: date) -> str:
     """A day as `Mon 23 Mar`."""
     return f"{DAYS[day.weekday()]} {day.day} {MONTHS[day.month - 1]}"
+
+
+def time_shown(at: datetime, zone: tzinfo, now: datetime) -> str:
+    """`at` on a clock, in at most nine characters: `14:30`, `Mon 14:30` less than a week off, `12 Feb`, `Feb 2027`."""
+    here, today = at.astimezone(zone), now.astimezone(zone).date()
+    days = abs((here.date() - today).days)
+    if days < NEAR:
+        return f"{DAYS[here.weekday()]} {here:%H:%M}" if days else f"{here:%H:%M}"
+    month = MONTHS[here.month - 1]
+    return f"{here.day} {month}" if here.year == today.year else f"{month} {here.year}"

@@ -1,6 +1,6 @@
 """A draft as one line of the queue."""
 
-from datetime import datetime
+from datetime import datetime, tzinfo
 
 from rich.cells import cell_len
 from textual.content import Content
@@ -8,8 +8,11 @@ from textual.content import Content
 from copydesk.model.draft import ListedDraft
 from copydesk.text import clean_lines
 from copydesk.tui.cells import cell, fit
+from copydesk.tui.week_clock import time_shown
 from copydesk.tui.words import FLAG, FORMAT, SOURCE, STATUS, age, bar
 
+AGE, TIME = 3, 9
+"""Cells of how old a draft is, and of a time on a clock."""
 BAR_FROM = 56
 """From so many cells on a row has room for a bar."""
 SOURCE_FROM = 72
@@ -22,9 +25,10 @@ SHORTEST_TAGS = 10
 LONGEST_TAGS = 24
 
 
-def draft_row(draft: ListedDraft, now: datetime, width: int) -> Content:
+def draft_row(draft: ListedDraft, now: datetime, width: int, zone: tzinfo | None = None) -> Content:
     """Status, what the checks found, confidence, format, age, source, first line and tags, as far as there is room.
 
+    With a zone not the age stands there but when the draft goes out, or went, on that zone's clock.
     Free text stands last: terminals do not agree on the width of every character, and no column may shift.
     """
     sign = STATUS[draft.status]
@@ -35,7 +39,7 @@ def draft_row(draft: ListedDraft, now: datetime, width: int) -> Content:
         confidence(draft.confidence, with_bar=width >= BAR_FROM),
         " ",
         (FORMAT[draft.format].letter, FORMAT[draft.format].role),
-        (f" {age(draft.created_at, now):>3} ", "dim"),
+        (f" {_when(draft, now, zone)} ", "dim"),
         (f"{fit(_source(draft), SOURCE_WIDTH)} " if width >= SOURCE_FROM else "", "dim"),
     )
     room = width - head.cell_length
@@ -60,6 +64,13 @@ def _tags(draft: ListedDraft, room: int) -> str:
         return ""
     named = " ".join(f"#{cell(tag)}" for tag in draft.tags)
     return " " + fit(named, min(cell_len(named), room))
+
+
+def _when(draft: ListedDraft, now: datetime, zone: tzinfo | None) -> str:
+    """How old it is, or when it goes out or went; a draft that has lost its time is as old as any other."""
+    at = draft.posted_at or draft.scheduled_at
+    shown = time_shown(at, zone, now) if zone is not None and at is not None else age(draft.created_at, now)
+    return f"{shown:>{AGE if zone is None else TIME}}"
 
 
 def _source(draft: ListedDraft) -> str:

@@ -81,7 +81,7 @@ class QueueScreen(ReadsQueue, inherit_bindings=False):
     def _come_back(self, left: Left) -> None:
         self._number += 1
         self._reading, self._newest, self._new = left.reading, left.newest, 0
-        self._set_fits()
+        self._set_rows()
         self.queue.show_window(left.window, self.marks_of(self.view), left.cursor)
         self.show_title()
         self.read()

@@ -138,7 +138,7 @@ class ReadsQueue(DeskScreen, inherit_bindings=False):
             self.queue.window.read = True
             self._filling_since = self.app.clock()
         else:
-            self._set_fits()
+            self._set_rows()
             cursor = 0 if filling else found.cursor_on(self.queue.current, self.queue.cursor)
             self.queue.show_window(found.window, marks, cursor)
         if self._search is not None:
@@ -161,11 +161,16 @@ class ReadsQueue(DeskScreen, inherit_bindings=False):
             return note.nothing_in(TABS[self.tab][0])
         return note.empty() if sources else note.no_sources()
 
-    def _set_fits(self) -> None:
+    def _set_rows(self) -> None:
+        """What the rows of this list are drawn by."""
         from copydesk.model.window import belongs  # noqa: PLC0415 - as above
 
         tab = self.view.tab
         self.queue.fits = lambda draft: belongs(tab, draft)
+        self._set_zone()
+
+    def _set_zone(self) -> None:
+        self.queue.tell_times(self._reading.zone if self._reading is not None else None)
 
     def _order(self, view: "View") -> "Precedes":
         from copydesk.model.window import precedes  # noqa: PLC0415 - as above
@@ -212,6 +217,7 @@ class ReadsQueue(DeskScreen, inherit_bindings=False):
     def _show_again(self, message: LookedAgain) -> None:
         self._show_counts(message.looked.counts)
         if message.number == self._number:
+            self._set_zone()
             self.queue.renew(message.looked.ids, message.looked.drafts)
             self._new = message.looked.new
             gone = len(message.looked.drafts) < len(message.looked.ids)

@@ -44,6 +44,7 @@ class ShowsDraft(QueueScreen, inherit_bindings=False):
         here = Tab(self.tab)
         view = View(tab=here if belongs(here, draft) else next(tab for tab in Tab if belongs(tab, draft)))
         reading, newest = Reading(view, await desk.drafts.moment()), await desk.drafts.newest()
+        await reading.read_zone(desk)
         around = await desk.drafts.around(view, _place(view.tab, draft), limit=PAGE)
         window = Window(number_in(view.tab, await desk.drafts.counts()))
         window.around(around.before, around.slice)

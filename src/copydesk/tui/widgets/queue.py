@@ -1,7 +1,7 @@
 """The drafts of a tab: a window over however many there are, with marks."""
 
 from collections.abc import Callable, Iterable, Sequence
-from datetime import datetime
+from datetime import datetime, tzinfo
 from typing import TYPE_CHECKING
 
 from textual.content import Content
@@ -54,6 +54,8 @@ class Queue(Aged["ListedDraft | None"]):
         """Whether a draft still belongs to what is shown; one that does not is faded."""
         self._faded: dict[str, ListedDraft] = {}
         """What was acted on, as it was before."""
+        self._zone: tzinfo | None = None
+        """Whose clock the rows tell times of; None where they tell ages."""
 
     # What is shown.
 
@@ -116,6 +118,12 @@ class Queue(Aged["ListedDraft | None"]):
         """The ids of the rows on the screen."""
         top = self.scroll_offset.y
         return self.window.ids(top, top + max(self.room.height, 1) - 1)
+
+    def tell_times(self, zone: tzinfo | None) -> None:
+        """Tell in the rows when drafts go out, on this clock; without one how old they are."""
+        if zone != self._zone:
+            self._zone = zone
+            self.forget_lines()
 
     # What happens to drafts.
 
@@ -259,7 +267,7 @@ class Queue(Aged["ListedDraft | None"]):
             return _UNKNOWN.truncate(width)
         from copydesk.tui.pages.row import draft_row  # noqa: PLC0415 - what the first paint does not need waits
 
-        line = draft_row(row, self.clock(), width)
+        line = draft_row(row, self.clock(), width, self._zone)
         return Content.styled(line.plain, "dim") if self.is_faded(row) else line
 
     def _row(self, at: int, width: int) -> Strip:
