@@ -8,7 +8,7 @@ from copydesk.desk import Desk
 from copydesk.editor import TypedTexts
 from copydesk.model.draft import Format, Status
 from copydesk.tui import compose_entry
-from copydesk.tui.compose_entry import Composed, GivenPicture
+from copydesk.tui.compose_entry import LINES, Composed, GivenPicture
 from copydesk.tui.composing import FOLDER
 from copydesk.tui.screens.review import ReviewScreen
 from setup_screen import furnished, gone, on_setup, setup_desk, until, write
@@ -48,6 +48,19 @@ async def test_the_counts_follow_what_is_typed(tmp_path: Path) -> None:
         await write(seen, "y" * 280)
         await until(seen, f"{len(TEXT) + 280}/280, {len(TEXT)} too long")
         assert "2 of 2 would refuse it" in seen.text
+
+
+@pytest.mark.parametrize("size", [(40, 24), (80, 24)])
+async def test_a_small_screen_has_room_for_every_hint(tmp_path: Path, size: tuple[int, int]) -> None:
+    async with on_setup(tmp_path, key="1", size=size) as seen:
+        await open_form(seen)
+        said = " ".join(seen.text.split())
+        assert "‹my own text›" in said
+        assert f"platforms {LINES['platforms']} pictures, a line each: file or address | what it shows" in said
+        assert said.endswith("Ctrl+s makes the draft · Tab next · Ctrl+n empties it · Esc leaves")
+        await seen.press("shift+tab", "right")
+        said = " ".join(seen.text.split())
+        assert f"url {LINES['url']} prompt {LINES['prompt']} formats ‹SHORT›" in said
 
 
 async def test_ctrl_s_makes_the_draft_of_the_text(tmp_path: Path) -> None:

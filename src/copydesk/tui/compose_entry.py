@@ -28,10 +28,11 @@ WAYS = {TEXT: "my own text", WRITTEN: "have it written"}
 THEN = {REVIEW: "to review", APPROVE: "approved", SCHEDULE: "approved, next free slot"}
 LINES = {
     "url": "a page to write from",
-    "prompt": "what to write; with a page, what to make of it",
-    "tags": "with commas between them",
-    "platforms": "where it is meant to go; empty for all: bluesky, x",
+    "prompt": "what to write, and how",
+    "tags": "commas between them",
+    "platforms": "all, or: bluesky, x",
 }
+"""What stands in the lines while they are empty: as much as forty columns have room for."""
 
 
 class Composed(Struct, frozen=True):

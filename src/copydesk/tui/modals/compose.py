@@ -101,7 +101,9 @@ class ComposeScreen(TypedForm, inherit_bindings=False):
         self._fill(asked.begun)
         self._loaded = self.composed
         self.notice(asked.notice)
-        self.query_one("#text" if asked.begun.way == TEXT else "#url").focus()
+        self.query_one("#text" if asked.begun.way == TEXT else "#url").focus(scroll_visible=False)
+        # The first line, too, which Textual scrolls away for what it gives the focus before there is a layout.
+        self.call_after_refresh(self.form.scroll_home, animate=False)
 
     def _fill(self, composed: Composed) -> None:
         self.form.fill(composed)
