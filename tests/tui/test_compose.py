@@ -68,7 +68,7 @@ async def test_ctrl_s_makes_the_draft_of_the_text(tmp_path: Path) -> None:
         await open_form(seen)
         await write(seen, f"{TEXT}\nIt has no lanes.")
         await seen.press("ctrl+s")
-        await until(seen, "The draft is made; it waits in Review.")
+        await until(seen, "The draft is made; the cursor is on it.")
         await gone(seen, "A new draft")
         assert isinstance(seen.app.screen, ReviewScreen)
         await until(seen, TEXT)
@@ -95,6 +95,40 @@ async def test_format_tags_platforms_and_pictures_go_with_it(tmp_path: Path) -> 
         (made,) = (await desk.drafts.list()).items
         assert (made.format, made.tags, made.target_platforms) == (Format.THREAD, ("land", "sea"), ("bluesky",))
         assert [image.alt for image in made.images] == ["A boat."]
+
+
+@pytest.mark.parametrize(("turned", "tab"), [((), "to_review"), (("right",), "approved"), (("left",), "scheduled")])
+async def test_the_cursor_is_on_what_was_made_wherever_the_queue_was(
+    tmp_path: Path, turned: tuple[str, ...], tab: str
+) -> None:
+    async def before(desk: Desk) -> None:
+        await desk.schedule.set_slots([desk.schedule.read_slot("wed 09:00")])
+        for number in range(3):
+            await desk.drafts.create({"text": f"There is number {number}."})
+
+    async with on_setup(tmp_path, before, key="1") as seen:
+        await seen.press("j", "j", "space")
+        await open_form(seen)
+        await write(seen, TEXT)
+        await seen.press(*["tab"] * 5, *turned, "ctrl+s")
+        await until(seen, "the cursor is on it")
+        screen = seen.app.screen
+        assert isinstance(screen, ReviewScreen)
+        assert screen.queue.current is not None
+        assert (screen.queue.current.text, screen.tab) == (TEXT, tab)
+        screen.show_tab("to_review")
+        await seen.wait()
+        assert screen.queue.marked == 1
+
+
+async def test_on_another_screen_it_is_said_where_it_is(tmp_path: Path) -> None:
+    async with on_setup(tmp_path, key="5") as seen:
+        await open_form(seen)
+        await write(seen, TEXT)
+        await seen.press("ctrl+s")
+        await until(seen, "The draft is made; it waits in Review, key 1.")
+        await seen.press("1")
+        await until(seen, TEXT)
 
 
 async def test_it_can_be_approved_and_given_the_next_free_slot(tmp_path: Path) -> None:
@@ -131,7 +165,7 @@ async def test_a_draft_is_written_from_a_prompt(tmp_path: Path) -> None:
         await seen.press("shift+tab", "right", "tab", "tab")
         await write(seen, "The harbour opens a ferry to the island. It carries 40 passengers each day.")
         await seen.press("ctrl+s")
-        await until(seen, "1 draft written; in Review.")
+        await until(seen, "1 draft written; it waits in Review, key 1.")
     ((text, _, status),) = await drafts(tmp_path)
     assert "ferry" in text
     assert status in {Status.PENDING_REVIEW, Status.AWAITING_REVIEW}

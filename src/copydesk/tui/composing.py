@@ -20,6 +20,8 @@ from copydesk.tui.compose_entry import (
 )
 from copydesk.tui.kept_text import KeptText
 from copydesk.tui.modals.compose import ComposeScreen
+from copydesk.tui.naming import key
+from copydesk.tui.screens.review_showing import ShowsDraft
 from copydesk.tui.words import ago, plural
 
 if TYPE_CHECKING:
@@ -31,6 +33,7 @@ COMPOSE = "compose"
 FOLDER = "composed"
 NEW = "new"
 """What it is kept as: it has no id yet."""
+_IN_REVIEW = "it waits in Review, key {}"
 
 
 def compose(app: "DeskApp") -> None:
@@ -72,10 +75,10 @@ async def _make(app: "DeskApp", desk: "Desk", composed: Composed) -> str:
     except CopydeskError as error:
         return str(error)
     if made.mode is Mode.GENERATE:
-        app.notify(f"{plural(len(made.drafts), 'draft')} will be written; look in Review.")
+        app.notify(f"{plural(len(made.drafts), 'draft')} will be written.")
         app.ask(partial(_write, app, made))
     else:
-        app.ask(partial(_go_on, app, made.drafts[0].id, composed.then))
+        app.ask(partial(_go_on, app, made.drafts[0].id, composed.then), keys_wait=True)
     return ""
 
 
@@ -94,19 +97,37 @@ async def _write(app: "DeskApp", made: Created, desk: "Desk") -> None:
     if failed:
         app.notify(f"{plural(len(failed), 'draft')} could not be written: {failed[0].last_error}", severity="warning")
     else:
-        app.notify(f"{plural(len(drafts), 'draft')} written; in Review.")
+        shows = (
+            f"{key('review.refresh')} shows what is new" if _queue(app) else _IN_REVIEW.format(key("console.review"))
+        )
+        app.notify(f"{plural(len(drafts), 'draft')} written; {shows}.")
 
 
 async def _go_on(app: "DeskApp", draft_id: str, then: str, desk: "Desk") -> None:
-    """Approve it and give it a time, where that was asked for; it is made, whatever becomes of that."""
+    """Approve it and give it a time, where that was asked for; it is made and shown, whatever becomes of that."""
+    try:
+        done = await _then(desk, draft_id, then)
+    finally:
+        if queue := _queue(app):
+            queue.show_draft(draft_id)
+    where = "the cursor is on it" if queue else _IN_REVIEW.format(key("console.review"))
+    app.notify(f"The draft is made{done}; {where}.")
+
+
+async def _then(desk: "Desk", draft_id: str, then: str) -> str:
+    """Do with it what was asked for; what that was."""
     if then == REVIEW:
-        app.notify("The draft is made; it waits in Review.")
-        return
+        return ""
     await desk.drafts.change(draft_id, ChangeDraft(action=Action.APPROVE))
     if then == APPROVE:
-        app.notify("The draft is made and approved.")
-        return
+        return " and approved"
     changed = await desk.schedule.next_for(draft_id)
     assert changed.scheduled_at is not None
     (shown,) = await desk.schedule.shown(changed.scheduled_at)
-    app.notify(f"The draft is made, and goes out {shown}.")
+    return f", and goes out {shown}"
+
+
+def _queue(app: "DeskApp") -> ShowsDraft | None:
+    """The review, where that is the screen below."""
+    below = app.screen_stack[0]
+    return below if isinstance(below, ShowsDraft) else None
