@@ -283,6 +283,77 @@ async def test_a_change_whose_time_has_passed_keeps_nobody_from_the_one_before_i
     assert (await desk.drafts.undo(passing={refused.value.change})).succeeded == (one,)
 
 
+async def test_a_bulk_of_which_nothing_can_be_undone_keeps_nobody_from_the_one_before_it(desk):
+    first, *bulk, last = await made(desk, 5)
+    await desk.drafts.approve(first)
+    await desk.drafts.act(Action.APPROVE, bulk)
+    await desk.drafts.act(Action.SCHEDULE, bulk)
+    await desk.drafts.act(Action.CANCEL_SCHEDULE, bulk)
+    desk.ground.clock.now += timedelta(days=30)
+    told = set()
+    with pytest.raises(OutOfReachError, match=r"\(.*\) cannot be undone on any of its 3 drafts. Its time") as refused:
+        await desk.drafts.undo(passing=told)
+    told.add(refused.value.change)
+    assert (await desk.drafts.undo(passing=told)).succeeded == (first,)
+
+    # What is done after that is taken back first, and nothing between the two is passed over.
+    await desk.drafts.approve(first)
+    await desk.drafts.approve(last)
+    assert [(await desk.drafts.undo(passing=told)).succeeded for _ in range(2)] == [(last,), (first,)]
+    with pytest.raises(ConflictError, match="nothing to be undone"):
+        await desk.drafts.undo(passing=told)
+
+
+async def test_of_a_bulk_that_is_partly_out_of_reach_the_rest_is_taken_back(desk):
+    one, two, before = await made(desk, 3)
+    await desk.drafts.act(Action.APPROVE, [before, one, two])
+    await desk.drafts.schedule(one, NOW + timedelta(days=1))
+    await desk.drafts.schedule(two, NOW + timedelta(days=60))
+    await desk.drafts.act(Action.CANCEL_SCHEDULE, [one, two])
+    desk.ground.clock.now += timedelta(days=30)
+    done = await desk.drafts.undo()
+    assert (done.succeeded, [failure.id for failure in done.failed]) == ((two,), [one])
+    with pytest.raises(OutOfReachError, match="on its draft") as refused:
+        await desk.drafts.undo()
+    assert (await desk.drafts.undo(passing={refused.value.change})).succeeded == (two,)
+
+
+async def test_what_was_made_between_two_changes_out_of_reach_is_not_passed_over(desk):
+    one, two, three = await made(desk, 3)
+    told = set()
+    for each in (one, three):
+        await desk.drafts.approve(each)
+        await desk.drafts.schedule(each)
+        await desk.drafts.cancel_schedule(each)
+        if each == one:
+            await desk.drafts.approve(two)
+    desk.ground.clock.now += timedelta(days=30)
+    done = []
+    for _ in range(3):
+        try:
+            done += (await desk.drafts.undo(passing=told)).succeeded
+        except OutOfReachError as error:
+            told.add(error.change)
+    assert done == [two]
+
+
+async def test_a_large_bulk_can_be_stopped_between_its_parts_and_gone_on_with(desk, tmp_path, monkeypatch):
+    monkeypatch.setattr("copydesk.desk.undoing.MOST_IDS", 2)
+    ids = await made(desk, 5)
+    first = kept(tmp_path)
+    await desk.drafts.act(Action.ARCHIVE, ids)
+    last = kept(tmp_path)
+    done = await desk.drafts.undo(stopped=lambda: True)
+    assert (len(done.succeeded), done.failed, done.left) == (2, (), 3)
+    assert len((await desk.drafts.undo()).succeeded) == 3
+    assert kept(tmp_path) == first
+
+    done = await desk.drafts.redo(stopped=lambda: True)
+    assert (len(done.succeeded), done.left) == (2, 1)
+    while kept(tmp_path) != last:
+        await desk.drafts.redo()
+
+
 @pytest.mark.parametrize("delivery", ["pending", "posted"])
 async def test_what_was_sent_since_is_not_undone(desk, tmp_path, delivery):
     (draft_id,) = await made(desk, 1)

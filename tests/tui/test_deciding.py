@@ -190,6 +190,34 @@ async def test_one_who_quits_in_the_middle_of_a_bulk_is_told_what_is_waited_for_
         assert (counts[Status.APPROVED], counts[Status.AWAITING_REVIEW]) == (2, 3)
 
 
+async def test_one_who_quits_in_the_middle_of_an_undo_is_told_how_it_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("copydesk.desk.undoing.MOST_IDS", 2)
+    monkeypatch.setattr("copydesk.tui.asking.LAST_BULKS", 0)
+    going_on = asyncio.Event()
+    async with reviewing(tmp_path) as review:
+        review.choose(*(row.id for row in (await review.desk.drafts.list()).items))
+        await review.press("a")
+
+        async def before_it(_: object) -> None:
+            await going_on.wait()
+
+        review.app.carry_out(before_it)
+        review.app.simulate_key("u")
+        review.app.simulate_key("q")
+        try:
+            await review.until(lambda: review.app.hurries and not review.app.type_ahead.busy)
+        finally:
+            going_on.set()
+        await review.until(lambda: review.app._exit)
+        words = "Took back the approval of 2 drafts, then you quit. `copydesk draft undo` goes on with the other 3."
+        assert review.app.last_words == words
+    async with open_at(tmp_path) as desk:
+        counts = (await desk.drafts.counts()).by_status
+        assert (counts[Status.APPROVED], counts[Status.AWAITING_REVIEW]) == (3, 2)
+
+
 async def test_history_and_copies(tmp_path: Path) -> None:
     async with reviewing(tmp_path) as review:
         first = review.current

@@ -88,6 +88,22 @@ async def test_what_could_not_be_undone_can_be_undone_later(tmp_path: Path) -> N
         assert await seen.desk.schedule.slots() == before
 
 
+async def test_what_cannot_be_undone_keeps_nobody_from_what_was_done_before_it(tmp_path: Path) -> None:
+    await fill(tmp_path, slots=[slot(WED, 11), slot(WED, 12)])
+    async with on_schedule(tmp_path) as seen:
+        zone = await seen.desk.schedule.zone()
+        await seen.press("z", *"Asia/Tokyo", "enter")
+        assert await seen.desk.schedule.zone() == "Asia/Tokyo"
+        await seen.to("02-11 11")
+        await seen.press("d")
+        await seen.desk.schedule.set_slots([slot(TUE, 8)])
+        await seen.press("u")
+        assert "changed since; they were left as they are. u undoes the change before it." in seen.toasts[-1]
+        await seen.press("u")
+        assert await seen.desk.schedule.zone() == zone
+        assert await seen.desk.schedule.slots() == (slot(TUE, 8),)
+
+
 async def test_a_slot_in_the_hour_that_is_skipped_says_what_it_is_meant_as(tmp_path: Path) -> None:
     await fill(tmp_path, slots=[slot(SUN, 2, 30)])
     async with on_schedule(tmp_path) as seen:

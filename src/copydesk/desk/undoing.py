@@ -8,7 +8,7 @@ gets back a time that another draft was given meanwhile: that is a conflict to b
 chain. It does not get back a time that has passed: it would go out at once.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import datetime
 
 from sqlalchemy import Connection
@@ -26,6 +26,7 @@ from copydesk.store.changes import Seen, Step
 from copydesk.store.events import KeptEvent
 from copydesk.store.ids import new_id
 
+Stopped = Callable[[], bool]
 _SAID = {EventKind.UNDO: "undone", EventKind.REDO: "redone"}
 
 
@@ -34,20 +35,23 @@ class Undoing:
 
     _ground: Ground
 
-    async def undo(self, draft_id: str | None = None, *, passing: Collection[int] = ()) -> Undone:
+    async def undo(
+        self, draft_id: str | None = None, *, passing: Collection[int] = (), stopped: Stopped = lambda: False
+    ) -> Undone:
         """Take back a draft's last change; without an id the user's last one, a bulk as one.
 
         Of a bulk, the drafts that something happened to since are left as they are and told; those that were taken
-        back one by one are passed over. Raises NotFoundError, and ConflictError that says what stands in the way;
-        OutOfReachError, where it is the user's last one: with its `change` in `passing` the one before it is taken.
+        back one by one are passed over. It goes in parts of 100, of which none is begun once `stopped` says so. Raises
+        NotFoundError, and ConflictError that says what stands in the way; OutOfReachError, where it is the user's last
+        one, or all of a bulk: with its `change` in `passing` the one before it is taken.
         """
-        return await self._step(EventKind.UNDO, draft_id, passing)
+        return await self._step(EventKind.UNDO, draft_id, passing, stopped)
 
-    async def redo(self, draft_id: str | None = None) -> Undone:
+    async def redo(self, draft_id: str | None = None, *, stopped: Stopped = lambda: False) -> Undone:
         """Do again what was undone last, of one draft or of the user; raises as `undo`, and after another change."""
-        return await self._step(EventKind.REDO, draft_id)
+        return await self._step(EventKind.REDO, draft_id, (), stopped)
 
-    async def _step(self, kind: EventKind, draft_id: str | None, passing: Collection[int] = ()) -> Undone:
+    async def _step(self, kind: EventKind, draft_id: str | None, passing: Collection[int], stopped: Stopped) -> Undone:
         now = self._ground.clock()
         if draft_id is None:
             asked = await self._ground.read(_last, kind, frozenset(passing))
@@ -57,9 +61,13 @@ class Undoing:
         back = _Back(kind, now, bulk_id, asked.sent)
         done: list[CopydeskError | None] = []
         for start in range(0, len(asked.steps), MOST_IDS):
+            if start and stopped():
+                break
             done += await self._ground.write_each(back.carry_out, asked.steps[start : start + MOST_IDS])
         if not asked.bulk and done[0]:
             raise done[0]
+        if kind is EventKind.UNDO:
+            _refuse_all(asked, done)
         return _undone(asked, done, bulk_id)
 
 
@@ -137,8 +145,8 @@ def _last(conn: Connection, user_id: str, kind: EventKind, passing: frozenset[in
     newest = events.last_change(conn, user_id)
     if newest and kind is EventKind.UNDO and (event is None or newest.rid > event.rid) and newest.rid not in passing:
         _refuse_fixed(conn, user_id, newest, event)
-    if event and event.rid in passing:
-        event = events.next_back(conn, user_id, kind, below=min(passing))
+    while event is not None and event.rid in passing:
+        event = events.next_back(conn, user_id, kind, below=_first_of(conn, user_id, event))
     if event is None:
         raise ConflictError(f"There is nothing to be {_SAID[kind]}.")
     if kind is EventKind.REDO and newest and newest.rid > event.rid:
@@ -146,6 +154,12 @@ def _last(conn: Connection, user_id: str, kind: EventKind, passing: frozenset[in
     if event.bulk_id is None:
         return _of_draft(conn, user_id, kind, event.draft_id)
     return _of_bulk(conn, user_id, kind, event.bulk_id)
+
+
+def _first_of(conn: Connection, user_id: str, event: KeptEvent) -> int:
+    """The number of the first event of all that were done at once."""
+    every = events.of_bulk(conn, user_id, event.bulk_id) if event.bulk_id is not None else ()
+    return min((each.rid for each in every), default=event.rid)
 
 
 def _of_bulk(conn: Connection, user_id: str, kind: EventKind, bulk_id: str) -> _Asked:
@@ -202,14 +216,27 @@ def _refuse_fixed(conn: Connection, user_id: str, newest: KeptEvent, event: Kept
         )
 
 
+def _refuse_all(asked: _Asked, done: Sequence[CopydeskError | None]) -> None:
+    """A bulk of which nothing can be taken back is out of reach, and does not keep the user from what is before it."""
+    refused = [error for error in done if isinstance(error, OutOfReachError)]
+    if refused and len(refused) == len(asked.steps):
+        drafts = "its draft" if len(refused) == 1 else f"any of its {len(refused)} drafts"
+        raise OutOfReachError(
+            f"Your last change ({happened(asked.action)}) cannot be undone on {drafts}. {refused[0].message}",
+            asked.steps[0][1].rid,
+            hint="Name a draft to undo its last change.",
+        )
+
+
 def _undone(asked: _Asked, done: Sequence[CopydeskError | None], bulk_id: str | None) -> Undone:
-    ended = [(seen.id, error) for (seen, _), error in zip(asked.steps, done, strict=True)]
+    ended = [(seen.id, error) for (seen, _), error in zip(asked.steps, done, strict=False)]
     failed = [BulkFailure(id=draft_id, error=str(error)) for draft_id, error in ended if error]
     return Undone(
         action=asked.action,
         bulk_id=bulk_id,
         succeeded=tuple(draft_id for draft_id, error in ended if error is None),
         failed=(*failed, *asked.failed),
+        left=len(asked.steps) - len(done),
     )
 
 

@@ -56,6 +56,8 @@ class Undone(Struct, frozen=True):
     bulk_id: str | None
     succeeded: tuple[str, ...]
     failed: tuple[BulkFailure, ...] = ()
+    left: int = 0
+    """How many were not begun with, for it was stopped before."""
 
 
 def named(action: Action | None) -> str:

@@ -204,7 +204,10 @@ class Acts:
         self.app.carry_out(lambda desk: self._step_back(desk, kind), keys_wait=True)
 
     async def _step_back(self, desk: "Desk", kind: EventKind) -> None:
-        done = await (self._back.undo(desk) if kind is EventKind.UNDO else desk.drafts.redo())
+        undo, stopped = kind is EventKind.UNDO, lambda: self.app.hurries
+        done = await (self._back.undo(desk, stopped) if undo else desk.drafts.redo(stopped=stopped))
+        if done.left:
+            self.app.last_words = self.app.advice(outcomes.stopped_back(done, undo=undo))
         failed = {each.id: each.error for each in done.failed}
         few = done.succeeded if len(done.succeeded) <= FEW else ()
         looked_at = await desk.drafts.these((*few, *outcomes.named_failures(failed)))

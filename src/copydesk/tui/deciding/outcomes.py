@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from copydesk.desk.story import DONE
 from copydesk.model.draft import Action, Status
-from copydesk.model.history import EDIT, EventKind
+from copydesk.model.history import EDIT, EventKind, Undone
 from copydesk.model.transitions import ACTIONS
 from copydesk.text import clean
 from copydesk.tui.asking import GONE
@@ -98,6 +98,13 @@ def stopped(action: str, done: int, left: int) -> str:
     """Of a bulk in the middle of which the console ended."""
     rest = "draft was left as it was" if left == 1 else "drafts were left as they were"
     return f"{done:,} {DONE[action]}; {left:,} more {rest}. `copydesk draft undo` takes back what was done."
+
+
+def stopped_back(done: Undone, *, undo: bool) -> str:
+    """Of an undo or a redo in the middle of which the console ended."""
+    what = f"{'Took back' if undo else 'Did again'} {TAKEN.get(done.action, clean(done.action))}"
+    rest = f"`copydesk draft {'undo' if undo else 'redo'}` goes on with the other {done.left:,}."
+    return f"{what} of {plural(len(done.succeeded), 'draft')}, then you quit. {rest}"
 
 
 def failures(outcome: Outcome) -> str:

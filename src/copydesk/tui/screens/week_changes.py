@@ -145,10 +145,16 @@ class WeekChanges(WeekScreen):
         self.carry_out(self._redo)
 
     async def _undo(self, desk: "Desk") -> None:
-        self.app.say(await self.ways_back.undo(desk))
+        self._say_done(await self.ways_back.undo(desk, lambda: self.app.hurries))
 
     async def _redo(self, desk: "Desk") -> None:
-        self.app.say(await self.ways_back.redo(desk))
+        self._say_done(await self.ways_back.redo(desk, lambda: self.app.hurries))
+
+    def _say_done(self, words: str) -> None:
+        """On the terminal, where the screen is gone before anybody can read it there."""
+        self.app.say(words)
+        if self.app.hurries:
+            self.app.last_words = words
 
 
 def _slot(hour: Slot, answer: str) -> Slot | None:
