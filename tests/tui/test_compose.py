@@ -30,12 +30,12 @@ async def drafts(home: Path) -> list[tuple[str, str, Status]]:
 
 async def test_it_is_there_on_every_screen(tmp_path: Path) -> None:
     async with on_setup(tmp_path, furnished) as seen:
-        for key in "1356":
+        for key in "12356":
             await seen.press(key)
             await open_form(seen)
             await seen.press("escape")
             await gone(seen, "A new draft")
-        await seen.press("2", "ctrl+n")  # there c takes a draft's time away
+        await seen.press("4", "ctrl+n")  # there c concludes an experiment
         await until(seen, "A new draft")
 
 

@@ -99,7 +99,7 @@ def test_two_actions_may_change_places() -> None:
 
 
 def test_what_the_table_has_twice_stays_allowed() -> None:
-    with_own_keys({"schedule.cancel": "c", "console.compose": "c,f6"}, FILE)
+    with_own_keys({"experiments.conclude": "c", "console.compose": "c,f6"}, FILE)
 
 
 def test_only_what_differs_is_told_to_the_console() -> None:

@@ -99,7 +99,7 @@ async def test_nothing_is_moved_into_the_past(tmp_path: Path) -> None:
 
 async def test_where_there_is_no_draft_nothing_is_moved(tmp_path: Path) -> None:
     async with on_schedule(tmp_path) as seen:
-        await seen.press("J", "c", "enter", "d")
+        await seen.press("J", "x", "enter", "d")
         assert "There is no slot here to delete." in seen.toasts[-1]
 
 
@@ -134,7 +134,7 @@ async def test_a_move_that_is_refused_is_told_and_shown_as_it_is(tmp_path: Path)
 async def test_the_schedule_of_a_draft_is_cancelled(tmp_path: Path) -> None:
     (draft,) = await fill(tmp_path, at=[NOW + HOUR])
     async with on_schedule(tmp_path) as seen:
-        await seen.press("j", "c")
+        await seen.press("j", "x")
         assert await status_of(seen.desk, draft) == "approved"
         assert "u undo" in seen.toasts[-1]
         await seen.press("u")

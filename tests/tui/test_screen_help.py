@@ -32,6 +32,16 @@ def test_what_the_keys_of_other_screens_do_is_not_in_it() -> None:
 
 
 @pytest.mark.parametrize(
+    ("where", "composes"), [(Where.EXPERIMENTS, "Ctrl+n"), (Where.SCHEDULE, "c Ctrl+n"), (Where.SOURCES, "c Ctrl+n")]
+)
+def test_a_key_that_does_something_else_on_the_screen_is_not_said_to_work_everywhere(
+    where: Where, composes: str
+) -> None:
+    (line,) = (line for line in lines(where, Where.CONSOLE) if "compose a draft" in line)
+    assert " ".join(line.split()) == f"{composes} compose a draft of your own"
+
+
+@pytest.mark.parametrize(
     ("where", "there", "not_there"),
     [
         (Where.REVIEW, "approved", "nothing new for long"),

@@ -154,7 +154,7 @@ KEYS = (
     Key("schedule.delete_slot", Where.SCHEDULE, "d", "delete_slot", "delete the slot"),
     Key("schedule.fill", Where.SCHEDULE, "s", "fill", "give this time to an approved draft", "fill"),
     Key("schedule.auto", Where.SCHEDULE, "A", "auto", "schedule all approved, showing the plan first", "auto"),
-    Key("schedule.cancel", Where.SCHEDULE, "c", "cancel", "take the draft's time away"),
+    Key("schedule.cancel", Where.SCHEDULE, "x", "cancel", "take the draft's time away"),
     Key("schedule.open", Where.SCHEDULE, "enter", "open", "show the draft on the review"),
     Key("schedule.week_before", Where.SCHEDULE, "[", "week(-1)", "the week before", "week"),
     Key("schedule.week_after", Where.SCHEDULE, "]", "week(1)", "the next week", "week"),

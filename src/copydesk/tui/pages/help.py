@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 
 from textual.content import Content
 
-from copydesk.tui.keys import KEYS, Key, Where, shown
+from copydesk.tui.keys import KEYS, SCREEN_NAMES, Key, Where, shown
 from copydesk.tui.layout import Block, Table, plain
 from copydesk.tui.pages.row import confidence
 from copydesk.tui.pages.source_row import HEALTH, OFF
@@ -21,11 +21,26 @@ def help_page(places: Iterable[Where], keys: Iterable[Key] = KEYS) -> list[Block
     places, keys = list(places), list(keys)
     blocks: list[Block] = []
     for where in places:
-        rows = [(_keys(" ".join(shown(key))), Content(key.description)) for key in keys if key.where is where]
+        here = (_left(key, keys, places) for key in keys if key.where is where)
+        rows = [(_keys(" ".join(shown(key))), Content(key.description)) for key in here if key.keys]
         blocks += [plain(where.value, "strong"), Table(rows), plain()]
     if letters := list(_letters(places)):
         blocks += [plain("Letters", "strong"), Table(letters)]
     return blocks
+
+
+def _left(key: Key, keys: Iterable[Key], places: Iterable[Where]) -> Key:
+    """A key that works everywhere without those that do something else on the screen; others as they are."""
+    if key.where is not Where.CONSOLE:
+        return key
+    screens = {where for where in places if where.name.lower() in SCREEN_NAMES}
+    taken = {name for each in keys if each.where in screens and not _seldom(each) for name in each.keys.split(",")}
+    return key._replace(keys=",".join(name for name in key.keys.split(",") if name not in taken))
+
+
+def _seldom(key: Key) -> bool:
+    """Whether it does something on a new desk only."""
+    return key.action.startswith("take_example")
 
 
 def _keys(text: str) -> Content:
