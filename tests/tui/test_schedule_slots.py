@@ -28,11 +28,30 @@ async def test_a_slot_is_made_at_the_cursor(tmp_path: Path, answer: str, made: S
         assert f"[:{made.minute:02}" in seen.text
 
 
+async def test_slots_of_several_days_are_made_and_undone_as_one(tmp_path: Path) -> None:
+    before = (slot(MON, 9, 30),)
+    await fill(tmp_path, slots=before)
+    async with on_schedule(tmp_path, size=(40, 24)) as seen:
+        await seen.press("n")
+        assert "weekdays 9:30 · daily 9 · mon,wed 9:30" in " ".join(seen.text.split())
+        await seen.type("weekdays 9:30")
+        made = tuple(slot(day, 9, 30) for day in range(1, 6))
+        assert await seen.desk.schedule.slots() == made
+        assert seen.toasts[-1] == "4 slots Tue, Wed, Thu, Fri 09:30 made · u undo"
+        await seen.press("n")
+        await seen.type("mon-fri 9.30")
+        assert seen.toasts[-1] == "There is a slot every Mon, Tue, Wed, Thu, Fri 09:30 already."
+        await seen.press("u")
+        assert await seen.desk.schedule.slots() == before
+        await seen.press("ctrl+r")
+        assert await seen.desk.schedule.slots() == made
+
+
 async def test_an_answer_that_is_no_minute_is_asked_for_again(tmp_path: Path) -> None:
     async with on_schedule(tmp_path) as seen:
         await seen.press("n")
         await seen.type("60")
-        assert "That is no minute and no time" in seen.text
+        assert "That is no minute, no time and no days" in seen.text
         await seen.type("25:00")
         await seen.press("escape")
         assert await seen.desk.schedule.slots() == ()

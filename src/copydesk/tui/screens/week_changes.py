@@ -1,7 +1,6 @@
 """The part of the schedule that changes slots, zone and clock, and takes back what was done."""
 
-import re
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING
 
 from copydesk.errors import ConflictError, CopydeskError
@@ -10,6 +9,7 @@ from copydesk.tui.modals.ask import LineScreen
 from copydesk.tui.naming import key
 from copydesk.tui.pages.week_lines import slot_shown
 from copydesk.tui.screens.week_screen import WeekScreen
+from copydesk.tui.slot_entry import slots_read
 from copydesk.tui.ways_back import Step, WaysBack
 from copydesk.tui.week import Thing
 from copydesk.tui.week_clock import Place
@@ -18,7 +18,7 @@ from copydesk.tui.zone_asking import zone_question
 if TYPE_CHECKING:
     from copydesk.desk import Desk
 
-_TIME = re.compile(r"(?:(\d{1,2})[:.])?(\d{1,2})", re.ASCII)
+_DAYS = "weekdays 9:30 · daily 9 · mon,wed 9:30"
 Work = Callable[["Desk"], Awaitable[None]]
 
 
@@ -48,34 +48,33 @@ class WeekChanges(WeekScreen):
     # Slots.
 
     def action_new_slot(self) -> None:
-        """Ask for the minute of a weekly slot in the hour under the cursor."""
+        """Ask for the minute of a weekly slot in the hour under the cursor, or for others."""
         if self.grid.cursor is not None:
             self._ask_minute(self.grid.cursor)
 
     def _ask_minute(self, where: Place, value: str = "", wrong: str = "") -> None:
         hour = Slot(day_of_week=where.day.isoweekday() % 7, hour=where.hour.hour, minute=0)
         question = f"A slot every {slot_shown(hour)[:3]}, at which minute of {hour.hour:02}:00–{hour.hour:02}:59?"
-        hint = (
-            wrong
-            or f"Enter alone: {hour.hour:02}:00. Or a minute, or another time as 4:30. {key('line.leave')} leaves."
-        )
+        hint = wrong or f"Enter alone: {hour.hour:02}:00. Or a minute, or a time as 4:30, or days, too: {_DAYS}."
 
         def make(answer: str | None) -> None:
-            slot = _slot(hour, answer or "00") if answer is not None else None
-            if slot is not None:
-                self._make(slot)
+            slots = slots_read(answer, hour) if answer is not None else ()
+            if slots:
+                self._make(slots)
             elif answer is not None:
-                self._ask_minute(where, answer, "That is no minute and no time: write 30, or 4:30.")
+                self._ask_minute(where, answer, f"That is no minute, no time and no days: write 30, 4:30, {_DAYS}.")
 
-        self.app.push_screen(LineScreen(question, value=value, hint=hint), make)
+        self.app.push_screen(LineScreen(question, value=value, hint=f"{hint} {key('line.leave')} leaves."), make)
 
-    def _make(self, slot: Slot) -> None:
+    def _make(self, slots: Sequence[Slot]) -> None:
         async def make(desk: "Desk") -> None:
             before = await desk.schedule.slots()
-            if slot in before:
-                self.app.say(f"There is a slot every {slot_shown(slot)} already.")
+            new = tuple(slot for slot in slots if slot not in before)
+            if not new:
+                self.app.say(f"There is a slot every {_shown(slots)} already.")
                 return
-            await self._set_slots(desk, before, (*before, slot), f"slot {slot_shown(slot)} made")
+            made = "slot" if len(new) == 1 else f"{len(new)} slots"
+            await self._set_slots(desk, before, (*before, *new), f"{made} {_shown(new)} made")
 
         self.carry_out(make)
 
@@ -157,13 +156,10 @@ class WeekChanges(WeekScreen):
             self.app.last_words = words
 
 
-def _slot(hour: Slot, answer: str) -> Slot | None:
-    """The slot of an answer, a minute or a time; None where it is neither."""
-    match = _TIME.fullmatch(answer.strip())
-    if match is None:
-        return None
-    at, minute = int(match[1] or hour.hour), int(match[2])
-    return Slot(day_of_week=hour.day_of_week, hour=at, minute=minute) if at < 24 and minute < 60 else None
+def _shown(slots: Sequence[Slot]) -> str:
+    """Slots of one time as `Mon, Wed 09:30`."""
+    *others, last = (slot_shown(slot) for slot in slots)
+    return ", ".join([*(each[:3] for each in others), last])
 
 
 def _slot_of(thing: Thing | None) -> Slot | None:
