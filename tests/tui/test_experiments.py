@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from textual.widgets import Input
 
 from copydesk.errors import StoreBusyError
 from copydesk.tui.layout import lay_out
@@ -130,6 +131,16 @@ async def test_one_is_concluded_with_or_without_a_winner(tmp_path: Path, answer:
         assert "Concluded How many hashtags." in seen.toasts
         assert says in seen.text
         assert "How many hashtags" in next(each for each in seen.lines if "▌" in each)
+
+
+@pytest.mark.parametrize("width", [40, 80, 120])
+async def test_what_stands_in_an_empty_form_is_said_to_be_an_example(tmp_path: Path, width: int) -> None:
+    async with shown(tmp_path, size=(width, 24)) as seen:
+        await seen.press("n")
+        for words in ("Hashtags", "hashtags", "none = 0", "two = 2"):
+            assert f"for example {words}" in seen.text
+        empty = seen.app.screen.query(Input).last().get_component_styles("input--placeholder")
+        assert empty.text_style.italic
 
 
 async def test_a_winner_that_takes_no_part_is_refused_and_nothing_happens_where_it_is_left(tmp_path: Path) -> None:

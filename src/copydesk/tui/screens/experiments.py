@@ -33,10 +33,10 @@ MOST_WAYS = 5
 PANES = ("experiments", "variants")
 _ORDER = tuple(ExperimentStatus)
 _FIELDS = (
-    Field("name", "name", "How many hashtags", longest=100),
-    Field("parameter", "what differs", "hashtags", longest=100, offered=PARAMETERS),
-    Field("1", "control", "none = 0"),
-    Field("2", "another way", "two = 2"),
+    Field("name", "name", "for example Hashtags", longest=100),
+    Field("parameter", "what differs", "for example hashtags", longest=100, offered=PARAMETERS),
+    Field("1", "control", "for example none = 0"),
+    Field("2", "another way", "for example two = 2"),
     *(Field(f"{number}", f"way {number}", "may stay empty") for number in range(3, MOST_WAYS + 1)),
 )
 _HINT = (
