@@ -14,6 +14,7 @@ from copydesk.tui.modals import typed_form
 from copydesk.tui.widgets.typing import Typing
 from deciding_fixtures import reviewing
 from desk_fixtures import open_at
+from posting_fixtures import connect
 
 
 async def test_a_text_is_edited_in_place_and_the_row_shows_it(tmp_path: Path) -> None:
@@ -32,6 +33,14 @@ async def test_the_counts_follow_what_is_typed(tmp_path: Path) -> None:
         assert "x 10/280  bluesky 10/300  mastodon 10/500" in review.text
         await review.press("ctrl+end", "!")
         assert "x 11/280" in review.text
+
+
+async def test_only_those_platforms_are_counted_for_that_have_an_account(tmp_path: Path) -> None:
+    async with reviewing(tmp_path, texts=("Ten signs.",)) as review:
+        await connect(review.desk, platform="mastodon")
+        await review.press("e")
+        assert "mastodon 10/500" in review.text
+        assert "/280" not in review.text
 
 
 async def test_leaving_asks_only_where_something_would_be_lost(tmp_path: Path) -> None:

@@ -33,5 +33,13 @@ def test_a_narrow_screen_takes_more_lines() -> None:
 
 
 def test_a_draft_for_some_platforms_is_counted_for_these() -> None:
-    assert platforms_of(("Bluesky:me.example", "fake:you")) == ("bluesky",)
-    assert platforms_of(("fake",)) == ("x", "bluesky", "mastodon", "threads", "linkedin")
+    assert platforms_of(("Bluesky:me.example", "fake:you"), ("x",)) == ("bluesky",)
+
+
+def test_a_draft_for_all_is_counted_for_those_with_an_account() -> None:
+    assert platforms_of((), ("mastodon", "x", "wordpress")) == ("x", "mastodon")
+    assert platforms_of(("fake",), ("bluesky",)) == ("bluesky",)
+
+
+def test_where_nothing_is_connected_each_platform_has_its_count() -> None:
+    assert platforms_of(("fake",), ("fake",)) == ("x", "bluesky", "mastodon", "threads", "linkedin")

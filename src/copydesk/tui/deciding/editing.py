@@ -4,7 +4,7 @@ import asyncio
 import signal
 import sys
 import termios
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import FrameType
@@ -87,12 +87,13 @@ class Edits(Acts):
             draft = await desk.drafts.get(draft_id)
             after_edit(draft.status, archived=draft.archived_at is not None)  # refused before anything is typed
             typed = await asyncio.to_thread(self._texts(desk).find, draft_id)
+            connected = [each.details.platform for each in await desk.accounts.list()]
         except BaseException:
             screen.call_later(screen.give_up)
             raise
-        screen.call_later(screen.begin, self._to_edit(desk, draft, typed))
+        screen.call_later(screen.begin, self._to_edit(desk, draft, typed, connected))
 
-    def _to_edit(self, desk: "Desk", draft: "ListedDraft", typed: Typed | None) -> "ToEdit":
+    def _to_edit(self, desk: "Desk", draft: "ListedDraft", typed: Typed | None, connected: Sequence[str]) -> "ToEdit":
         from copydesk.tui.modals.edit import ToEdit  # noqa: PLC0415 - as above
 
         texts, writing = self._texts(desk), asyncio.Lock()
@@ -127,7 +128,7 @@ class Edits(Acts):
             title=f"{draft.format.value} · {name_of(draft.text)}",
             text=draft.text,
             format=draft.format,
-            platforms=platforms_of(draft.target_platforms),
+            platforms=platforms_of(draft.target_platforms, connected),
             keep=keep,
             save=save,
             forget=forget,

@@ -13,10 +13,13 @@ GAP = Content("  ")
 TOO_LONG = "too long"
 
 
-def platforms_of(targets: Iterable[str]) -> tuple[str, ...]:
-    """The platforms with a limit among those that a draft is for; all of them where it is for none of these."""
+def platforms_of(targets: Iterable[str], connected: Iterable[str]) -> tuple[str, ...]:
+    """The platforms whose limit matters to a draft: those that it is for, else those with an account, else all."""
     named = {target.partition(":")[0].lower() for target in targets}
-    return tuple(each for each in LIMITS if each in named) or tuple(LIMITS)
+    for some in (named, set(connected)):
+        if found := tuple(each for each in LIMITS if each in some):
+            return found
+    return tuple(LIMITS)
 
 
 def lengths(text: str, format: Format, platforms: Sequence[str], width: int) -> list[Content]:
