@@ -27,6 +27,19 @@ async def test_what_would_be_written_is_shown_and_nothing_is_kept(tmp_path: Path
     assert rows(tmp_path, "SELECT count(*) FROM draft") == [(1,)]
 
 
+async def test_an_item_with_tags_is_taken_where_there_is_one_for_hashtags_are_to_be_seen(tmp_path: Path) -> None:
+    web = Web()
+    tagged = entry(2, hours=9, more="<category>harbours</category><category>ferries</category>")
+    web.put(ONE, feed(entry(1), tagged, entry(3, hours=11)))
+    async with open_at(tmp_path, web) as desk:
+        await add(desk)
+        await desk.pipeline.run()
+        tried = [await desk.voice.try_out({"formats": {"SHORT": {"hashtags": most}}}, Format.SHORT) for most in (0, 2)]
+    assert word(8) in tried[0].title
+    assert tried[0].tags == ("harbours", "ferries")
+    assert ["#" in each.text for each in tried] == [False, True]
+
+
 async def test_what_is_kept_holds_where_nothing_else_is_given(tmp_path: Path) -> None:
     web = Web()
     web.put(ONE, feed(entry(1)))

@@ -185,6 +185,12 @@ async def test_the_voice_is_tried_while_it_is_edited_and_kept_when_asked(tmp_pat
         assert len(voice.examples) == 2
 
 
+async def test_of_an_item_without_tags_it_is_said_why_there_are_no_hashtags(tmp_path: Path) -> None:
+    async with on_setup(tmp_path, furnished) as seen:
+        await seen.press("j", "e")
+        await until(seen, "This item has no tags")
+
+
 async def test_an_edited_voice_is_not_lost_by_one_key(tmp_path: Path) -> None:
     async with on_setup(tmp_path, furnished) as seen:
         await seen.press("j", "e")

@@ -16,7 +16,7 @@ from copydesk.model.voice import ChangeVoice, Tried, Voice, checked_voice
 from copydesk.store import items, voices
 
 LOOKED_AT = 20
-"""New items of which the first with a text is taken."""
+"""New items of which the first with a text and tags is taken; else that with a text, else any."""
 
 
 async def try_out(
@@ -42,12 +42,14 @@ async def _tried(item: Item, format: Format, voice: Voice) -> Tried:
         writer=writer.name,
         text=written.text,
         checks=check(written.text, subject_of(brief)),
+        tags=item.entry.tags,
     )
 
 
 def _beside(conn: Connection, user_id: str, item_id: str) -> tuple[Item, Voice]:
     found = [items.one(conn, user_id, item_id)] if item_id else list(items.newest(conn, user_id, LOOKED_AT))
-    told = next((each for each in found if each and each.entry.text), found[0] if found else None)
+    # On one without tags nothing is seen of a change to hashtags. Of those that have as much the first one is taken.
+    told = max(filter(None, found), key=lambda each: (bool(each.entry.text), bool(each.entry.tags)), default=None)
     if told is None:
         raise NotFoundError("There is no item to try it on.", hint="Run the pipeline: P in Review.")
     kept = voices.read(conn, user_id)

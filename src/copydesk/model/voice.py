@@ -79,6 +79,8 @@ class Tried(Struct, frozen=True):
     writer: str
     text: str
     checks: Checks
+    tags: tuple[str, ...] = ()
+    """The item's, of which hashtags are made."""
 
 
 class ChangeVoice(Struct, frozen=True, forbid_unknown_fields=True):

@@ -162,8 +162,9 @@ def places_page(examined: "Sequence[Examined]") -> list[Block]:
 def tried_page(tried: Tried) -> list[Block]:
     """What the writer made of an item."""
     blocks: list[Block] = [Paragraph(Content.assemble(("of ", "dim"), cell(tried.title))), plain()]
-    blocks.append(Paragraph(Content(reveal(tried.text))))
-    blocks.append(plain())
+    blocks += [Paragraph(Content(reveal(tried.text))), plain()]
+    if not tried.tags:
+        blocks.append(plain("This item has no tags: hashtags are for those that have some.", "dim"))
     findings = tried.checks.findings
     failed = len({each.rule for each in findings})
     blocks.append(plain(f"{tried.checks.ran - failed} of {tried.checks.ran} checks pass", "dim" if failed else "good"))
