@@ -10,9 +10,12 @@ from copydesk.sample.desk import open_sample, sample_settings
 from copydesk.settings import load
 from copydesk.tui.app import Console
 from copydesk.tui.keys import SCREEN_NAMES
+from copydesk.tui.screens.sources import SourcesScreen
 from copydesk.tui.widgets.drawn import THUMB
 from copydesk.tui.widgets.line_list import LineList
+from desk_fixtures import ONE
 from furnished_desk import furnish, furnished_console
+from sources_on_screen import on_sources, until, write
 from tui_fixtures import FakeDesk, Seen, draft, on_screen, settled
 
 
@@ -173,3 +176,17 @@ async def test_the_keys_that_are_named_in_a_form_are_clicked_too(
         assert form.query(f"#{there}")
         await click(seen, words)
         assert app.screen is not form or app.screen.focused is not focused
+
+
+async def test_what_the_form_of_a_source_says_is_next_is_clicked_too(tmp_path: Path) -> None:
+    async with on_sources(tmp_path) as seen:
+        await seen.press("n")
+        await write(seen, ONE)
+        await click(seen, "Enter reads it once")
+        await until(seen, "Enter saves it. Esc leaves.")
+        await click(seen, "Enter saves it")
+        await until(seen, "Sources · 1")
+        await seen.press("n", "x")
+        await click(seen, "Esc leaves.")
+        await click(seen, "Esc again throws away")
+        assert isinstance(seen.app.screen, SourcesScreen)

@@ -127,7 +127,8 @@ async def test_without_a_browser_the_user_pastes_where_it_ended(
         await until(seen, "browser:b is connected.")
 
 
-async def test_waiting_for_the_browser_can_be_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("by", ["key", "mouse"])
+async def test_waiting_for_the_browser_can_be_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, by: str) -> None:
     async def none(page: str) -> bool:
         return False
 
@@ -136,7 +137,12 @@ async def test_waiting_for_the_browser_can_be_left(tmp_path: Path, monkeypatch: 
         await choose(seen, BROWSER)
         await seen.press("enter")
         await until(seen, "There is no browser here.")
-        await seen.press("escape")
+        if by == "key":
+            await seen.press("escape")
+        else:
+            at = next((line.index("Esc leaves it"), y) for y, line in enumerate(seen.lines) if "Esc leaves it" in line)
+            await seen._pilot.click(offset=at)
+            await seen.wait()
         assert "There is no browser here." not in seen.text
     assert await labels(tmp_path) == []
 

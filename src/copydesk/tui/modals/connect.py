@@ -22,6 +22,7 @@ from copydesk.tui.modals.over import Over
 from copydesk.tui.naming import key
 from copydesk.tui.styles import sheet
 from copydesk.tui.widgets.ink import INK
+from copydesk.tui.widgets.said_keys import SaidKeys
 from copydesk.tui.widgets.setup_lists import Names
 
 if TYPE_CHECKING:
@@ -135,7 +136,7 @@ class SignInScreen(Over[str | None], inherit_bindings=False):
             yield Static(Content("Asking the server for the page …"), id="page")
             yield Input(placeholder="or paste here the address that the browser ended at", id="pasted")
             yield Static(Content(""), id="wrong")
-            yield Static(Content(f"{key('sign_in.leave')} leaves it"), classes="-hint")
+            yield SaidKeys("sign_in", {"leave": "leaves it"}, classes="-hint")
 
     @property
     def idle(self) -> bool:

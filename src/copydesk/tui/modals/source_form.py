@@ -19,7 +19,6 @@ from copydesk.tui.desk_app import DeskApp
 from copydesk.tui.keys import Where, bindings
 from copydesk.tui.layout import Block, plain
 from copydesk.tui.modals.over import Over
-from copydesk.tui.naming import key
 from copydesk.tui.pages.source import trial_page
 from copydesk.tui.source_entry import SEARCHED, Entered, Place, changes, entered_of, type_of
 from copydesk.tui.source_messages import PlaceTried, SourceRefused, SourceSaved
@@ -27,6 +26,7 @@ from copydesk.tui.styles import sheet
 from copydesk.tui.widgets.choice import Choice
 from copydesk.tui.widgets.ink import INK
 from copydesk.tui.widgets.page import Page
+from copydesk.tui.widgets.said_keys import Prose, said_key
 from copydesk.tui.widgets.typing import TypingLine
 from copydesk.tui.words import SOURCE
 
@@ -46,6 +46,7 @@ _HINTS = {
     "exclude": "words, /expressions/: none may be in it",
     "tags": "put on every draft made of it",
 }
+_ALL_THE_SAME = "saves it all the same"
 _LABELS = {"url": "address", "query": "search"}
 
 
@@ -78,7 +79,7 @@ class SourceForm(Over[Source | None], inherit_bindings=False):
         with Vertical(id="form"):
             yield Static(Content(title), classes="-question")
             yield from self._fields()
-            yield Static(id="next")
+            yield Prose(id="next")
             yield Page(id="found")
 
     def _fields(self) -> Iterable[Widget]:
@@ -140,25 +141,24 @@ class SourceForm(Over[Source | None], inherit_bindings=False):
     # What is next.
 
     def _say_next(self) -> None:
-        entered = self._entered
+        entered, leaves = self._entered, said_key("source_form.leave", "leaves")
         if self._busy:
-            self._say("Reading it …", "accent")
+            self._say("Reading it …", role="accent")
         elif not entered.place.url:
-            self._say(f"Type its address. {key('source_form.leave')} leaves.")
+            self._say("Type its address. ", leaves, ".")
         elif self._is_read(entered.place):
-            self._say(f"{key('source_form.go_on')} saves it. {key('source_form.leave')} leaves.", "good")
+            self._say(said_key("source_form.go_on", "saves it"), ". ", leaves, ".", role="good")
         elif self._tried is not None and self._tried[0] == entered.place:
-            again, saves = f"{key('source_form.go_on')} tries again", f"{key('source_form.save')} saves it all the same"
-            self._say(f"{again}, {saves}, {key('source_form.leave')} leaves.", "warn")
+            again, saves = said_key("source_form.go_on", "tries again"), said_key("source_form.save", _ALL_THE_SAME)
+            self._say(again, ", ", saves, ", ", leaves, ".", role="warn")
         else:
-            self._say(
-                f"{key('source_form.go_on')} reads it once, to show what it holds. {key('source_form.leave')} leaves."
-            )
+            reads = said_key("source_form.go_on", "reads it once, to show what it holds")
+            self._say(reads, ". ", leaves, ".")
 
-    def _say(self, words: str, role: str = "dim") -> None:
-        line = self.query_one("#next", Static)
+    def _say(self, *words: str | Content, role: str = "dim") -> None:
+        line = self.query_one("#next", Prose)
         line.set_classes(f"-{role}")
-        line.update(Content(words))
+        line.update(Content.assemble(*words))
 
     def _is_read(self, place: Place) -> bool:
         """Whether what stands there was read, now or before."""
@@ -254,7 +254,7 @@ class SourceForm(Over[Source | None], inherit_bindings=False):
     def action_leave(self) -> None:
         """Leave; where something was typed the second time only."""
         if self._busy and self._reading is None:
-            self._say("It is being saved …", "accent")
+            self._say("It is being saved …", role="accent")
             return
         if self._leaving or self._entered == self._begun:
             if self._reading is not None:
@@ -262,7 +262,7 @@ class SourceForm(Over[Source | None], inherit_bindings=False):
             self.close(None)
             return
         self._leaving = True
-        self._say(f"{key('source_form.leave')} again throws away what you typed.", "warn")
+        self._say(said_key("source_form.leave", "again throws away what you typed"), ".", role="warn")
 
     def action_next_field(self) -> None:
         """The next one."""
