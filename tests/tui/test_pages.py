@@ -1,6 +1,6 @@
 """What stands on the pages: the draft with its checks and its score, the source item, a row of the queue."""
 
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, tzinfo
 from zoneinfo import ZoneInfo
 
 import msgspec
@@ -20,7 +20,7 @@ from copydesk.tui.pages.item import LONGEST, item_page
 from copydesk.tui.pages.note import trouble
 from copydesk.tui.pages.outgoing import Outgoing
 from copydesk.tui.pages.row import draft_row, first_line
-from tui_fixtures import NOW, draft, item
+from tui_fixtures import NOW, FakeDesk, draft, item, on_screen
 
 URL = "https://bsky.example/2"
 
@@ -176,6 +176,24 @@ def test_a_row_has_the_state_the_confidence_the_format_the_age_and_the_text() ->
 
 def test_a_wide_row_has_room_for_a_bar_and_the_source() -> None:
     assert draft_row(draft(1), NOW, 80).plain.startswith("N~ 89 ━━━━╌ s 54m @quarrystonedb   Quarrystone")
+
+
+@pytest.mark.parametrize(("width", "zone", "there"), [(41, None, 0), (42, None, 1), (47, UTC, 0), (48, UTC, 1)])
+def test_a_row_beside_the_draft_has_room_for_a_bar(width: int, zone: tzinfo | None, there: int) -> None:
+    assert draft_row(draft(1), NOW, width, zone).plain.count("━━━━╌") == there
+
+
+async def test_so_it_is_at_every_width_from_eighty_on() -> None:
+    for width in (80, 100, 120, 150, 200):
+        async with on_screen(FakeDesk(3), size=(width, 32)) as seen:
+            assert " 93 ━━━━━ s  7m A missing" in seen.text or " 93 ━━━━━ s  7m The Lighthouse" in seen.text, width
+
+
+@pytest.mark.parametrize(("number", "says"), [(0, ""), (1, " · a check warns"), (3, " · a check found an error")])
+def test_what_its_row_says_in_letters_is_said_in_words_above_the_text(number: int, says: str) -> None:
+    one = draft(number)
+    head = text(draft_page(one, NOW)).replace("\n", " ")
+    assert f"SHORT · new · {one.confidence:.0%} by its checks{says} · offline" in head
 
 
 def test_a_wider_row_has_the_tags_at_its_end_and_the_first_line_keeps_its_room() -> None:

@@ -16,6 +16,7 @@ from copydesk.tui.layout import Block, Paragraph, Table, plain
 from copydesk.tui.pages.outgoing import Outgoing, links, when
 from copydesk.tui.pages.pictures import Pictured
 from copydesk.tui.pages.preview import preview_page
+from copydesk.tui.pages.row import flag
 from copydesk.tui.words import SEVERITY, STATUS, ago, bar
 
 BETWEEN_POSTS = "\n\n---\n\n"
@@ -50,6 +51,7 @@ def draft_page(
 
 
 def _headline(draft: ListedDraft, now: datetime, outgoing: Outgoing) -> Block:
+    """What its row says in letters, in words: beside it this is the key to them."""
     sign = STATUS[draft.status]
     writer = "your own" if draft.writer == USER else cell(draft.writer)
     written = f"{writer}, {ago(draft.created_at, now)}" if writer else ago(draft.created_at, now)
@@ -58,6 +60,7 @@ def _headline(draft: ListedDraft, now: datetime, outgoing: Outgoing) -> Block:
         Content.styled(sign.words, sign.role),
         *([Content.styled(time, sign.role)] if (time := when(draft, now, outgoing)) else []),
         Content.styled(f"{draft.confidence:.0%} by its checks"),
+        *([Content.styled(worst.words, worst.role)] if (worst := flag(draft)) else []),
         Content.styled(written, "dim"),
     ]
     return Paragraph(Content.styled(" · ", "dim").join(parts))

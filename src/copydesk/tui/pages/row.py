@@ -9,12 +9,12 @@ from copydesk.model.draft import ListedDraft
 from copydesk.text import clean_lines
 from copydesk.tui.cells import cell, fit
 from copydesk.tui.week_clock import time_shown
-from copydesk.tui.words import FLAG, FORMAT, SOURCE, STATUS, age, bar
+from copydesk.tui.words import FLAG, FORMAT, SOURCE, STATUS, Sign, age, bar
 
 AGE, TIME = 3, 9
 """Cells of how old a draft is, and of a time on a clock."""
-BAR_FROM = 56
-"""From so many cells on a row has room for a bar."""
+BAR_FROM = 42
+"""From so many cells on a row has room for a bar, as it has beside the draft; more where it tells a time."""
 SOURCE_FROM = 72
 """From so many cells on it has room for the source, too."""
 SOURCE_WIDTH = 16
@@ -32,11 +32,12 @@ def draft_row(draft: ListedDraft, now: datetime, width: int, zone: tzinfo | None
     Free text stands last: terminals do not agree on the width of every character, and no column may shift.
     """
     sign = STATUS[draft.status]
-    flag, worry = _flag(draft)
+    worst = flag(draft) or Sign(" ", "dim", "")
+    more = 0 if zone is None else TIME - AGE
     head = Content.assemble(
         (sign.letter, sign.role),
-        (flag, worry),
-        confidence(draft.confidence, with_bar=width >= BAR_FROM),
+        (worst.letter, worst.role),
+        confidence(draft.confidence, with_bar=width >= BAR_FROM + more),
         " ",
         (FORMAT[draft.format].letter, FORMAT[draft.format].role),
         (f" {_when(draft, now, zone)} ", "dim"),
@@ -51,6 +52,12 @@ def confidence(share: float, *, with_bar: bool) -> Content:
     """What a draft's checks give it, of 100, and a bar of that where there is room."""
     full, empty = bar(share, 5) if with_bar else ("", "")
     return Content.assemble(f"{share * 100:3.0f}", " " * with_bar, (full, "accent"), (empty, "faint"))
+
+
+def flag(draft: ListedDraft) -> Sign | None:
+    """The worst of what the checks found, where that is worth a sign."""
+    found = {finding.severity for finding in draft.checks.findings}
+    return next((sign for severity, sign in FLAG.items() if severity in found), None)
 
 
 def first_line(text: str) -> str:
@@ -76,8 +83,3 @@ def _when(draft: ListedDraft, now: datetime, zone: tzinfo | None) -> str:
 def _source(draft: ListedDraft) -> str:
     named = draft.score.sources if draft.score else ()
     return cell(named[0].name) if named else SOURCE[draft.item.source_type]
-
-
-def _flag(draft: ListedDraft) -> tuple[str, str]:
-    found = {finding.severity for finding in draft.checks.findings}
-    return next(((sign.letter, sign.role) for severity, sign in FLAG.items() if severity in found), (" ", "dim"))
