@@ -112,7 +112,7 @@ async def test_a_hostile_error_of_opening_is_only_text(text: str) -> None:
 
 async def test_the_draft_shows_what_a_list_hides() -> None:
     async with on_screen(FakeDesk(drafts=[draft(0, text="pay \u202egnp.exe")])) as seen:
-        assert "▌ N  93 s  7m pay gnp.exe" in seen.text
+        assert "▌ N  93 ━━━━━ s  7m pay gnp.exe" in seen.text
         assert "pay ⟨U+202E⟩gnp.exe" in seen.text
 
 
