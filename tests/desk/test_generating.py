@@ -597,6 +597,44 @@ async def test_a_text_that_cannot_be_checked_fails_and_holds_up_no_other(tmp_pat
     )
 
 
+async def test_more_than_one_look_finds_is_written_to_the_last_though_others_are_at_the_first(tmp_path, monkeypatch):
+    monkeypatch.setattr(generation, "AT_ONCE", 2)
+    monkeypatch.setattr(WRITER, FakeWriter)
+    async with open_at(tmp_path, Web()) as desk:
+        ids = [draft_id for _ in range(9) for draft_id in await asked(desk, url=None, prompt="Anything.")]
+        for draft_id in ids[:4]:
+            await claimed_by_another(desk, draft_id, owner="elsewhere/1/1")
+        assert await desk.generation.work_off() == 5
+
+
+async def test_what_is_written_is_not_looked_for_while_another_process_is_waited_for(tmp_path, monkeypatch):
+    looks: list[int] = []
+    often, loop = asyncio.Event(), asyncio.get_running_loop()
+
+    def watched(conn: Connection, user_id: str, draft_ids: Sequence[str]) -> tuple[generation.Waiting, ...]:
+        looks.append(len(draft_ids))
+        if looks.count(1) > 3:
+            loop.call_soon_threadsafe(often.set)
+        return waiting(conn, user_id, draft_ids)
+
+    waiting = generation.waiting
+    monkeypatch.setattr("copydesk.desk.generating.LOOK", 0)
+    monkeypatch.setattr(WRITER, FakeWriter)
+    async with open_at(tmp_path, Web()) as desk:
+        ids = [draft_id for _ in range(7) for draft_id in await asked(desk, url=None, prompt="Anything.")]
+        await claimed_by_another(desk, ids[3], owner="elsewhere/1/1")
+        monkeypatch.setattr(generation, "waiting", watched)
+        finishing = asyncio.create_task(desk.generation.finish(ids))
+        async with asyncio.timeout(5):
+            await often.wait()
+        await desk.ground.write(generation.release, "0")
+        await finishing
+        assert {draft.status for draft in await drafts_of(desk)} == {Status.PENDING_REVIEW}
+
+    first = looks.index(1)
+    assert looks == [7] * first + [1] * (len(looks) - first)
+
+
 async def test_of_many_texts_each_claim_looks_at_a_few(tmp_path, monkeypatch):
     looks: list[int] = []
 

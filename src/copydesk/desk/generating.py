@@ -51,7 +51,9 @@ class Generation:
     async def finish(self, draft_ids: Sequence[str]) -> None:
         """Write these texts, and wait for those that another process is at."""
         await self.work_off(draft_ids)
-        while await self._ground.read(generation.waiting, draft_ids):
+        # What was written is not looked for again: it may be nearly all.
+        while left := [each.draft_id for each in await self._ground.read(generation.waiting, draft_ids)]:
+            draft_ids = left
             await asyncio.sleep(LOOK)
             await self.work_off(draft_ids)
 

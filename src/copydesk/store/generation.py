@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import Connection, Row, bindparam, delete, exists, insert, select, update
+from sqlalchemy import Connection, Row, bindparam, delete, exists, insert, null, select, text, update
 from sqlalchemy.dialects.sqlite import insert as upsert
 
 from copydesk.model.draft import DraftImage, Status
@@ -20,8 +20,8 @@ from copydesk.store.parts import in_parts
 from copydesk.store.tables import draft, draft_image, generation, item
 
 PENDING = (Status.PENDING_GENERATION, Status.PENDING_REGENERATION)
-AT_ONCE = 200
-"""Texts that one look finds; the next look finds the next ones."""
+AT_ONCE = 20
+"""Texts that one look finds of those that nobody is at; the next look finds the next ones."""
 KNOWN_FOR = timedelta(days=14)
 """An address that a source brought is remembered for so long."""
 
@@ -68,29 +68,44 @@ class Beside(Struct, frozen=True):
 
 
 _BESIDE = tuple(draft.c[name] for name in Beside.__struct_fields__)
-_WAITING = (
-    select(
-        draft.c.id.label("draft_id"),
-        draft.c.item_id,
-        draft.c.version,
-        *(generation.c[name] for name in ("claim_id", "owner", "lease_until", "attempts")),
-    )
+_OF_DRAFT = (draft.c.id.label("draft_id"), draft.c.item_id, draft.c.version)
+_OF_CLAIM = tuple(generation.c[name] for name in ("claim_id", "owner", "lease_until", "attempts"))
+_EITHER = (
+    select(*_OF_DRAFT, *_OF_CLAIM)
     .select_from(draft.join(generation, generation.c.draft_id == draft.c.id, isouter=True))
     .where(draft.c.user_id == bindparam("user"), draft.c.status.in_(PENDING))
     .order_by(draft.c.updated_at, draft.c.id)
 )
-_THESE = _WAITING.where(draft.c.id.in_(bindparam("ids", expanding=True)))
-_WAITING = _WAITING.limit(AT_ONCE)
+_THESE = _EITHER.where(draft.c.id.in_(bindparam("ids", expanding=True)))
+# From the claims, which are as many as are under way: nothing else here leads to a draft.
+_BEGUN = (
+    select(*_OF_DRAFT, *_OF_CLAIM)
+    .select_from(generation.join(draft, draft.c.id == generation.c.draft_id))
+    .where(generation.c.user_id == bindparam("user"), draft.c.status.in_(PENDING))
+    .order_by(draft.c.updated_at, draft.c.id)
+)
+# Word for word as the index has it, which gives these in their order: no more of them are read than are wanted.
+_IS_PENDING = text("draft.status IN ('pending_generation', 'pending_regeneration')")
+_NOT_BEGUN = (
+    select(*_OF_DRAFT, *(null().label(each.name) for each in _OF_CLAIM))
+    .where(draft.c.user_id == bindparam("user"), _IS_PENDING, ~exists().where(generation.c.draft_id == draft.c.id))
+    .order_by(draft.c.updated_at, draft.c.id)
+    .limit(bindparam("limit"))
+)
 
 
 def waiting(conn: Connection, user_id: str, draft_ids: Sequence[str] | None = None) -> tuple[Waiting, ...]:
-    """The texts that are to be written, or those of them among `draft_ids`; who asked first comes first."""
+    """The texts among `draft_ids` that are to be written; who asked first comes first.
+
+    Without `draft_ids` those that somebody began and did not end, then AT_ONCE of those that nobody is at: what is read
+    is not more where more waits.
+    """
+    mine: dict[str, object] = {"user": user_id}
     if draft_ids is None:
-        return _waiting(conn.execute(_WAITING, {"user": user_id}))
+        begun = _waiting(conn.execute(_BEGUN, mine))
+        return begun + _waiting(conn.execute(_NOT_BEGUN, mine | {"limit": AT_ONCE}))
     parts = in_parts(draft_ids)
-    return tuple(
-        text for some in parts for text in _waiting(conn.execute(_THESE, {"user": user_id, "ids": list(some)}))
-    )
+    return tuple(each for some in parts for each in _waiting(conn.execute(_THESE, mine | {"ids": list(some)})))
 
 
 def claim(conn: Connection, user_id: str, wanted: Sequence[Waiting], claim: Claim) -> tuple[Waiting, ...]:

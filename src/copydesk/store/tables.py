@@ -188,6 +188,7 @@ run_error = Table(
 
 _SCHEDULED = when("scheduled_at IS NOT NULL")
 _BY_PIPELINE = when("origin = 'pipeline'")
+_PENDING = when("status IN ('pending_generation', 'pending_regeneration')")
 
 draft = Table(
     "draft",
@@ -249,6 +250,8 @@ draft = Table(
     Index(None, "user_id", "id", "scheduled_at", **_SCHEDULED),
     Index(None, "user_id", "status", "scheduled_at", "id", **_SCHEDULED),
     Index(None, "user_id", "posted_at", **when("posted_at IS NOT NULL")),
+    # What is to be written, in the order in which it was asked for.
+    Index("ix_draft_user_id_updated_at_pending", "user_id", "updated_at", "id", **_PENDING),
     Index(None, "user_id", "undo_rid", **when("undo_rid IS NOT NULL")),
     Index(None, "user_id", "redo_rid", **when("redo_rid IS NOT NULL")),
     # A story is drafted by runs once for each format, whatever two processes do at the same time.

@@ -454,6 +454,13 @@ def _draft() -> None:
         sqlite_where=sa.text("redo_rid IS NOT NULL"),
     )
     op.create_index(
+        "ix_draft_user_id_updated_at_pending",
+        "draft",
+        ["user_id", "updated_at", "id"],
+        unique=False,
+        sqlite_where=sa.text("status IN ('pending_generation', 'pending_regeneration')"),
+    )
+    op.create_index(
         "ix_draft_user_id_story_id_generate",
         "draft",
         ["user_id", "story_id"],
