@@ -79,9 +79,10 @@ class Edits(Acts):
         assert isinstance(screen, EditScreen)
         # At once: what is typed ahead must not be taken for decisions.
         self.app.push_screen(screen)
-        self.app.carry_out(lambda desk: self._edit(desk, draft.id, screen), keys_wait=True)
+        opening = screen.expect()
+        self.app.carry_out(lambda desk: self._edit(desk, draft.id, screen, opening), keys_wait=True)
 
-    async def _edit(self, desk: "Desk", draft_id: str, screen: "EditScreen") -> None:
+    async def _edit(self, desk: "Desk", draft_id: str, screen: "EditScreen", opening: int) -> None:
         self._opened.add(draft_id)
         try:
             draft = await desk.drafts.get(draft_id)
@@ -89,9 +90,9 @@ class Edits(Acts):
             typed = await asyncio.to_thread(self._texts(desk).find, draft_id)
             connected = [each.details.platform for each in await desk.accounts.list()]
         except BaseException:
-            screen.call_later(screen.give_up)
+            screen.call_later(screen.give_up, opening)
             raise
-        screen.call_later(screen.begin, self._to_edit(desk, draft, typed, connected))
+        screen.call_later(screen.begin, self._to_edit(desk, draft, typed, connected), opening)
 
     def _to_edit(self, desk: "Desk", draft: "ListedDraft", typed: Typed | None, connected: Sequence[str]) -> "ToEdit":
         from copydesk.tui.modals.edit import ToEdit  # noqa: PLC0415 - as above

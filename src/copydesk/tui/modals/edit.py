@@ -74,6 +74,8 @@ class EditScreen(TypedForm, inherit_bindings=False):
         super().__init__()
         self._asked: ToEdit | None = None
         self._loaded = ""
+        self._opening = 0
+        """The how manieth text it waits for or shows; it grows when that is left, too."""
 
     def compose(self) -> ComposeResult:
         """The text, below it what it comes to, and the keys."""
@@ -84,14 +86,21 @@ class EditScreen(TypedForm, inherit_bindings=False):
             yield Lengths()
             yield SaidKeys("edit", {"save": "saves", "leave": "leaves"}, id="edit-keys")
 
-    def begin(self, asked: ToEdit) -> None:
-        """Edit this from now on."""
-        self._asked = asked
-        self._load(asked)
+    def expect(self) -> int:
+        """Another text is on its way; what it is called when it comes, or does not."""
+        self._opening += 1
+        return self._opening
 
-    def give_up(self) -> None:
+    def begin(self, asked: ToEdit, opening: int) -> None:
+        """Edit this from now on, unless it was left before it came."""
+        if opening == self._opening:
+            self._asked = asked
+            self._load(asked)
+
+    def give_up(self, opening: int) -> None:
         """There is nothing to edit."""
-        self.close(False)  # noqa: FBT003 - as Textual has it
+        if opening == self._opening:
+            self.close(False)  # noqa: FBT003 - as Textual has it
 
     def on_screen_resume(self) -> None:
         """Until there is something to edit nothing is taken in."""
@@ -158,6 +167,7 @@ class EditScreen(TypedForm, inherit_bindings=False):
 
     async def forget(self) -> None:
         """What was kept is not wanted."""
+        self._opening += 1
         if self._asked is not None:
             forget = self._asked.forget
             self.app.carry_out(lambda _: forget())

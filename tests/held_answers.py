@@ -1,0 +1,30 @@
+"""Answers of the desk that come when a test lets them: what was asked before something happened can come after it."""
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+DEADLINE = 20
+
+
+class HeldBack:
+    """Holds back what one operation of a desk answers to the first who asks; what it answers is what was so then."""
+
+    def __init__(self, of: Any, name: str, *, first: int = 1) -> None:
+        self._ask: Callable[..., Any] = getattr(of, name)
+        self._left = first
+        self.came = asyncio.Event()
+        """It was asked, and has its answer."""
+        self.go = asyncio.Event()
+        """The answer may come."""
+        setattr(of, name, self._held)
+
+    async def _held(self, *given: Any, **named: Any) -> Any:
+        held, self._left = self._left > 0, self._left - 1
+        try:
+            return await self._ask(*given, **named)
+        finally:
+            if held:
+                self.came.set()
+                async with asyncio.timeout(DEADLINE):
+                    await self.go.wait()

@@ -1,0 +1,74 @@
+"""An answer that was asked for before something happened, and comes after it, changes nothing of what happened."""
+
+from pathlib import Path
+
+import pytest
+
+from copydesk.tui.modals.edit import EditScreen
+from copydesk.tui.widgets.typing import Typing
+from deciding_fixtures import Review, reviewing
+from held_answers import HeldBack
+
+
+@pytest.fixture(autouse=True)
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No key waits for what one before it has asked for, as after a long while."""
+    monkeypatch.setattr("copydesk.tui.type_ahead.PATIENCE", 0)
+    monkeypatch.setattr("copydesk.tui.asking.BRIEF", 0)
+
+
+async def press(seen: Review, *keys: str) -> None:
+    """Press keys without waiting for what was asked for before."""
+    for key in keys:
+        await seen._pilot.press(key)
+        while seen.app.type_ahead.busy:
+            await seen._pilot.pause(0)
+
+
+async def test_a_text_that_comes_after_it_was_left_does_not_stand_in_another_drafts_place(tmp_path: Path) -> None:
+    async with reviewing(tmp_path) as review:
+        first, second = review.screen.rows.window.rows[:2]
+        held = HeldBack(review.desk.drafts, "get", first=2)
+        await press(review, "e")
+        await held.came.wait()
+        await press(review, "escape", "j", "e")
+        edit = review.app.screen
+        assert isinstance(edit, EditScreen)
+        held.go.set()
+        await review.until(lambda: edit.query_one(Typing).text)
+        assert edit.query_one(Typing).text == second.text
+        await review.press("ctrl+end", "!", "ctrl+s")
+        assert (await review.desk.drafts.get(first.id)).text == first.text
+        assert (await review.desk.drafts.get(second.id)).text == f"{second.text}!"
+
+
+async def test_a_refusal_that_comes_after_it_was_left_does_not_close_another_drafts_text(tmp_path: Path) -> None:
+    async with reviewing(tmp_path) as review:
+        second = review.screen.rows.window.rows[1]
+        await review.press("x", "k")
+        held = HeldBack(review.desk.drafts, "get")
+        await press(review, "e")
+        await held.came.wait()
+        await press(review, "escape", "j", "e")
+        held.go.set()
+        await review.wait()
+        assert isinstance(review.app.screen, EditScreen)
+        assert review.app.screen.query_one(Typing).text == second.text
+
+
+async def test_a_text_that_comes_after_it_was_left_is_gone_when_the_next_is_asked_for(tmp_path: Path) -> None:
+    async with reviewing(tmp_path) as review:
+        held = HeldBack(review.desk.drafts, "get")
+        await press(review, "e")
+        await held.came.wait()
+        await press(review, "escape")
+        held.go.set()
+        await review.wait()
+        late = HeldBack(review.desk.drafts, "get")
+        await press(review, "j", "e")
+        await late.came.wait()
+        edit = review.app.screen
+        assert isinstance(edit, EditScreen)
+        assert (edit.idle, edit.query_one(Typing).read_only, edit.query_one(Typing).text) == (True, True, "")
+        late.go.set()
+        await review.wait()
