@@ -9,6 +9,7 @@ from copydesk.desk.review import Review as DeskReview
 from copydesk.drafting.fake import FakeWriter
 from copydesk.errors import StoreFullError
 from copydesk.model.draft import Status
+from copydesk.tui.chosen import these
 from deciding_fixtures import reviewing
 from desk_fixtures import open_at
 
@@ -138,8 +139,8 @@ async def test_a_bulk_says_what_could_not_be_done_and_leaves_it_marked(
         ids = [row.id for row in (await review.desk.drafts.list()).items]
         await review.desk.drafts.archive(ids[1])
         kept: list[tuple[str, ...]] = []
-        monkeypatch.setattr(review.screen, "keep_marked", lambda left: kept.append(tuple(left)))
-        review.choose(*ids)
+        chosen = these(ids)._replace(keep=lambda left: kept.append(tuple(left)))
+        monkeypatch.setattr(review.screen, "chosen", lambda: chosen)
         await review.press("a")
         assert (await review.desk.drafts.counts()).by_status[Status.APPROVED] == 4
         assert kept == [(ids[1],)]

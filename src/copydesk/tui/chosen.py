@@ -24,6 +24,8 @@ class Chosen(NamedTuple):
     number: int = 1
     find: "Callable[[Desk], Awaitable[Those]] | None" = None
     """Gives the many."""
+    keep: Callable[[Sequence[str]], None] = lambda _: None
+    """Hears of those of the many to which nothing was done, when all is done."""
 
 
 def one(draft: "ListedDraft") -> Chosen:

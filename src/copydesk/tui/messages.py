@@ -86,6 +86,7 @@ class Decided(Message, bubble=False):
         many: bool = False,
         shown: "Status | None" = None,
         then: Callable[[Sequence[str]], None] | None = None,
+        keep: Callable[[Sequence[str]], None] | None = None,
     ) -> None:
         super().__init__()
         self.outcome = outcome
@@ -96,3 +97,5 @@ class Decided(Message, bubble=False):
         self.many = many
         self.then = then
         """Hears of the drafts that it was done to."""
+        self.keep = keep
+        """Hears of those of many to which it was not."""

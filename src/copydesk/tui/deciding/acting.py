@@ -187,7 +187,7 @@ class Acts:
         named_ones = await desk.drafts.these(tuple(outcomes.named_failures(failed)))
         names = {each.id: name_of(each.text) for each in named_ones}
         outcome = Outcome(action, done.results.succeeded, failed, names=names, left=left)
-        self.screen.post_message(Decided(outcome, many=True, then=then))
+        self.screen.post_message(Decided(outcome, many=True, then=then, keep=chosen.keep))
 
     def remember(self, draft: ListedDraft, changed: Draft) -> None:
         """A draft was changed from here."""
@@ -233,7 +233,8 @@ class Acts:
         for draft_id in outcome.failed:
             self._bring_back(draft_id)
         if message.many:
-            self.screen.keep_marked(tuple(outcome.failed))
+            if message.keep is not None:
+                message.keep(tuple(outcome.failed))
             self.app.notify(outcomes.bulk(outcome), severity="warning" if outcome.failed else "information")
         elif outcome.failed:
             self.app.notify(outcomes.failures(outcome), severity="warning" if outcome.refused else "error")

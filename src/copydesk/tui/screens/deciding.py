@@ -67,9 +67,6 @@ class Decides(DeskScreen, inherit_bindings=False):
         if at is not None:
             queue.cursor = at
 
-    def keep_marked(self, ids: Sequence[str]) -> None:
-        """After a bulk: these stay marked, for nothing was done to them; no others do."""
-
     @on(DeskOpened)
     def _make_ready(self) -> None:
         self.set_timer(READY_AFTER, lambda: self.run_worker(self._get_ready(), exit_on_error=False))

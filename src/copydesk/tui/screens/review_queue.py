@@ -1,6 +1,7 @@
 """The review's queue by its keys: tabs, search, filters and marks."""
 
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from textual import on
@@ -19,6 +20,7 @@ READY_AFTER = 1.0
 if TYPE_CHECKING:
     from copydesk.desk import Desk
     from copydesk.model.window import View
+    from copydesk.tui.marks import Marks
     from copydesk.tui.queue_reading import Reading
     from copydesk.tui.widgets.search_line import SearchLine
 
@@ -33,11 +35,13 @@ class Left(NamedTuple):
 
 
 class QueueScreen(ReadsQueue, inherit_bindings=False):
-    """A queue with tabs. The seams for those who act on drafts are `queue.current`, `chosen` and `keep_marked`."""
+    """A queue with tabs. The seams for those who act on drafts are `queue.current` and `chosen`."""
 
     def __init__(self) -> None:
         super().__init__()
         self._left: dict[str, Left] = {}
+        self.turns = 0
+        """How often the user has gone to another list: a draft that was to be shown before that comes too late."""
 
     # Tabs.
 
@@ -54,6 +58,7 @@ class QueueScreen(ReadsQueue, inherit_bindings=False):
         """Another tab, as it was left; search and filters belong to the one that they were made in."""
         if tab == self.tab or self.app.desk is None:
             return
+        self.turns += 1
         self._leave()
         self.tab, self._view, self._filling_since = tab, None, None
         self.query_one(TabsLine).show(tab)
@@ -111,8 +116,9 @@ class QueueScreen(ReadsQueue, inherit_bindings=False):
             self.set_focus(self._search.line)
 
     def on_search_line_changed(self, message: "SearchLine.Changed") -> None:
-        """What is found shows while it is typed."""
-        self._look_for(message.query.strip())
+        """What is found shows while it is typed; what stands there no more is not looked for."""
+        if self._search is not None and message.query == self._search.line.value:
+            self._look_for(message.query.strip())
 
     def _look_for(self, query: str) -> None:
         from msgspec.structs import replace  # noqa: PLC0415 - as above
@@ -156,6 +162,7 @@ class QueueScreen(ReadsQueue, inherit_bindings=False):
     def _narrow(self, view: "View | None") -> None:
         """Another list, from its beginning; what is marked in this one is kept for it."""
         if view is not None and view != self.view:
+            self.turns += 1
             self.queue.end_range()
             self._view = view
             # The rows of the list before may stand a moment longer, but nothing of them is marked.
@@ -201,11 +208,14 @@ class QueueScreen(ReadsQueue, inherit_bindings=False):
         self.queue.end_range()
         marks = self.queue.marks
         selected = Selected(self.view, moment, marks.every, marks.spans, frozenset(marks.but), tuple(marks.ids))
-        return Chosen(None, marked, selected.find)
+        return Chosen(None, marked, selected.find, partial(self.keep_marked, marks))
 
-    def keep_marked(self, ids: "Sequence[str]") -> None:
-        """After a bulk: these stay marked, for nothing was done to them; no others do."""
-        self.queue.mark_only(ids)
+    def keep_marked(self, marks: "Marks", ids: "Sequence[str]") -> None:
+        """After a bulk: of its list these stay marked, for nothing was done to them; no others do."""
+        if marks is self.queue.marks:
+            self.queue.mark_only(ids)
+        else:
+            marks.mark_only(dict.fromkeys(ids))
 
     def unmark(self) -> bool:
         """Take the marks away, then the search, then the filters; False where there was none of them."""

@@ -1,0 +1,92 @@
+"""What the desk said of a list that the user has left, or that has changed since, changes nothing of the one shown."""
+
+from pathlib import Path
+
+import pytest
+
+from copydesk.model.draft import Action, ListedDraft
+from copydesk.tui.widgets.search_line import SearchLine
+from held_answers import HeldBack
+from queue_fixtures import chosen, number, review, screen, typed
+from tui_fixtures import Seen
+
+
+@pytest.fixture(autouse=True)
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No key waits for what one before it has asked for, as after a long while."""
+    monkeypatch.setattr("copydesk.tui.type_ahead.PATIENCE", 0)
+    monkeypatch.setattr("copydesk.tui.asking.BRIEF", 0)
+
+
+async def press(seen: Seen, *keys: str) -> None:
+    """Press keys without waiting for what was asked for before."""
+    for key in keys:
+        await seen._pilot.press(key)
+        while seen.app.type_ahead.busy:
+            await seen._pilot.pause(0)
+
+
+async def test_a_bulk_that_ends_after_the_tab_was_left_takes_no_mark_away_in_another(tmp_path: Path) -> None:
+    async with review(tmp_path, 12) as (seen, other):
+        assert seen.app.desk is not None
+        ids = await other.drafts.between(screen(seen).view)
+        await other.drafts.act(Action.APPROVE, ids[9:])
+        await seen.press("full_stop", "right_square_bracket", "space", "left_square_bracket", "g", "v", "j", "v")
+        held = HeldBack(seen.app.desk.drafts, "act")
+        await press(seen, "a")
+        await held.came.wait()
+        await press(seen, "right_square_bracket")
+        held.go.set()
+        await seen.wait()
+        assert screen(seen).tab == "approved"
+        assert len(await chosen(seen, other)) == 1
+        assert number(seen) != 0
+        await seen.press("left_square_bracket")
+        assert "marked" not in seen.text
+
+
+async def test_words_that_are_told_after_the_search_was_left_are_not_looked_for(tmp_path: Path) -> None:
+    async with review(tmp_path, 12) as (seen, _):
+        await seen.press("slash")
+        await typed(seen, "number 7")
+        await seen.press("enter", "right_square_bracket")
+        late = SearchLine.Changed("number 7")
+        screen(seen).query_one(SearchLine).post_message(late)
+        await seen.wait()
+        assert not screen(seen).view.query
+        assert "There is no such draft" not in seen.text
+
+
+async def test_a_draft_that_is_found_after_the_user_went_to_another_tab_is_not_gone_to(tmp_path: Path) -> None:
+    async with review(tmp_path, 12) as (seen, other):
+        assert seen.app.desk is not None
+        ids = await other.drafts.between(screen(seen).view)
+        await other.drafts.act(Action.APPROVE, ids[9:])
+        await seen.press("full_stop")
+        held = HeldBack(seen.app.desk.drafts, "moment")
+        seen.app.show_draft(ids[11])
+        await held.came.wait()
+        screen(seen).show_tab("rejected")
+        held.go.set()
+        await seen.wait()
+        assert screen(seen).tab == "rejected"
+
+
+async def test_of_two_drafts_that_are_asked_for_the_last_is_shown(tmp_path: Path) -> None:
+    async with review(tmp_path, 12) as (seen, other):
+        assert seen.app.desk is not None
+        ids = await other.drafts.between(screen(seen).view)
+        await other.drafts.act(Action.APPROVE, ids[8:10])
+        await other.drafts.act(Action.REJECT, ids[10:])
+        await seen.press("full_stop")
+        held = HeldBack(seen.app.desk.drafts, "moment")
+        screen(seen).show_draft(ids[11])
+        await held.came.wait()
+        screen(seen).show_draft(ids[9])
+        for _ in range(100):  # long enough for an answer that nothing holds back
+            await seen._pilot.pause(0.001)
+        held.go.set()
+        await seen.wait()
+        current: ListedDraft | None = screen(seen).queue.current
+        assert current is not None
+        assert current.id == ids[9]
