@@ -88,7 +88,7 @@ class ExperimentsScreen(DeskScreen):
 
     def read(self) -> None:
         """Read every experiment with what came of it."""
-        self.ask_for(self._reading.wish)
+        self.ask_for(self._reading.settle)
 
     async def _read_all(self, desk: "Desk") -> None:
         chosen, self._chosen = self._chosen, ""
@@ -184,7 +184,7 @@ class ExperimentsScreen(DeskScreen):
         async def work(desk: "Desk") -> None:
             await desk.experiments.conclude(experiment.id, winner)
             self.app.notify(f"Concluded {experiment.name}.")
-            await self._reading.wish(desk)
+            await self._reading.settle(desk)
 
         self.app.ask(work, keys_wait=True)
 
@@ -197,7 +197,7 @@ class ExperimentsScreen(DeskScreen):
         async def work(desk: "Desk") -> None:
             await desk.experiments.archive(tried.experiment.id)
             self.app.notify(f"Archived {tried.experiment.name}.")
-            await self._reading.wish(desk)
+            await self._reading.settle(desk)
 
         self.app.ask(work, keys_wait=True)
 

@@ -12,6 +12,7 @@ from textual.widget import Widget
 
 from copydesk.errors import CopydeskError
 from copydesk.tui.keys import Where, bindings
+from copydesk.tui.latest import Latest
 from copydesk.tui.layout import Block, plain
 from copydesk.tui.naming import key
 from copydesk.tui.pages import note
@@ -34,7 +35,6 @@ from copydesk.tui.zone_asking import zone_question
 if TYPE_CHECKING:
     from copydesk.desk import Desk
     from copydesk.desk.doctor import Examined
-    from copydesk.model.voice import Voice
 
 
 class SetupScreen(SetupAccounts):
@@ -69,6 +69,8 @@ class SetupScreen(SetupAccounts):
         super().__init__()
         self._found: Setup | None = None
         self._examined: tuple[Examined, ...] | None = None
+        self._reading: Latest[Desk] = Latest(self._read_setup)
+        self._looking: Latest[Desk] = Latest(self._examine)
 
     def body(self) -> Iterable[Widget]:
         """Each is made once."""
@@ -86,7 +88,7 @@ class SetupScreen(SetupAccounts):
 
     def read(self) -> None:
         """Read what there is to set up; what the doctor says only where it is looked at."""
-        self.ask_for(self._read_setup)
+        self.ask_for(self._reading.settle)
         if self.section is Section.PLACES:
             self._look()
 
@@ -112,7 +114,7 @@ class SetupScreen(SetupAccounts):
 
     def _look(self) -> None:
         if self.app.desk is not None:
-            self.app.ask(self._examine)
+            self.app.ask(self._looking.wish)
 
     async def _examine(self, desk: "Desk") -> None:
         from contextlib import nullcontext  # noqa: PLC0415 - for this alone
@@ -232,8 +234,7 @@ class SetupScreen(SetupAccounts):
         if self._found is None:
             return
         if self.section in {Section.VOICE, Section.WRITER}:
-            voice = self._found.voice
-            self.app.ask(lambda desk: self._edit_voice(desk, voice), keys_wait=True)
+            self.app.ask(self._edit_voice, keys_wait=True)
         elif self.section is Section.ZONE:
             self._ask_zone(self._found.zone)
         elif self.section is Section.ACCOUNTS:
@@ -242,10 +243,11 @@ class SetupScreen(SetupAccounts):
         else:
             self.app.notify("There is nothing to edit here: the settings file says where things are.")
 
-    async def _edit_voice(self, desk: "Desk", voice: "Voice") -> None:
+    async def _edit_voice(self, desk: "Desk") -> None:
         from copydesk.tui.voicing import edit_voice  # noqa: PLC0415 - not for the first paint
 
-        await edit_voice(self.app, desk, voice, self._voice_saved)
+        # What is shown may be older than what was saved last.
+        await edit_voice(self.app, desk, await desk.voice.read(), self._voice_saved)
 
     def _voice_saved(self, saved: bool | None) -> None:  # noqa: FBT001 - Textual hands it over so
         if saved:
@@ -257,7 +259,7 @@ class SetupScreen(SetupAccounts):
 
         def answered(name: str | None) -> None:
             if name and name.strip() and name.strip() != zone:
-                self.app.carry_out(lambda desk: self._set_zone(desk, zone, name.strip()))
+                self.app.carry_out(lambda desk: self._set_zone(desk, zone, name.strip()), keys_wait=True)
 
         self.app.push_screen(asked, answered)
 
@@ -268,7 +270,7 @@ class SetupScreen(SetupAccounts):
             self.app.call_later(self._ask_zone, before, after, error)
             return
         self.app.notify(f"Slots and times are on the clock of {after} from now on.")
-        self.call_later(self.read)
+        self.read_for_keys()
 
 
 def _now(shown: str) -> str:

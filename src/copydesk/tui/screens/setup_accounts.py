@@ -95,12 +95,12 @@ class SetupAccounts(DeskScreen, inherit_bindings=False):
 
     def _remove(self, account: ConnectedAccount, yes: bool | None) -> None:  # noqa: FBT001 - Textual hands it over so
         if yes:
-            self.app.carry_out(partial(self._forget, account))
+            self.app.carry_out(partial(self._forget, account), keys_wait=True)
 
     async def _forget(self, account: ConnectedAccount, desk: "Desk") -> None:
         gone = await desk.accounts.remove(account.id)
         self.app.notify(f"{gone.label} is forgotten. To be sure, take Copydesk's access back there, too.")
-        self.call_later(self.read)
+        self.read_for_keys()
 
     def _current(self) -> ConnectedAccount | None:
         if self.accounts.current is None:

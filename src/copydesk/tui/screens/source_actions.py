@@ -93,7 +93,8 @@ class SourceActions(RunScreen, inherit_bindings=False):
         changed = await desk.sources.update(source.id, {"enabled": not source.enabled})
         words = "is read again" if changed.enabled else "is no longer read"
         self.app.notify(f"{changed.name} {words}. {key('sources.switch')} undoes it.")
-        self.read()
+        # The next key is for the source as it is now.
+        self.read_for_keys()
 
     def action_delete_source(self) -> None:
         """Delete it, after a yes."""

@@ -97,7 +97,7 @@ class SourcesScreen(SourceActions, inherit_bindings=False):
 
     def read(self) -> None:
         """The sources and the runs, as they are now."""
-        self.ask_for(self._reading.wish)
+        self.ask_for(self._reading.settle)
 
     async def _read_all(self, desk: "Desk") -> None:
         sources = await desk.sources.overview()
