@@ -216,7 +216,7 @@ class DeskApp(AskingApp, inherit_bindings=False):
 
         if self._last_run is None or self._last_run.over:
             self._last_run = Running(lambda view: self._tell(RunChanged(view)))
-            self.ask(self._last_run.carry_out, name="run")
+            self.ask(self._last_run.carry_out, name="run", ended=self._last_run.end)
 
     def cancel_run(self) -> None:
         """Cancel the run that is under way."""

@@ -23,13 +23,14 @@ class Running:
 
     async def carry_out(self, desk: "Desk") -> None:
         """Queue the run and see it through. ConflictError where there is no source."""
-        try:
-            if not await desk.sources.list():
-                hint = f"Add one: {key('console.sources')} shows the sources, {key('sources.new')} there adds one."
-                raise ConflictError("There is no source to read.", hint=hint)
-            await self._run(desk)
-        finally:
-            self.over = True
+        if not await desk.sources.list():
+            hint = f"Add one: {key('console.sources')} shows the sources, {key('sources.new')} there adds one."
+            raise ConflictError("There is no source to read.", hint=hint)
+        await self._run(desk)
+
+    def end(self) -> None:
+        """It is over, though it may never have begun: another one can be started."""
+        self.over = True
 
     async def _run(self, desk: "Desk") -> None:
         self._show(RunView())
