@@ -180,34 +180,36 @@ class Console(DeskApp, inherit_bindings=False):
     async def _do(self, key: Key) -> None:
         name = key.where.name.lower()
         if name in SCREEN_NAMES:
-            screen = await self._go_to(name)
-            await self.run_action(key.action, screen)
+            if screen := await self._go_to(name):
+                await self.run_action(key.action, screen)
         else:
             await self.run_action(key.action, self)
 
-    async def _go_to(self, name: str) -> Screen[Any]:
-        """Switch to a screen; it, when it has read what it shows."""
+    async def _go_to(self, name: str) -> Screen[Any] | None:
+        """Switch to a screen; it, when it has read what it shows. None where the user has gone on by then."""
         await self.switch_mode(name)
+        screen = self.screen_stack[0]
         await self.answered()
-        return self.screen_stack[0]
+        return screen if self.screen_stack[0] is screen else None
 
     def show_draft(self, draft_id: str) -> None:
         """Show a draft on the review, with the cursor on it."""
         self.run_worker(self._show_draft(draft_id), exit_on_error=False)
 
     async def _show_draft(self, draft_id: str) -> None:
-        screen = await self._go_to("review")
-        cast("ReviewScreen", screen).show_draft(draft_id)
+        if screen := await self._go_to("review"):
+            cast("ReviewScreen", screen).show_draft(draft_id)
 
     def show_source(self, source_id: str) -> None:
         """Show a source on its screen, with the cursor on it."""
         self.run_worker(self._show_source(source_id), exit_on_error=False)
 
     async def _show_source(self, source_id: str) -> None:
-        screen = cast("SourcesScreen", await self._go_to("sources"))
-        screen.to_find = source_id
-        screen.read()
-        screen.sources.focus()
+        if there := await self._go_to("sources"):
+            screen = cast("SourcesScreen", there)
+            screen.to_find = source_id
+            screen.read()
+            screen.sources.focus()
 
     def action_show_screen(self, name: str) -> None:
         """Another screen, as it was left."""
