@@ -79,6 +79,11 @@ class LineScreen(Over[str | None], inherit_bindings=False):
             with suppress(OSError):  # no more than a line is lost, and it stands there still
                 await self._keep(self.query_one(Input).value)
 
+    def close(self, result: str | None = None) -> None:
+        """Close it; what was typed is kept no more, though it was about to be."""
+        self._keep = None
+        super().close(result)
+
     @on(Input.Submitted)
     def _answer(self, event: Input.Submitted) -> None:
         self.close(event.value)

@@ -182,6 +182,7 @@ class ComposeScreen(TypedForm, inherit_bindings=False):
 
     def _cleared(self, yes: bool | None) -> None:  # noqa: FBT001 - Textual hands it over so
         if yes and self._asked is not None:
+            self.stop_keeping()
             self._fill(Composed())
             self._loaded = self.composed
             self.notice("")

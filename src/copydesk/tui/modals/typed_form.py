@@ -71,14 +71,15 @@ class TypedForm(Over[bool], inherit_bindings=False):
             self._keeping = self.set_timer(KEEP_AFTER, self._keep)
 
     async def _keep(self) -> None:
-        self._stop_keeping()
+        self.stop_keeping()
         try:
             await self.keep()
         except OSError as error:
             saves = f"{key(self.SAVE)} saves it."
             self.notice(f"What you type cannot be kept in a file: {error.strerror or error}. {saves}")
 
-    def _stop_keeping(self) -> None:
+    def stop_keeping(self) -> None:
+        """What was to be kept soon is not."""
         if self._keeping is not None:
             self._keeping.stop()
             self._keeping = None
@@ -142,7 +143,7 @@ class TypedForm(Over[bool], inherit_bindings=False):
 
     async def end(self, *, saved: bool) -> None:
         """Go back; what was kept is gone before anybody can come here again."""
-        self._stop_keeping()
+        self.stop_keeping()
         try:
             await self.forget()
         except OSError as error:
