@@ -200,16 +200,16 @@ class SourceForm(Over[Source | None], inherit_bindings=False):
 
     @on(PlaceTried)
     def _show_tried(self, message: PlaceTried) -> None:
-        self._busy = False
+        """Unless another address stands there by now: what was found elsewhere is not shown."""
         self._tried = (message.place, message.result)
-        self._show_found(trial_page(message.result))
-        if message.result.title:
-            self.query_one("#name", Input).placeholder = cell(message.result.title)
+        if message.place == self._entered.place:
+            self._show_found(trial_page(message.result))
+            if message.result.title:
+                self.query_one("#name", Input).placeholder = cell(message.result.title)
         self._say_next()
 
     @on(SourceRefused)
     def _show_refusal(self, message: SourceRefused) -> None:
-        self._busy = False
         self._say_next()
         self._show_found([plain(cell(message.why), "bad")])
 
