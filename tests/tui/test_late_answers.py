@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from copydesk.model.draft import Status
 from copydesk.tui.modals.edit import EditScreen
 from copydesk.tui.widgets.typing import Typing
 from deciding_fixtures import Review, reviewing
@@ -72,3 +73,56 @@ async def test_a_text_that_comes_after_it_was_left_is_gone_when_the_next_is_aske
         assert (edit.idle, edit.query_one(Typing).read_only, edit.query_one(Typing).text) == (True, True, "")
         late.go.set()
         await review.wait()
+
+
+async def test_a_look_from_between_two_decisions_does_not_take_the_second_back(tmp_path: Path) -> None:
+    async with reviewing(tmp_path) as review:
+        first = review.current.id
+        await review.press("a", "k")
+        looking = HeldBack(review.desk.drafts, "these")
+        review.screen.read()
+        await looking.came.wait()
+        writing = HeldBack(review.desk.drafts, "change")
+        await press(review, "r", "enter")
+        await writing.came.wait()
+        looking.go.set()
+        for _ in range(100):  # long enough for a look that nothing holds back
+            await review._pilot.pause(0.001)
+        assert review.row(first).status is Status.REJECTED
+        writing.go.set()
+        await review.wait()
+        assert review.row(first).status is Status.REJECTED
+
+
+async def test_a_look_from_before_an_undo_does_not_bring_the_decision_back(tmp_path: Path) -> None:
+    async with reviewing(tmp_path) as review:
+        before = review.current
+        await review.press("a", "k")
+        looking = HeldBack(review.desk.drafts, "these")
+        review.screen.read()
+        await looking.came.wait()
+        await press(review, "u")
+        await review.until(lambda: review.row(before.id).status is before.status)
+        looking.go.set()
+        for _ in range(100):
+            await review._pilot.pause(0.001)
+            assert review.row(before.id).status is before.status
+
+
+async def test_a_list_from_before_a_decision_shows_it_as_decided(tmp_path: Path) -> None:
+    async with reviewing(tmp_path) as review:
+        first = review.current.id
+        await review.press("j", "k")
+        reading = HeldBack(review.desk.drafts, "window")
+        await press(review, "full_stop")
+        await reading.came.wait()
+        writing = HeldBack(review.desk.drafts, "change")
+        await press(review, "a")
+        await writing.came.wait()
+        reading.go.set()
+        for _ in range(100):
+            await review._pilot.pause(0.001)
+        assert review.row(first).status is Status.APPROVED
+        writing.go.set()
+        await review.wait()
+        assert review.row(first).status is Status.APPROVED

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from textual.timer import Timer
@@ -14,6 +15,7 @@ from copydesk.model.transitions import after, after_edit
 from copydesk.tui.asking import known
 from copydesk.tui.chosen import Chosen
 from copydesk.tui.deciding import outcomes
+from copydesk.tui.deciding.begun import Begun
 from copydesk.tui.deciding.outcomes import Outcome, name_of
 from copydesk.tui.going_back import GoingBack
 from copydesk.tui.messages import Decided, Worked
@@ -62,6 +64,7 @@ class Acts:
         self.screen = screen
         self.app = screen.app
         self._mine: dict[str, Mine] = {}
+        self.begun = Begun()
         self._back = GoingBack()
         self._row: Counter[str] = Counter()
         """What was decided in a row, for the toast."""
@@ -80,6 +83,11 @@ class Acts:
             return mine.now
         return Standing.of(draft)
 
+    def is_older(self, draft: ListedDraft) -> bool:
+        """Whether it was read before it was changed from here, be it that this is still to be written."""
+        mine = self._mine.get(draft.id)
+        return self.begun.leads_to(draft.id) is not None or (mine is not None and mine.version > draft.version)
+
     # Carrying out.
 
     def act(
@@ -97,10 +105,13 @@ class Acts:
             return
         draft = chosen.draft
         status = self._leads_to(draft, steps)
+        ended = None
         if status is not None:
             self.rows.fade([draft.id], status)
+            self.begun.begin(draft.id, status)
+            ended = partial(self.begun.end, draft.id)
             self._move_on(draft)
-        self.app.carry_out(lambda desk: self._change_one(desk, draft, steps, status, then))
+        self.app.carry_out(lambda desk: self._change_one(desk, draft, steps, status, then), ended=ended)
 
     def _move_on(self, draft: ListedDraft) -> None:
         current = self.rows.current
@@ -271,7 +282,9 @@ class Acts:
     def _bring_back(self, draft_id: str) -> None:
         """Nothing was done to the draft: its row is what it was."""
         mine = self._mine.get(draft_id)
-        if mine is None or mine.now == mine.first:
+        if later := self.begun.leads_to(draft_id):
+            self.rows.fade([draft_id], later)
+        elif mine is None or mine.now == mine.first:
             self.rows.unfade([draft_id])
         else:
             self.rows.fade([draft_id], mine.now.status)

@@ -122,7 +122,12 @@ class Sends(Acts):
 
     def _post_now(self, draft: "ListedDraft") -> None:
         self.rows.fade([draft.id], Status.POSTING)
-        self.app.ask(lambda desk: self._post_behind(desk, draft), name="post")
+        self.begun.begin(draft.id, Status.POSTING)
+        self.app.ask(lambda desk: self._post_behind(desk, draft), name="post", ended=lambda: self._posted(draft))
+
+    def _posted(self, draft: "ListedDraft") -> None:
+        self.begun.end(draft.id)
+        self.screen.call_later(self.screen.read)
 
     async def _plan(self, draft: "ListedDraft") -> "Plan":
         from copydesk.tui.modals.posting import Plan  # noqa: PLC0415

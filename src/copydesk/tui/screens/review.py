@@ -11,7 +11,7 @@ from textual.widget import Widget
 from copydesk.tui.browser import follow, is_link
 from copydesk.tui.keys import Where, bindings
 from copydesk.tui.latest import Latest
-from copydesk.tui.messages import ItemRead, JobDone, RunChanged
+from copydesk.tui.messages import Decided, ItemRead, JobDone, RunChanged
 from copydesk.tui.pages import note
 from copydesk.tui.screens.deciding import Decides
 from copydesk.tui.screens.review_preview import PreviewsDraft
@@ -25,6 +25,7 @@ from copydesk.tui.widgets.too_small import TooSmall
 
 if TYPE_CHECKING:
     from copydesk.desk import Desk
+    from copydesk.model.draft import ListedDraft
     from copydesk.model.item import Item
 
 _KEPT_ITEMS = 64
@@ -93,6 +94,25 @@ class ReviewScreen(ShowsDraft, PreviewsDraft, Decides, RunScreen, inherit_bindin
         from copydesk.tui.pages.item import item_page  # noqa: PLC0415 - what the first paint does not need waits
 
         self.item_pane.show(lambda: item_page(item, self.app.clock()))
+
+    # What is being done.
+
+    def show_begun(self) -> None:
+        """Show on the rows what is being done to them."""
+        if "deciding" in vars(self):
+            for draft_id, status in self.deciding.begun.every.items():
+                self.queue.fade([draft_id], status)
+
+    def is_older(self, draft: "ListedDraft") -> bool:
+        """Whether this was read before the draft was changed here."""
+        return "deciding" in vars(self) and self.deciding.is_older(draft)
+
+    @on(Decided)
+    def _look_at_last(self) -> None:
+        """What was left out because it was older is there by now."""
+        if self._owes_look:
+            self._owes_look = False
+            self.read()
 
     # Panes.
 

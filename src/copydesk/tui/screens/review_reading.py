@@ -21,6 +21,7 @@ from copydesk.tui.words import plural
 
 if TYPE_CHECKING:
     from copydesk.desk import Desk
+    from copydesk.model.draft import ListedDraft
     from copydesk.model.filters import Counts
     from copydesk.model.window import Place, View
     from copydesk.tui.queue_reading import Reading
@@ -48,6 +49,9 @@ class ReadsQueue(DeskScreen, inherit_bindings=False):
         """When the list was found empty: what comes then is not waited for."""
         self._reading: Reading | None = None
         self._latest = Latest(self._read_rows)
+        self._looking = Latest(self._look_again)
+        self._owes_look = False
+        """Whether rows were left as they are, for what was read of them was older."""
         self._search: SearchLine | None = None
 
     @property
@@ -86,7 +90,7 @@ class ReadsQueue(DeskScreen, inherit_bindings=False):
         """The list, where there is none yet; else only what is on the screen, so that nothing moves."""
         if self.queue.window.read and self.queue.rows:
             ids, number, newest = self.queue.shown_ids(), self._number, self._newest
-            self.ask_for(lambda desk: self._look_again(desk, number, ids, newest))
+            self.ask_for(lambda desk: self._looking.wish((desk, number, ids, newest)))
         else:
             self.read_anew()
 
@@ -107,13 +111,19 @@ class ReadsQueue(DeskScreen, inherit_bindings=False):
 
         if number != self._number:
             return
-        self._reading = Reading(view)
+        self._reading, changes = Reading(view), self.app.changes
         try:
             found = await self._reading.begin(desk, place, self.marks_of(view))
         except InvalidError as error:
             self.post_message(QueryWrong(number, str(error)))
             return
         self.post_message(QueueRead(number, found))
+        self._look_at_changes(changes)
+
+    def _look_at_changes(self, changes: int) -> None:
+        """Look once more at what took so long to read that something was written meanwhile."""
+        if changes != self.app.changes:
+            self.call_later(self.read)
 
     async def _count(self, desk: "Desk", number: int, view: "View") -> None:
         total = 0
@@ -141,6 +151,7 @@ class ReadsQueue(DeskScreen, inherit_bindings=False):
             self._set_rows()
             cursor = 0 if filling else found.cursor_on(self.queue.current, self.queue.cursor)
             self.queue.show_window(found.window, marks, cursor)
+            self.show_begun()
         if self._search is not None:
             self._search.say("")
         if found.marked.gone:
@@ -192,14 +203,16 @@ class ReadsQueue(DeskScreen, inherit_bindings=False):
             self.app.ask(lambda desk: self._latest.wish((desk, number, wish)))
 
     async def _read_rows(self, wanted: "tuple[Desk, int, Wish]") -> None:
-        desk, number, wish = wanted
+        (desk, number, wish), changes = wanted, self.app.changes
         if number == self._number and self._reading is not None:
             self.post_message(RowsRead(number, wish, await self._reading.more(desk, wish)))
+            self._look_at_changes(changes)
 
     @on(RowsRead)
     def _take(self, message: RowsRead) -> None:
         if message.number == self._number:
             self.queue.take(message.wish, message.read)
+            self.show_begun()
             self.show_title()
 
     @on(TotalRead)
@@ -208,7 +221,15 @@ class ReadsQueue(DeskScreen, inherit_bindings=False):
             self.queue.set_total(message.total)
             self.show_title()
 
-    async def _look_again(self, desk: "Desk", number: int, ids: tuple[str, ...], newest: str) -> None:
+    def show_begun(self) -> None:
+        """Show on the rows what is being done to them: they were read before it is written."""
+
+    def is_older(self, draft: "ListedDraft") -> bool:
+        """Whether this was read before the draft was changed here."""
+        return False
+
+    async def _look_again(self, wish: "tuple[Desk, int, tuple[str, ...], str]") -> None:
+        desk, number, ids, newest = wish
         with suppress(InvalidError):  # that the words cannot be looked for was told
             if self._reading is not None:
                 self.post_message(LookedAgain(number, await self._reading.look_again(desk, ids, newest)))
@@ -218,7 +239,10 @@ class ReadsQueue(DeskScreen, inherit_bindings=False):
         self._show_counts(message.looked.counts)
         if message.number == self._number:
             self._set_zone()
-            self.queue.renew(message.looked.ids, message.looked.drafts)
+            older = {draft.id for draft in message.looked.drafts if self.is_older(draft)}
+            self._owes_look = bool(older)
+            ids = [draft_id for draft_id in message.looked.ids if draft_id not in older]
+            self.queue.renew(ids, message.looked.drafts)
             self._new = message.looked.new
             gone = len(message.looked.drafts) < len(message.looked.ids)
             if gone or (self._new and self._is_filling()):

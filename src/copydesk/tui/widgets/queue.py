@@ -150,7 +150,7 @@ class Queue(Aged["ListedDraft | None"]):
             new, old = now.get(row.id), self._faded.get(row.id)
             if new is None:
                 self._faded.setdefault(row.id, row)
-            elif old is None or new.version > old.version:
+            elif new.version > old.version if old is not None else new.version >= row.version:
                 self._faded.pop(row.id, None)
                 return row if new == row else new
             return row
