@@ -13,11 +13,15 @@ class HeldBack:
     def __init__(self, of: Any, name: str, *, first: int = 1) -> None:
         self._ask: Callable[..., Any] = getattr(of, name)
         self._left = first
-        self.came = asyncio.Event()
-        """It was asked, and has its answer."""
+        self._came = asyncio.Event()
         self.go = asyncio.Event()
         """The answer may come."""
         setattr(of, name, self._held)
+
+    async def asked(self) -> None:
+        """Wait until it was asked, and has its answer."""
+        async with asyncio.timeout(DEADLINE):
+            await self._came.wait()
 
     async def _held(self, *given: Any, **named: Any) -> Any:
         held, self._left = self._left > 0, self._left - 1
@@ -25,6 +29,6 @@ class HeldBack:
             return await self._ask(*given, **named)
         finally:
             if held:
-                self.came.set()
+                self._came.set()
                 async with asyncio.timeout(DEADLINE):
                     await self.go.wait()

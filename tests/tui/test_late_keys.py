@@ -34,7 +34,7 @@ async def test_a_source_that_is_switched_twice_is_as_it_was(tmp_path: Path) -> N
         assert desk is not None
         held = HeldBack(desk.sources, "overview")
         seen.app.simulate_key("space")
-        await held.came.wait()
+        await held.asked()
         seen.app.simulate_key("space")
         for _ in range(50):
             await seen._pilot.pause(0)
@@ -50,7 +50,7 @@ async def test_the_voice_is_edited_as_it_was_saved_last_whatever_is_shown(tmp_pa
         assert desk is not None
         held = HeldBack(desk.accounts, "list")
         await desk.voice.update({"style": "Newer words."})
-        await held.came.wait()
+        await held.asked()
         await seen._pilot.press("j", "e")
         for _ in range(1000):
             if isinstance(seen.app.screen, VoiceScreen):
@@ -82,7 +82,7 @@ async def test_an_action_of_a_screen_that_was_left_by_then_is_not_done_on_anothe
         assert desk is not None
         held = HeldBack(desk.accounts, "list")
         seen.app.do(next(each for each in seen.app.keys if each.id == "setup.edit"))
-        await held.came.wait()
+        await held.asked()
         await seen.app.switch_mode("review")
         held.go.set()
         await seen.wait()

@@ -41,7 +41,7 @@ class WeekChanges(WeekScreen):
             self.writing -= 1
             self.changes += 1
             if not self.writing and self.app.desk is not None:
-                self.app.ask(self._read_week, keys_wait=keys_wait)
+                self.read_week(keys_wait=keys_wait)
 
         self.app.carry_out(work, keys_wait=keys_wait, ended=written)
 

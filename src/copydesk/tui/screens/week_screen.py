@@ -12,6 +12,7 @@ from textual.widget import Widget
 
 from copydesk.errors import CopydeskError
 from copydesk.model.draft import Status
+from copydesk.tui.latest import Latest
 from copydesk.tui.pages import note
 from copydesk.tui.pages.week_lines import change_shown, details, doubt_shown, empty_words, when
 from copydesk.tui.screens.desk_screen import DeskScreen
@@ -68,6 +69,7 @@ class WeekScreen(DeskScreen):
         """Changes that are shown already and not yet written; what the desk says until then is older."""
         self.changes = 0
         """Goes up when a change is begun and when it is written: what was asked for before that is older too."""
+        self._reading: Latest[Desk] = Latest(self._read_week)
 
     def body(self) -> Iterable[Widget]:
         """The doubt about the clock, the week, the cell."""
@@ -100,7 +102,11 @@ class WeekScreen(DeskScreen):
 
     def read(self) -> None:
         """Read the week again."""
-        self.ask_for(self._read_week)
+        self.read_week()
+
+    def read_week(self, *, keys_wait: bool = False) -> None:
+        """As `read`: the last that is asked for comes last, and keys may wait for that."""
+        self.ask_for(self._reading.settle, keys_wait=keys_wait)
 
     async def _read_week(self, desk: "Desk") -> None:
         wanted, changes = self._day, self.changes
@@ -138,7 +144,7 @@ class WeekScreen(DeskScreen):
             self.grid.show(self.week, self.now(), where, chosen)
         else:
             self._day, self._goal = where.day, (where, chosen)
-            self.app.ask(self._read_week, keys_wait=True)
+            self.read_week(keys_wait=True)
 
     def _tick(self) -> None:
         """The time goes on; a screen that is not seen looks at it when it is shown again."""
@@ -194,9 +200,10 @@ class WeekScreen(DeskScreen):
         self.grid.choose_next()
 
     def action_week(self, by: int) -> None:
-        """So many weeks on."""
-        if self.grid.cursor:
-            self.show(Place(self.grid.cursor.day + timedelta(weeks=by), self.grid.cursor.hour))
+        """So many weeks on, from where the cursor is or is about to be."""
+        where = self._goal[0] if self._goal else self.grid.cursor
+        if where:
+            self.show(Place(where.day + timedelta(weeks=by), where.hour))
 
     def action_today(self) -> None:
         """To the hour that is now."""
