@@ -21,9 +21,9 @@ class Drawn(Ink, ScrollView, can_focus=True, inherit_bindings=False):
     default styles of the first base only, so what it scrolls by stands in the style sheet.
     """
 
-    # As Textual has it, but without laying out the screen each time: what there is to scroll over changes with every
-    # step through the queue, and moves nothing.
-    virtual_size = reactive(Size(0, 0))
+    # As Textual has it, but without laying out the screen and drawing all lines each time: what there is to scroll over
+    # changes with every step through the queue, and moves nothing. Who changes it knows which lines have changed.
+    virtual_size = reactive(Size(0, 0), repaint=False)
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
@@ -61,7 +61,7 @@ class Drawn(Ink, ScrollView, can_focus=True, inherit_bindings=False):
         thumb = self._where_thumb()
         if thumb != self._thumb:
             self._thumb = thumb
-            self.refresh()
+            self.refresh(self.size.region)
 
     def _where_thumb(self) -> range:
         """The lines of the screen that the thumb is on; none where everything is shown."""

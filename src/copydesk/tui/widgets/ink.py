@@ -1,7 +1,7 @@
 """Drawing lines: Contents whose styles are the names of roles, onto the screen."""
 
 from collections.abc import Hashable, Iterable, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 from rich.segment import Segment
 from rich.style import Style as RichStyle
@@ -90,17 +90,33 @@ class Ink(Widget, inherit_bindings=False):
     """A widget that draws its lines by itself, without child widgets and without markup."""
 
     def __init__(self, *, id: str | None = None) -> None:
-        super().__init__(id=id)
         self._strips: FIFOCache[Hashable, Kept] = FIFOCache(_KEPT)
+        self._painted: dict[int, Strip] = {}
+        """The lines that are on the screen, by their number among those inside the borders."""
+        self._painted_for = Size()
+        super().__init__(id=id)
 
     def notify_style_update(self) -> None:
         """Drawn lines carry colours: a new theme, or another focus, throws them away."""
         super().notify_style_update()
+        self._throw_away()
+
+    def _throw_away(self) -> None:
         self._strips.clear()
+        self._painted.clear()
+
+    def refresh(self, *regions: Region, repaint: bool = True, layout: bool = False, recompose: bool = False) -> Self:
+        """Draw these lines anew, or all of them."""
+        for region in regions:
+            for y in region.line_range:
+                self._painted.pop(y, None)
+        if repaint and not regions:
+            self._painted.clear()
+        return super().refresh(*regions, repaint=repaint, layout=layout, recompose=recompose)
 
     def forget_lines(self) -> None:
         """What is to be drawn has changed."""
-        self._strips.clear()
+        self._throw_away()
         self.refresh()
 
     @property
@@ -115,33 +131,44 @@ class Ink(Widget, inherit_bindings=False):
     def strip(self, line: Content, *, key: Hashable = None, below: str = "") -> Strip:
         """`line` drawn over the whole width, on the background of the component `below`.
 
-        Kept under `key`, if there is one.
+        Kept under `key`, which stands for all that it is made of; without one under the line itself.
         """
-        if key is not None and (kept := self._strips.get(key)) is not None:
-            return kept
-        drawn = self._draw(line, self.get_visual_style(below) if below else self.visual_style)
-        if key is None:
-            return drawn
-        self._strips[key] = kept = Kept(drawn)
+        key = (line.plain, *line.spans, below) if key is None else key
+        kept = self._strips.get(key)
+        if kept is None:
+            drawn = self._draw(line, self.get_visual_style(below) if below else self.visual_style)
+            self._strips[key] = kept = Kept(drawn)
         return kept
 
     def render_lines(self, crop: Region) -> list[Strip]:
         """Some lines of the widget, those that are kept as they are.
 
         Textual's own way makes each line anew when it stands in another place: a list that scrolls by one line is drawn
-        with all its borders, filters and escape sequences once more.
+        with all its borders, filters and escape sequences once more. And it asks every widget for all of its lines,
+        whichever have changed.
         """
         if self.opacity < 1:
             return super().render_lines(crop)
-        top, height, frame = self.gutter.top, self.content_region.height, self._frame()
-        lines: list[Strip] = []
-        for y in crop.line_range:
-            if top <= y < top + height:
-                lines.append(self._framed(self.render_line(y - top), self.edge(y - top), frame))
-            else:
-                lines += super().render_lines(Region(0, y, self.region.width, 1))
+        size = self.outer_size
+        if size != self._painted_for:
+            self._throw_away()
+            self._painted_for = size
+        top = self.gutter.top
+        missing = [y for y in crop.line_range if y - top not in self._painted]
+        if missing:
+            self._paint(missing, top)
+        lines = [self._painted[y - top] for y in crop.line_range]
         first, last = crop.column_span
-        return lines if (first, last) == (0, self.region.width) else [line.crop(first, last) for line in lines]
+        return lines if (first, last) == (0, size.width) else [line.crop(first, last) for line in lines]
+
+    def _paint(self, ys: Iterable[int], top: int) -> None:
+        height, frame = self.content_region.height, self._frame()
+        for y in ys:
+            at = y - top
+            if 0 <= at < height:
+                self._painted[at] = self._framed(self.render_line(at), self.edge(at), frame)
+            else:
+                (self._painted[at],) = super().render_lines(Region(0, y, self.region.width, 1))
 
     def edge(self, y: int) -> str:
         """What stands at the end of a line of the screen, beside what `render_line` gives."""
@@ -149,7 +176,7 @@ class Ink(Widget, inherit_bindings=False):
 
     def _framed(self, strip: Strip, edge: str, frame: Frame) -> Line:
         """A strip with what stands left and right of it, in the colours that this terminal has."""
-        if not isinstance(strip, Kept):
+        if not isinstance(strip, Kept):  # of a class that draws otherwise
             return frame.around(strip, edge)
         line = strip.framed.get(edge)
         if line is None:

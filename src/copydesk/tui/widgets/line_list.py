@@ -75,7 +75,7 @@ class LineList(Drawn, Generic[Row], inherit_bindings=False):
         if at < len(self.rows):
             return self._row(at, width)
         if not self._note:
-            return self.strip(Content(""), key="blank")
+            return self.strip(Content(""))
         said = lay_out(self._note, width - 1)
         return self.strip(said[y].pad_left(1) if y < len(said) else Content(""))
 

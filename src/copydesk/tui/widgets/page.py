@@ -1,6 +1,7 @@
 """A text to read: paragraphs and tables, wrapped to the width there is, scrolled by lines."""
 
 from collections.abc import Callable, Sequence
+from itertools import takewhile
 
 from textual.content import Content
 from textual.geometry import Size
@@ -40,17 +41,18 @@ class Page(Drawn, inherit_bindings=False):
 
     def tell_time(self) -> None:
         """Show the text as it is by now, where the time has changed a word of it; it stays where it is read."""
-        if self._made is None:
-            return
-        self._blocks, before = self._made(), self._lines
-        if [line.plain for line in self._wrapped()] != [line.plain for line in before]:
+        if self._made is not None:
+            self._blocks = self._made()
             self._lay_out()
 
     def _lay_out(self) -> None:
+        before, self._lines = self._lines, self._wrapped()
         self._laid_out_for = self.room.width
-        self._lines = self._wrapped()
         self.virtual_size = Size(0, len(self._lines))
-        self.forget_lines()
+        # More of the same text is often all that there is to show.
+        same = sum(1 for _ in takewhile(_are_same, zip(before, self._lines, strict=False)))
+        if changed := max(len(before), len(self._lines)) - same:
+            self.refresh_lines(same, changed)
 
     def _wrapped(self) -> list[Content]:
         # One cell is left free beside the scroll bar.
@@ -66,8 +68,8 @@ class Page(Drawn, inherit_bindings=False):
         """One line of the screen."""
         at = self.scroll_offset.y + y
         if at < len(self._lines):
-            return self.strip(self._lines[at], key=at)
-        return self.strip(Content(""), key="blank")
+            return self.strip(self._lines[at])
+        return self.strip(Content(""))
 
     def action_move(self, by: int) -> None:
         """So many lines down; negative is up."""
@@ -84,3 +86,9 @@ class Page(Drawn, inherit_bindings=False):
     def action_last(self) -> None:
         """To the end."""
         self.scroll_to(y=self.virtual_size.height, animate=False)
+
+
+def _are_same(lines: tuple[Content, Content]) -> bool:
+    """Whether two lines look the same: Textual compares their words only."""
+    one, other = lines
+    return one.plain == other.plain and one.spans == other.spans
