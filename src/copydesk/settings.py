@@ -7,7 +7,6 @@ from the environment only. An unknown or wrong setting stops the start with the 
 
 import os
 import re
-import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Literal, get_args, get_type_hints
@@ -320,6 +319,8 @@ def _value(variable: str, section: type[_Section], name: str, text: str) -> obje
         return text
     if tuple in (hint, getattr(hint, "__origin__", None)):
         return [word.strip() for word in text.split(",") if word.strip()]
+    import tomllib  # noqa: PLC0415 - as below
+
     try:
         return tomllib.loads(f"value = {text.strip().lower()}")["value"]
     except tomllib.TOMLDecodeError:
@@ -357,12 +358,16 @@ class _Source:
     def sections(self) -> dict[str, dict[str, object]]:
         """What the file says; empty without one."""
         try:
-            self.text = self.path.read_bytes().decode("utf-8-sig")
-            found = tomllib.loads(self.text)
+            body = self.path.read_bytes()
         except FileNotFoundError:
             return {}
         except OSError as error:
             raise SettingsError(f"{self.path} cannot be read: {error.strerror}.") from None
+        import tomllib  # noqa: PLC0415 - most have no such file, and the console paints the sooner
+
+        try:
+            self.text = body.decode("utf-8-sig")
+            found = tomllib.loads(self.text)
         except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
             hint = 'Each line is `name = value`, below a [section]; text stands in "quotes".'
             raise SettingsError(f"{self.path} is not TOML: {error}.", hint=hint) from None
