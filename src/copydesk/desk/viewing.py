@@ -35,11 +35,11 @@ class Viewing:
         return await _looked(lambda: read_file(path), first_frame=False)
 
     async def _look_at(self, image: DraftImage, noted: str | None) -> Look:
-        from copydesk.pictures.keep import stored  # noqa: PLC0415 - as above
-
         url = image.url if kept_digest(image.url) is not None else noted
         if url is None:
             return ON_THE_WEB
+        from copydesk.pictures.keep import stored  # noqa: PLC0415 - for those that can be seen
+
         folder = self._ground.settings.pictures_folder
         return await _looked(lambda: stored(folder, url), first_frame=image.source is not ImageSource.UPLOAD)
 

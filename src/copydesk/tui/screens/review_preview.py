@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from zoneinfo import ZoneInfo
 
+    from textual.content import Content
+
     from copydesk.desk import Desk
     from copydesk.model.draft import DraftImage, ListedDraft
     from copydesk.model.picture import Look
@@ -98,7 +100,6 @@ class PreviewsDraft(QueueScreen, inherit_bindings=False):
             self.app.ask(lambda desk: self._picturing.wish((desk, read)))
 
     async def _read_pictures(self, wish: "tuple[Desk, PreviewRead]") -> None:
-        from copydesk.tui.gallery import lines_of  # noqa: PLC0415 - as above
         from copydesk.tui.pages.pictures import INDENT, Pictured  # noqa: PLC0415
 
         desk, read = wish
@@ -108,9 +109,16 @@ class PreviewsDraft(QueueScreen, inherit_bindings=False):
         for image in read.draft.images:
             look = await self._look_at(desk, image)
             # One cell is left free beside the scroll bar.
-            lines = await lines_of(self.app, desk, look, self.draft_pane.room.width - 1 - INDENT)
-            found.append(Pictured(image.alt or "", look, lines))
+            room = self.draft_pane.room.width - 1 - INDENT
+            found.append(Pictured(image.alt or "", look, await self._drawn(desk, look, room)))
         self.post_message(PicturesRead(read, found))
+
+    async def _drawn(self, desk: "Desk", look: "Look", room: int) -> "tuple[Content, ...]":
+        if not look.content:
+            return ()
+        from copydesk.tui.gallery import lines_of  # noqa: PLC0415 - as above
+
+        return await lines_of(self.app, desk, look, room)
 
     async def _look_at(self, desk: "Desk", image: "DraftImage") -> "Look":
         if image.id in self._looks:

@@ -30,7 +30,7 @@ ROLES = (
 )
 """What a piece of text is. The style sheets give each its colour, as the component `ink--<role>` of the screen: once
 for all its widgets, for each component of each widget is felt when the console starts."""
-_KEPT = 200
+_KEPT = 120
 """Drawn lines that are kept: some screens of them."""
 
 
