@@ -5,8 +5,9 @@ from collections.abc import Awaitable, Callable, Coroutine
 from contextlib import AbstractContextManager, nullcontext, suppress
 from datetime import datetime
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
+from textual.screen import Screen
 from textual.worker import Worker
 
 from copydesk.errors import CopydeskError, NoDraftError, NotFoundError
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from copydesk.desk import Desk
     from copydesk.tui.type_ahead import TypeAhead
 
+Result = TypeVar("Result")
 Work = Callable[["Desk"], Awaitable[None]]
 _ASKING = "asking"
 ANSWERED_WITHIN = 2.0
@@ -53,26 +55,48 @@ class AskingApp(SayingApp, inherit_bindings=False):
         return self.desk is None and self.trouble is None
 
     def ask(
-        self, work: Work, *, name: str = "", keys_wait: bool = False, ended: Callable[[], None] | None = None
+        self,
+        work: Work,
+        *,
+        name: str = "",
+        keys_wait: bool = False,
+        opens: bool = False,
+        ended: Callable[[], None] | None = None,
     ) -> None:
         """Do `work` with the desk in a worker; what goes wrong is one line in a toast.
 
-        With `keys_wait` the keys that are typed next are for what it brings: they wait for it. `ended` is called in
-        every case, also where the desk was closed meanwhile and nothing was done.
+        With `keys_wait` the keys that are typed next are for what it brings: they wait for it, but for those that do
+        the same whatever it is, as to quit. With `opens` they are for what it opens, by `open_over`, and all wait.
+        `ended` is called in every case, also where the desk was closed meanwhile and nothing was done.
         """
-        self.begin_asking(work, name=name, keys_wait=keys_wait, ended=ended)
+        self.begin_asking(work, name=name, keys_wait=keys_wait, opens=opens, ended=ended)
 
     def begin_asking(
-        self, work: Work, *, name: str = "", keys_wait: bool = False, ended: Callable[[], None] | None = None
+        self,
+        work: Work,
+        *,
+        name: str = "",
+        keys_wait: bool = False,
+        opens: bool = False,
+        ended: Callable[[], None] | None = None,
     ) -> Worker[None]:
         """As `ask`; the worker, for those who may not want to know it any more."""
-        ending = self.type_ahead.waiting(keys_wait)
+        ending = self.type_ahead.waiting(keys_wait, opens=opens)
         if ended is not None:
             ending.callback(ended)
         return self._begin(partial(self._asked, work, ending), name)
 
     def _begin(self, work: Callable[[], Coroutine[None, None, None]], name: str = "") -> Worker[None]:
         return self.run_worker(work, name=name, group=_ASKING, exit_on_error=False)
+
+    def open_over(
+        self, below: Screen[Any], opened: Screen[Result], then: Callable[[Result | None], object] | None = None
+    ) -> bool:
+        """Open what was asked for on the screen `below`; False, and nothing, where the user is elsewhere by now."""
+        if self.screen is not below:
+            return False
+        self.push_screen(opened, then)
+        return True
 
     async def answered(self) -> None:
         """Wait until the screens know what they have asked, for a little while; a run is not waited for."""

@@ -1,7 +1,9 @@
 """Composing a draft: what was typed before is offered, what is typed is kept, and the desk makes the draft of it."""
 
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+from textual.screen import Screen
 
 from copydesk.editor import Typed, TypedTexts
 from copydesk.errors import CopydeskError
@@ -38,19 +40,19 @@ _IN_REVIEW = "it waits in Review, key {}"
 
 def compose(app: "DeskApp") -> None:
     """Compose a draft, or go on with what was typed and not made."""
-    app.ask(partial(_begin, app), keys_wait=True)
+    # Not what is on top: that may be the list of commands, which goes away.
+    app.ask(partial(_begin, app, app.screen_stack[0]), opens=True)
 
 
-async def _begin(app: "DeskApp", desk: "Desk") -> None:
+async def _begin(app: "DeskApp", below: Screen[Any], desk: "Desk") -> None:
     text = KeptText(TypedTexts(desk.settings.data_home / FOLDER), NEW)
     typed = await text.find()
     if not app.is_screen_installed(COMPOSE):
         app.install_screen(ComposeScreen(), COMPOSE)
     screen = app.get_screen(COMPOSE)
     assert isinstance(screen, ComposeScreen)
-    if screen not in app.screen_stack:
+    if app.open_over(below, screen):
         screen.begin(_to_compose(app, desk, text, typed))
-        app.push_screen(screen)
 
 
 def _to_compose(app: "DeskApp", desk: "Desk", text: KeptText, typed: Typed | None) -> ToCompose:

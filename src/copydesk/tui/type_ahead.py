@@ -23,6 +23,8 @@ PATIENCE = 2.0
 """Seconds that keys wait at most for what one before them asked for, from then on and all of them together."""
 BRIEF = 0.5
 """The same for what is written: that may be much, and whoever moves on meanwhile is not to feel it."""
+ASKS = "console.compose"
+"""The one among the keys of the console that the desk is asked for: it waits until that is open."""
 _HOP = 0.5
 """Seconds that a widget has to go through its messages; one that is going away may never do it."""
 _QUIET = 2
@@ -45,6 +47,8 @@ class TypeAhead:
         """What was asked for that keys were to wait for."""
         self._awaited: set[object] = set()
         """Those among them that keys wait for still."""
+        self._opening: set[object] = set()
+        """Those among these that open something: what is typed is for that, and nothing else."""
         self._all = False
         self._came = asyncio.Event()
 
@@ -56,12 +60,15 @@ class TypeAhead:
         return bool(self._awaited) or self._app.is_opening
 
     @contextmanager
-    def awaits(self, patience: float | None = None) -> Iterator[None]:
+    def awaits(self, patience: float | None = None, *, opens: bool = False) -> Iterator[None]:
         """The keys that are typed meanwhile act on what comes of this, unless it takes too long."""
         this = object()
         self._under_way.add(this)
         self._awaited.add(this)
-        giving_up = asyncio.get_running_loop().call_later(PATIENCE if patience is None else patience, self._drop, this)
+        if opens:
+            self._opening.add(this)
+        seconds = PATIENCE if patience is None else patience
+        giving_up = asyncio.get_running_loop().call_later(seconds, self._give_up, this)
         try:
             yield
         finally:
@@ -69,15 +76,28 @@ class TypeAhead:
             self._under_way.discard(this)
             self._drop(this)
 
+    def _give_up(self, this: object) -> None:
+        if this in self._opening:
+            # They were typed for something that is not there: a `q` among them would end the console.
+            self._held.clear()
+        self._drop(this)
+
     def _drop(self, this: object) -> None:
         self._awaited.discard(this)
+        self._opening.discard(this)
         self.came()
 
-    def waiting(self, wait: bool = True, patience: float | None = None) -> ExitStack:  # noqa: FBT001, FBT002 - as whoever asks was told
+    def waiting(
+        self,
+        wait: bool = True,  # noqa: FBT001, FBT002 - as whoever asks was told
+        patience: float | None = None,
+        *,
+        opens: bool = False,
+    ) -> ExitStack:
         """Ends the waiting that begins now, where the keys are to wait."""
         ending = ExitStack()
-        if wait or self._all:
-            ending.enter_context(self.awaits(patience))
+        if wait or opens or self._all:
+            ending.enter_context(self.awaits(patience, opens=opens))
         return ending
 
     @contextmanager
@@ -135,6 +155,8 @@ class TypeAhead:
     def _may_pass(self, key: Typed) -> bool:
         if self._held or self._released is not None:
             return False
+        if not self._opening.isdisjoint(self._awaited):
+            return False
         if self.awaited:
             return self._is_typed(key) or self._is_for_the_console(key)
         return self._settling is None
@@ -154,13 +176,13 @@ class TypeAhead:
         if len(self._app.screen_stack) > 1 or isinstance(key, Paste):
             return False
         here = {*getattr(self._app.screen, "WHERE", ()), Where.CONSOLE}
-        places = {
-            each.where
-            for each in self._app.keys
-            if each.where in here and key.key in map(textual_name, each.keys.split(","))
-        }
+        found = [
+            each for each in self._app.keys if each.where in here and key.key in map(textual_name, each.keys.split(","))
+        ]
+        if self._app.is_opening and any(each.id == ASKS for each in found):
+            return False
         moves = {Where.LIST, Where.PAGE} if self._app.glimpsed and self._app.is_opening else set()
-        return bool(places) and places <= {Where.CONSOLE, *moves}
+        return bool(found) and {each.where for each in found} <= {Where.CONSOLE, *moves}
 
     async def _let_through(self) -> None:
         try:

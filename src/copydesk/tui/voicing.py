@@ -13,15 +13,15 @@ if TYPE_CHECKING:
 
     from copydesk.desk import Desk
     from copydesk.model.voice import Voice
-    from copydesk.tui.desk_app import DeskApp
+    from copydesk.tui.screens.desk_screen import DeskScreen
 
 VOICE = "voice"
 """The name of the one form of the voice, of its folder, and of what is in it."""
 
 
-async def edit_voice(app: "DeskApp", desk: "Desk", voice: "Voice", then: "Callable[[bool | None], None]") -> None:
+async def edit_voice(below: "DeskScreen", desk: "Desk", voice: "Voice", then: "Callable[[bool | None], None]") -> None:
     """Edit it, or go on with what was typed and not saved."""
-    text = KeptText(TypedTexts(desk.settings.data_home / VOICE), VOICE)
+    app, text = below.app, KeptText(TypedTexts(desk.settings.data_home / VOICE), VOICE)
     found = await text.find()
     typed = read(found.text) if found else None
 
@@ -33,6 +33,5 @@ async def edit_voice(app: "DeskApp", desk: "Desk", voice: "Voice", then: "Callab
         app.install_screen(VoiceScreen(), VOICE)
     screen = app.get_screen(VOICE)
     assert isinstance(screen, VoiceScreen)
-    if screen not in app.screen_stack:
+    if app.open_over(below, screen, then):
         screen.begin(ToVoice(voice, keep, text.forget, typed, notice))
-        app.push_screen(screen, then)

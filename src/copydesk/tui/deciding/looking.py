@@ -22,19 +22,19 @@ class Looks(Acts):
     def history(self) -> None:
         """Show what happened to the draft."""
         if draft := self.rows.current:
-            self.app.ask(lambda desk: self._history(desk, draft.id), keys_wait=True)
+            self.app.ask(lambda desk: self._history(desk, draft.id), opens=True)
 
     async def _history(self, desk: "Desk", draft_id: str) -> None:
         from copydesk.tui.modals.reading import ReadingScreen  # noqa: PLC0415 - for those who read it
         from copydesk.tui.pages.change import history_page  # noqa: PLC0415
 
         story = await story_of(desk, draft_id, {status: sign.words for status, sign in STATUS.items()})
-        await self.app.push_screen(ReadingScreen("History", history_page(story, draft_id)))
+        self.app.open_over(self.screen, ReadingScreen("History", history_page(story, draft_id)))
 
     def difference(self) -> None:
         """Show what changed since the version before, or in the one after; a draft that has but one says so."""
         if draft := self.rows.current:
-            self.app.ask(lambda desk: self._difference(desk, draft), keys_wait=True)
+            self.app.ask(lambda desk: self._difference(desk, draft), opens=True)
 
     async def _difference(self, desk: "Desk", draft: "ListedDraft") -> None:
         from copydesk.tui.modals.reading import ReadingScreen  # noqa: PLC0415 - for those who read it
@@ -42,7 +42,7 @@ class Looks(Acts):
 
         old, new = await self._versions(desk, draft)
         found = await desk.drafts.difference(old, new)
-        await self.app.push_screen(ReadingScreen("What changed", difference_page(found), name_of(draft.text)))
+        self.app.open_over(self.screen, ReadingScreen("What changed", difference_page(found), name_of(draft.text)))
 
     async def _versions(self, desk: "Desk", draft: "ListedDraft") -> tuple[str, str]:
         """The ids of the two versions that are to be compared: with the one after it, else with the one before."""

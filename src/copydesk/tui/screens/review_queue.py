@@ -148,7 +148,7 @@ class QueueScreen(ReadsQueue, inherit_bindings=False):
 
     def action_filter(self) -> None:
         """Show only some of the tab."""
-        self.app.ask(self._ask_for_filter, keys_wait=True)
+        self.app.ask(self._ask_for_filter, opens=True)
 
     async def _ask_for_filter(self, desk: "Desk") -> None:
         self.post_message(OptionsRead(await desk.sources.list(), await desk.drafts.tags()))
@@ -157,7 +157,7 @@ class QueueScreen(ReadsQueue, inherit_bindings=False):
     def _choose_filter(self, message: OptionsRead) -> None:
         from copydesk.tui.modals.filters import FilterScreen  # noqa: PLC0415 - as above
 
-        self.app.push_screen(FilterScreen(self.view, message.sources, message.tags), self._narrow)
+        self.app.open_over(self, FilterScreen(self.view, message.sources, message.tags), self._narrow)
 
     def _narrow(self, view: "View | None") -> None:
         """Another list, from its beginning; what is marked in this one is kept for it."""

@@ -120,7 +120,7 @@ class ScheduleScreen(WeekChanges):
             best = sorted(page.items, key=lambda draft: (-draft.confidence, draft.created_at))
             self.post_message(Offered(best, at, shown))
 
-        self.app.ask(offer, keys_wait=True)
+        self.app.ask(offer, opens=True)
 
     def _time_here(self) -> datetime | None:
         """The time of the chosen slot, or of the first free one, or the hour's first minute; else say why none."""
@@ -149,7 +149,7 @@ class ScheduleScreen(WeekChanges):
 
         some = f" · the newest {MOST_APPROVED}" if len(message.drafts) == MOST_APPROVED else ""
         title = f"{message.shown} · {key('list.open')} schedules{some}"
-        self.app.push_screen(PickScreen(message.drafts, title, self.now()), schedule)
+        self.app.open_over(self, PickScreen(message.drafts, title, self.now()), schedule)
 
     def _schedule(self, draft_id: str, at: datetime, shown: str) -> None:
         async def schedule(desk: "Desk") -> None:
@@ -167,7 +167,7 @@ class ScheduleScreen(WeekChanges):
         async def plan(desk: "Desk") -> None:
             self.post_message(Planned(await desk.schedule.auto(dry_run=True)))
 
-        self.app.ask(plan, keys_wait=True)
+        self.app.ask(plan, opens=True)
 
     @on(Planned)
     def _propose(self, message: Planned) -> None:
@@ -183,7 +183,7 @@ class ScheduleScreen(WeekChanges):
             if yes:
                 self.carry_out(lambda desk: self._follow(desk, plan))
 
-        self.app.push_screen(PlanScreen(plan, self.zone, self.now()), do)
+        self.app.open_over(self, PlanScreen(plan, self.zone, self.now()), do)
 
     async def _follow(self, desk: "Desk", plan: AutoSchedule) -> None:
         """Schedule the drafts of the plan, and say what came out otherwise than it said."""

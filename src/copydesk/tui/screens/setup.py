@@ -30,7 +30,7 @@ from copydesk.tui.styles import sheet
 from copydesk.tui.widgets.line_list import LineList
 from copydesk.tui.widgets.page import Page
 from copydesk.tui.widgets.setup_lists import Accounts, Sections
-from copydesk.tui.zone_asking import zone_question
+from copydesk.tui.zone_asking import ask_zone
 
 if TYPE_CHECKING:
     from copydesk.desk import Desk
@@ -234,7 +234,7 @@ class SetupScreen(SetupAccounts):
         if self._found is None:
             return
         if self.section in {Section.VOICE, Section.WRITER}:
-            self.app.ask(self._edit_voice, keys_wait=True)
+            self.app.ask(self._edit_voice, opens=True)
         elif self.section is Section.ZONE:
             self._ask_zone(self._found.zone)
         elif self.section is Section.ACCOUNTS:
@@ -247,7 +247,7 @@ class SetupScreen(SetupAccounts):
         from copydesk.tui.voicing import edit_voice  # noqa: PLC0415 - not for the first paint
 
         # What is shown may be older than what was saved last.
-        await edit_voice(self.app, desk, await desk.voice.read(), self._voice_saved)
+        await edit_voice(self, desk, await desk.voice.read(), self._voice_saved)
 
     def _voice_saved(self, saved: bool | None) -> None:  # noqa: FBT001 - Textual hands it over so
         if saved:
@@ -255,13 +255,11 @@ class SetupScreen(SetupAccounts):
             self.read()
 
     def _ask_zone(self, zone: str, value: str = "", wrong: CopydeskError | None = None) -> None:
-        asked = zone_question(zone, value, wrong)
-
         def answered(name: str | None) -> None:
             if name and name.strip() and name.strip() != zone:
                 self.app.carry_out(lambda desk: self._set_zone(desk, zone, name.strip()), keys_wait=True)
 
-        self.app.push_screen(asked, answered)
+        ask_zone(self, zone, answered, value, wrong)
 
     async def _set_zone(self, desk: "Desk", before: str, after: str) -> None:
         try:

@@ -28,16 +28,16 @@ class SetupAccounts(DeskScreen, inherit_bindings=False):
 
     def action_connect(self) -> None:
         """Ask which platform it is of."""
-        self.app.ask(self._ask_platform, keys_wait=True)
+        self.app.ask(self._ask_platform, opens=True)
 
     async def _ask_platform(self, desk: "Desk") -> None:
         from copydesk.tui.modals.connect import PlatformScreen  # noqa: PLC0415 - not for the first paint
 
-        self.app.push_screen(PlatformScreen(desk.ground.platforms.names), self._ask_rest)
+        self.app.open_over(self, PlatformScreen(desk.ground.platforms.names), self._ask_rest)
 
     def _ask_rest(self, platform: str | None) -> None:
         if platform is not None:
-            self.app.ask(partial(self._show_form, platform), keys_wait=True)
+            self.app.ask(partial(self._show_form, platform), opens=True)
 
     async def _show_form(self, platform: str, desk: "Desk") -> None:
         """A line for each thing that the platform asks for."""
@@ -65,7 +65,7 @@ class SetupAccounts(DeskScreen, inherit_bindings=False):
                 self._connected(said)
 
         title = f"Connect an account of {platform}"
-        self.app.push_screen(FieldsScreen(title, fields_of(way), submit, hint=FIELDS_HINT), then)
+        self.app.open_over(self, FieldsScreen(title, fields_of(way), submit, hint=FIELDS_HINT), then)
 
     def _connected(self, said: str | None) -> None:
         if said:

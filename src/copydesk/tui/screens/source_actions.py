@@ -158,7 +158,7 @@ class SourceActions(RunScreen, inherit_bindings=False):
 
     def _import(self, path: str | None) -> None:
         if path and path.strip():
-            self.app.ask(lambda desk: self._read_feeds(desk, path.strip()), keys_wait=True)
+            self.app.ask(lambda desk: self._read_feeds(desk, path.strip()), opens=True)
 
     async def _read_feeds(self, desk: "Desk", path: str) -> None:
         body = await asyncio.to_thread(_read, path)
@@ -168,7 +168,7 @@ class SourceActions(RunScreen, inherit_bindings=False):
     def _add_feeds(self, message: FeedsRead) -> None:
         from copydesk.tui.modals.feed_import import FeedImport  # noqa: PLC0415 - as above
 
-        self.app.push_screen(FeedImport(message.feeds), lambda _: self.read())
+        self.app.open_over(self, FeedImport(message.feeds), lambda _: self.read())
 
     def action_export_feeds(self) -> None:
         """Ask where to write."""
@@ -180,7 +180,7 @@ class SourceActions(RunScreen, inherit_bindings=False):
 
     def _export(self, path: str | None, *, over: bool = False) -> None:
         if path and path.strip():
-            self.app.ask(lambda desk: self._write_feeds(desk, path.strip(), over=over), keys_wait=True)
+            self.app.ask(lambda desk: self._write_feeds(desk, path.strip(), over=over), opens=True)
 
     async def _write_feeds(self, desk: "Desk", path: str, *, over: bool) -> None:
         body = await desk.sources.export_opml()
@@ -193,8 +193,12 @@ class SourceActions(RunScreen, inherit_bindings=False):
     def _ask_over(self, message: FileThere) -> None:
         from copydesk.tui.modals.ask import YesScreen  # noqa: PLC0415 - as above
 
-        question = f"{message.path} is there already. Write over it?"
-        self.app.push_screen(YesScreen(question), lambda yes: self._export(message.path if yes else None, over=True))
+        def answered(yes: bool | None) -> None:  # noqa: FBT001 - Textual hands it over so
+            self._export(message.path if yes else None, over=True)
+
+        there = f"{message.path} is there already"
+        if not self.app.open_over(self, YesScreen(f"{there}. Write over it?"), answered):
+            self.app.notify(f"{there}: nothing was written.", severity="warning")
 
 
 def _read(path: str) -> bytes:

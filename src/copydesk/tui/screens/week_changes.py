@@ -13,7 +13,7 @@ from copydesk.tui.slot_entry import slots_read
 from copydesk.tui.ways_back import Step, WaysBack
 from copydesk.tui.week import Thing
 from copydesk.tui.week_clock import Place
-from copydesk.tui.zone_asking import zone_question
+from copydesk.tui.zone_asking import ask_zone
 
 if TYPE_CHECKING:
     from copydesk.desk import Desk
@@ -102,9 +102,8 @@ class WeekChanges(WeekScreen):
 
     def action_zone(self, value: str = "", wrong: CopydeskError | None = None) -> None:
         """Ask for the time zone."""
-        if self.week is None:
-            return
-        self.app.push_screen(zone_question(self.week.zone, value, wrong), self._set_zone)
+        if self.week is not None:
+            ask_zone(self, self.week.zone, self._set_zone, value, wrong)
 
     def _set_zone(self, name: str | None) -> None:
         if not name or self.week is None or name.strip() == self.week.zone:
