@@ -20,6 +20,8 @@ class Running:
         self.view: RunView | None = None
         """None until it is known that there is something to run."""
         self.over = False
+        self._unwanted = False
+        """Whether it was cancelled before there was anything to cancel."""
 
     async def carry_out(self, desk: "Desk") -> None:
         """Queue the run and see it through. ConflictError where there is no source."""
@@ -36,19 +38,25 @@ class Running:
         self._show(RunView())
         try:
             queued = await desk.pipeline.queue()
-            self._show(RunView(run_id=queued.id))
-            run = await desk.pipeline.execute(queued.id, self._progressed)
+            self._show(RunView(run_id=queued.id, cancelling=self._unwanted))
+            if self._unwanted:
+                run = await desk.pipeline.cancel(queued.id)
+            else:
+                run = await desk.pipeline.execute(queued.id, self._progressed)
         except BaseException:
             self._show(RunView(failed=True))
             raise
         self._show((self.view or RunView())._replace(ended=run, cancelling=False))
 
     async def cancel(self, desk: "Desk") -> None:
-        """Cancel it, once it is queued and while it is under way."""
+        """Cancel it while it is under way; one that is not queued yet is cancelled as soon as it is."""
         view = self.view
-        if view is not None and view.under_way and view.run_id is not None:
+        if view is None or view.run_id is None:
+            self._unwanted = True
+        if view is not None and view.under_way:
             self._show(view._replace(cancelling=True))
-            await desk.pipeline.cancel(view.run_id)
+            if view.run_id is not None:
+                await desk.pipeline.cancel(view.run_id)
 
     def _progressed(self, progress: Progress) -> None:
         if self.view is not None and self.view.under_way:

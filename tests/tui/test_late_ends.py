@@ -1,0 +1,55 @@
+"""What is stopped before it has begun does not begin."""
+
+from pathlib import Path
+
+from copydesk.desk.opml import Outline
+from copydesk.model.source import SourceType
+from copydesk.tui.modals.feed_import import FeedImport
+from desk_fixtures import TWO
+from held_answers import HeldBack
+from sources_on_screen import on_sources
+from tui_fixtures import FakeDesk, finished, on_screen
+
+
+async def test_a_run_that_is_cancelled_before_it_is_queued_is_cancelled_when_it_is() -> None:
+    desk = FakeDesk(3)
+    async with on_screen(desk) as seen:
+        held = HeldBack(desk.pipeline, "queue")
+        seen.app.start_run()
+        await held.asked()
+        seen.app.cancel_run()
+        for _ in range(50):
+            await seen._pilot.pause(0)
+        held.go.set()
+        await seen.wait()
+        assert desk.pipeline.cancelled == ["run"]
+        assert seen.app.run_view is not None
+        assert not seen.app.run_view.under_way
+
+
+async def test_a_run_that_is_cancelled_before_it_is_known_whether_there_is_a_source_is_not_carried_out() -> None:
+    desk = FakeDesk(3)
+    desk.pipeline.result = finished()
+    desk.pipeline.go_on.set()
+    async with on_screen(desk) as seen:
+        held = HeldBack(desk.sources, "list")
+        seen.app.start_run()
+        await held.asked()
+        seen.app.cancel_run()
+        for _ in range(50):
+            await seen._pilot.pause(0)
+        held.go.set()
+        await seen.wait()
+        assert desk.pipeline.cancelled == ["run"]
+
+
+async def test_an_import_that_is_closed_before_it_begins_adds_nothing(tmp_path: Path) -> None:
+    async with on_sources(tmp_path) as seen:
+        desk = seen.app.desk
+        assert desk is not None
+        feeds = FeedImport((Outline(name="Second Site", url=TWO, type=SourceType.RSS),))
+        seen.app.push_screen(feeds)
+        feeds.action_close()
+        await feeds._add(desk, feeds._asked, test=False)
+        await seen.wait()
+        assert await desk.sources.list() == ()
