@@ -46,6 +46,8 @@ class FeedImport(Over[None], inherit_bindings=False):
         self._counts: Counter[str] = Counter()
         self._adding: asyncio.Task[None] | None = None
         self._over = False
+        self._left = False
+        """Whether nobody waits for it any more: what has not begun by then does not."""
 
     def compose(self) -> ComposeResult:
         """The list and two lines."""
@@ -66,6 +68,9 @@ class FeedImport(Over[None], inherit_bindings=False):
         self.app.ask(lambda desk: self._add(desk, asked, test=test))
 
     async def _add(self, desk: "Desk", asked: "Sequence[Outline]", *, test: bool) -> None:
+        if self._left:
+            return
+
         def hear(tried: "TriedFeed") -> None:
             self.post_message(FeedSettled(tried))
 
@@ -122,6 +127,7 @@ class FeedImport(Over[None], inherit_bindings=False):
 
     def action_close(self) -> None:
         """Stop, where it goes on; else close."""
+        self._left = True
         if self._adding is not None:
             self._adding.cancel()
         self.close(None)
