@@ -2,8 +2,11 @@
 
 from pathlib import Path
 
+import pytest
+
 from copydesk.desk.opml import Outline
 from copydesk.model.source import SourceType
+from copydesk.tui.asking import Work
 from copydesk.tui.modals.feed_import import FeedImport
 from desk_fixtures import TWO
 from held_answers import HeldBack
@@ -43,13 +46,17 @@ async def test_a_run_that_is_cancelled_before_it_is_known_whether_there_is_a_sou
         assert desk.pipeline.cancelled == ["run"]
 
 
-async def test_an_import_that_is_closed_before_it_begins_adds_nothing(tmp_path: Path) -> None:
+async def test_an_import_that_is_closed_before_it_begins_adds_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     async with on_sources(tmp_path) as seen:
-        desk = seen.app.desk
+        desk, begun = seen.app.desk, list[Work]()
         assert desk is not None
+        monkeypatch.setattr(seen.app, "ask", lambda work, **_: begun.append(work))
         feeds = FeedImport((Outline(name="Second Site", url=TWO, type=SourceType.RSS),))
         seen.app.push_screen(feeds)
+        await seen.wait()
         feeds.action_close()
-        await feeds._add(desk, feeds._asked, test=False)
+        await begun[0](desk)
         await seen.wait()
         assert await desk.sources.list() == ()
