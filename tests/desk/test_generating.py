@@ -11,7 +11,7 @@ from sqlalchemy import Connection
 from copydesk.desk import Desk
 from copydesk.drafting.checks import check
 from copydesk.drafting.fake import FakeWriter
-from copydesk.drafting.subject import Subject
+from copydesk.drafting.subject import Recent, Subject
 from copydesk.drafting.writer import Brief, Written
 from copydesk.errors import InvalidError, StoreBusyError, WriterError
 from copydesk.model.draft import Action, Checks, Format, ImageSource, ListedDraft, Severity, Status
@@ -752,3 +752,15 @@ async def claimed_by_another(desk: Desk, draft_id: str, owner: str) -> bool:
 def another_claim(id: str, owner: str = "elsewhere/2/2") -> generation.Claim:
     """A claim of a process that nobody can ask."""
     return generation.Claim(id=id, owner=owner, lease_until=NOW.replace(year=2027))
+
+
+async def test_what_was_written_lately_is_gone_through_once_for_a_row_of_drafts(tmp_path, monkeypatch):
+    runs, gone_through = Recent.runs, []
+    own = [f"The ferry number {number} leaves at {number} past eight for the other bank." for number in range(5)]
+    async with open_at(tmp_path, Web(), generation__at_once="1") as desk:
+        for number, text in enumerate(own):
+            await desk.drafts.create({"text": text})
+            await desk.drafts.create({"prompt": f"{PROMPT} It has {number + 2} ovens."})
+        monkeypatch.setattr(Recent, "runs", staticmethod(lambda text: gone_through.append(text) or runs(text)))
+        assert await desk.generation.work_off() == 5
+    assert [gone_through.count(text) for text in own] == [1] * 5

@@ -357,6 +357,18 @@ def test_recent_drafts_are_compared_by_what_they_share() -> None:
     assert Recent().likeness("anything at all here") == 0.0
 
 
+def test_of_texts_that_were_looked_at_before_only_the_new_ones_are_gone_through(monkeypatch):
+    known, gone_through = {}, []
+    runs = Recent.runs
+    monkeypatch.setattr(Recent, "runs", staticmethod(lambda text: gone_through.append(text) or runs(text)))
+    one, two, three = "one two three four", "five six seven eight", "nine ten eleven twelve"
+    Recent.beside([one, two], known)
+    recent = Recent.beside([two, three], known)
+    assert gone_through == [one, two, three]
+    assert list(known) == [two, three]
+    assert (recent.likeness(three), recent.likeness(one)) == (1.0, 0.0)
+
+
 # What it costs
 
 

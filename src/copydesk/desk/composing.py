@@ -16,6 +16,7 @@ from copydesk.desk.own_picture import own_picture
 from copydesk.desk.settling import Made, keep_failure, keep_text
 from copydesk.desk.trial import Treatment, treatment_of
 from copydesk.drafting.checks import Recent, check, confidence, subject_of, with_notes
+from copydesk.drafting.subject import Known
 from copydesk.drafting.writer import Brief, Written, brief_of
 from copydesk.errors import CopydeskError, FetchError, StoreError, WriterError
 from copydesk.ingest.article import DEADLINE, Article, read_article
@@ -32,9 +33,12 @@ MOST_ATTEMPTS = 3
 """A text whose writing was begun so often and never came to an end is given up: it may be what ends the process."""
 
 
-async def compose(ground: Ground, commission: Commission) -> int:
-    """Write the texts of a commission; of how many this settled what became of them. Raises StoreError."""
-    composer = _Composer(ground, commission.claim.id)
+async def compose(ground: Ground, commission: Commission, known: Known) -> int:
+    """Write the texts of a commission; of how many this settled what became of them. Raises StoreError.
+
+    `known` is kept from one commission to the next: what was written lately is gone through once for all of them.
+    """
+    composer = _Composer(ground, commission.claim.id, known)
     material = await ground.read(generation.material, commission.texts[0].item_id)
     if material is None:
         return 0  # deleted meanwhile, and its drafts with it
@@ -60,11 +64,12 @@ class _Beside(Struct, frozen=True):
 
 
 class _Composer:
-    def __init__(self, ground: Ground, claim_id: str) -> None:
+    def __init__(self, ground: Ground, claim_id: str, known: Known) -> None:
         from copydesk.drafting.writer import choose_writer  # noqa: PLC0415 - chosen anew each time
 
         self._ground = ground
         self._claim_id = claim_id
+        self._known = known
         self._writer = choose_writer()
         self._deadline = ground.settings.generation.deadline
 
@@ -115,7 +120,8 @@ class _Composer:
         brief, draft = _brief(beside, material), beside.draft
         written = await self._written(brief)
         pictures = () if beside.pictured else _page_picture(material.item, self._ground.clock())
-        subject = subject_of(brief, recent=Recent(beside.recent), images=(*draft.images, *pictures))
+        recent = await asyncio.to_thread(Recent.beside, beside.recent, self._known)
+        subject = subject_of(brief, recent=recent, images=(*draft.images, *pictures))
         checks = with_notes(await asyncio.to_thread(check, written.text, subject), written.notes)
         return Made(
             draft=draft,

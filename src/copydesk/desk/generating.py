@@ -7,6 +7,7 @@ import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
 from datetime import timedelta
+from typing import TYPE_CHECKING
 
 from copydesk.desk.ground import Ground
 from copydesk.desk.process import is_alive, me
@@ -16,6 +17,9 @@ from copydesk.store import generation
 from copydesk.store.generation import Claim, Waiting
 from copydesk.store.ids import new_id
 from copydesk.store.parts import in_parts
+
+if TYPE_CHECKING:
+    from copydesk.drafting.subject import Known
 
 MARGIN = timedelta(seconds=60)
 """What a claim lasts longer than its work may."""
@@ -58,23 +62,24 @@ class Generation:
             await self.work_off(draft_ids)
 
     async def _side_by_side(self, draft_ids: Sequence[str] | None) -> int:
+        known: Known = {}
         try:
             async with asyncio.TaskGroup() as group:
                 each = range(self._ground.settings.generation.at_once)
-                workers = [group.create_task(self._until_none_is_left(draft_ids)) for _ in each]
+                workers = [group.create_task(self._until_none_is_left(draft_ids, known)) for _ in each]
         except ExceptionGroup as failed:
             # The first one says it all.
             raise failed.exceptions[0] from failed
         return sum(worker.result() for worker in workers)
 
-    async def _until_none_is_left(self, draft_ids: Sequence[str] | None) -> int:
+    async def _until_none_is_left(self, draft_ids: Sequence[str] | None, known: "Known") -> int:
         ended = 0
         while True:
             async with self._slots:
                 commission = await self._claim(draft_ids)
                 if commission is None:
                     return ended
-                ended += await self._carry_out(commission)
+                ended += await self._carry_out(commission, known)
 
     async def _claim(self, draft_ids: Sequence[str] | None) -> Commission | None:
         """The texts of the first item that can be had; None where there are none."""
@@ -102,11 +107,11 @@ class Generation:
             return True
         return is_alive(text.owner) is False or text.lease_until < self._ground.clock()
 
-    async def _carry_out(self, commission: Commission) -> int:
+    async def _carry_out(self, commission: Commission, known: "Known") -> int:
         from copydesk.desk.composing import compose  # noqa: PLC0415 - the crafts are for those who write
 
         async with self._freed_on_error(commission.claim):
-            return await compose(self._ground, commission)
+            return await compose(self._ground, commission, known)
 
     @asynccontextmanager
     async def _freed_on_error(self, claim: Claim) -> AsyncIterator[None]:

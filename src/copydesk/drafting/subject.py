@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable
+from typing import Self
 
 from copydesk.drafting.extract.credit import day, name_of
 from copydesk.drafting.rules.reading import runs, words_of
@@ -10,6 +11,9 @@ from copydesk.model.draft import DraftImage, Format
 from copydesk.model.voice import FormatVoice, Voice
 from copydesk.model.wire import Struct
 from copydesk.text.links import masked
+
+Known = dict[str, frozenset[str]]
+"""Texts, and what `Recent.runs` finds in each."""
 
 
 class Recent:
@@ -23,10 +27,23 @@ class Recent:
 
     def add(self, text: str) -> None:
         """Count `text` among the recent ones."""
-        found = self.runs(text)
+        self._count(self.runs(text))
+
+    def _count(self, found: frozenset[str]) -> None:
         for run in found:
             self._where.setdefault(run, []).append(len(self._sizes))
         self._sizes.append(len(found))
+
+    @classmethod
+    def beside(cls, texts: Iterable[str], known: Known) -> Self:
+        """Of these texts; what is `known` of them is not looked for again, and of no others it is known afterwards."""
+        now = {text: known.get(text) or cls.runs(text) for text in texts}
+        known.clear()
+        known.update(now)
+        recent = cls()
+        for found in now.values():
+            recent._count(found)
+        return recent
 
     def likeness(self, text: str) -> float:
         """How much of the closest one it shares: the Jaccard index of their runs of three words, 0 to 1."""
