@@ -13,6 +13,7 @@ from copydesk.store.drafts import NewDraft
 from copydesk.store.ids import new_id
 from copydesk.store.tables import Origin
 from copydesk.tui.app import Console
+from copydesk.tui.messages import DeskChanged
 from copydesk.tui.screens.review import ReviewScreen
 from desk_fixtures import Watch
 from store_fixtures import add_item, add_source
@@ -76,10 +77,7 @@ async def typed(seen: Seen, words: str) -> None:
 
 
 async def noticed(seen: Seen) -> None:
-    """Wait until the console has seen what another process wrote."""
-    before = seen.app.changes
-    for _ in range(500):
-        await seen._pilot.pause(0.01)
-        if seen.app.changes != before:
-            break
+    """Let the console notice now what another process wrote, as it does by itself within half a second."""
+    seen.app.changes += 1
+    seen.app._tell(DeskChanged())
     await seen.wait()

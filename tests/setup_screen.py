@@ -1,5 +1,6 @@
 """The screen Setup before a real desk whose platforms are all here, on a clock that stands still."""
 
+import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from datetime import timedelta
@@ -9,6 +10,7 @@ from copydesk.desk import Desk, open_desk
 from copydesk.settings import load
 from copydesk.tui.app import Console
 from desk_fixtures import NOW, ONE, Web, add, entry, feed
+from held_answers import DEADLINE
 from signing_in_platforms import both
 from tui_fixtures import Seen, settled
 
@@ -79,20 +81,12 @@ async def write(seen: Seen, text: str) -> None:
 
 async def until(seen: Seen, words: str) -> None:
     """Wait until this is on the screen, or in a toast."""
-    for _ in range(400):
-        if words in seen.text or any(words in said for said in seen.toasts):
-            return
-        await seen.wait()
-    raise AssertionError(f"{words!r} never came:\n{seen.text}\n{seen.toasts}")
+    await _so(seen, lambda: words in seen.text or any(words in said for said in seen.toasts), words, seen.wait)
 
 
 async def asked(seen: Seen, words: str) -> None:
     """As `until`, while somebody waits for an answer: the console does not come to rest."""
-    for _ in range(400):
-        if words in seen.text:
-            return
-        await seen._pilot.pause(0.01)
-    raise AssertionError(f"{words!r} never came:\n{seen.text}")
+    await _so(seen, lambda: words in seen.text, words, seen._pilot.pause)
 
 
 async def answer(seen: Seen, text: str) -> None:
@@ -104,8 +98,14 @@ async def answer(seen: Seen, text: str) -> None:
 
 async def gone(seen: Seen, words: str) -> None:
     """Wait until this is on the screen no more."""
-    for _ in range(400):
-        if words not in seen.text:
-            return
-        await seen.wait()
-    raise AssertionError(f"{words!r} stays:\n{seen.text}")
+    await _so(seen, lambda: words not in seen.text, words, seen.wait)
+
+
+async def _so(seen: Seen, is_so: Callable[[], bool], words: str, wait: Callable[[], Awaitable[None]]) -> None:
+    try:
+        async with asyncio.timeout(DEADLINE):
+            while not is_so():
+                await wait()
+                await asyncio.sleep(0.005)
+    except TimeoutError:
+        raise AssertionError(f"{words!r}:\n{seen.text}\n{seen.toasts}") from None

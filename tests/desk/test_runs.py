@@ -32,6 +32,7 @@ from desk_fixtures import (
     title,
     titles,
 )
+from held_answers import HeldBack
 
 WRITER = "copydesk.drafting.writer.choose_writer"
 
@@ -70,8 +71,10 @@ async def test_a_second_run_of_the_same_desk_waits_for_its_turn(tmp_path):
         first = asyncio.create_task(desk.pipeline.run())
         await held.came.wait()
         queued = await desk.pipeline.queue()
+        looked = HeldBack(desk.pipeline, "recover")
         second = asyncio.create_task(desk.pipeline.execute(queued.id))
-        await asyncio.sleep(0.15)
+        await looked.asked()  # it has found that it is not its turn
+        looked.go.set()
         assert (await desk.pipeline.get(queued.id)).status is RunStatus.QUEUED
         held.go.set()
         ended = [(await first).status, (await second).status]

@@ -1,6 +1,7 @@
 """The palette before a real desk: every action of every screen, drafts and sources by name."""
 
-from collections.abc import AsyncIterator
+import asyncio
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from copydesk.tui.palette import commands
 from copydesk.tui.screens.review import ReviewScreen
 from copydesk.tui.screens.sources import SourcesScreen
 from desk_fixtures import NOW, ONE, TWO, add, open_at
+from held_answers import DEADLINE
 from schedule_fixtures import put
 from tui_fixtures import Seen, settled
 
@@ -25,17 +27,22 @@ async def choose(seen: Seen, pilot: Pilot[int], text: str) -> None:
     await seen.press("colon")
     assert isinstance(seen.app.screen, CommandPalette)
     await pilot.press(*("space" if letter == " " else letter for letter in text))
-    for _ in range(200):
-        await pilot.pause(0.01)
-        if not seen.app.screen._list_visible or seen.app.screen.query_one("CommandList").option_count:
-            break
-    await pilot.pause(0.1)
+    palette = seen.app.screen
+    # What is listed while it is still being looked for may be of the letters before.
+    await _until(pilot, lambda: palette.query_one("CommandList").option_count and not _is_looking(seen, palette))
     await pilot.press("enter")
-    for _ in range(100):
-        await pilot.pause(0.005)
-        if not isinstance(seen.app.screen, CommandPalette):
-            break
+    await _until(pilot, lambda: seen.app.screen is not palette)
     await settled(pilot)
+
+
+def _is_looking(seen: Seen, palette: CommandPalette) -> bool:
+    return any(worker.node is palette and not worker.is_finished for worker in seen.app.workers)
+
+
+async def _until(pilot: Pilot[int], there: Callable[[], object]) -> None:
+    async with asyncio.timeout(DEADLINE):
+        while not there():
+            await pilot.pause(0.01)
 
 
 @asynccontextmanager
