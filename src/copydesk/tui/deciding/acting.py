@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from textual.timer import Timer
 
@@ -17,6 +17,7 @@ from copydesk.tui.chosen import Chosen
 from copydesk.tui.deciding import outcomes
 from copydesk.tui.deciding.begun import Begun
 from copydesk.tui.deciding.outcomes import Outcome, name_of
+from copydesk.tui.deciding.standing import Mine, Standing
 from copydesk.tui.going_back import GoingBack
 from copydesk.tui.messages import Decided, Worked
 from copydesk.tui.saying import is_refusal
@@ -33,28 +34,6 @@ KEPT = 5_000
 """Drafts of which it is kept what was done to them here."""
 FEW = 100
 """So many drafts are looked at again after an undo."""
-
-
-class Standing(NamedTuple):
-    """Where a draft stands."""
-
-    status: Status
-    archived: bool
-
-    @classmethod
-    def of(cls, draft: Draft) -> "Standing":
-        """Of a draft as it was read."""
-        return cls(draft.status, draft.archived_at is not None)
-
-
-class Mine(NamedTuple):
-    """A draft that was changed from here."""
-
-    first: Standing
-    """As it stood in its row."""
-    now: Standing
-    version: int
-    """Its own after the change; a row that is older does not know of it."""
 
 
 class Acts:
