@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from copydesk.errors import StoreError
 from copydesk.model.draft import Action, ListedDraft
 from copydesk.tui.widgets.search_line import SearchLine
 from held_answers import HeldBack
@@ -90,3 +91,29 @@ async def test_of_two_drafts_that_are_asked_for_the_last_is_shown(tmp_path: Path
         current: ListedDraft | None = screen(seen).queue.current
         assert current is not None
         assert current.id == ids[9]
+
+
+async def test_what_is_marked_while_a_bulk_goes_on_stays_marked(tmp_path: Path) -> None:
+    async with review(tmp_path, 12) as (seen, other):
+        assert seen.app.desk is not None
+        await seen.press("v", "j", "j", "v")
+        held = HeldBack(seen.app.desk.drafts, "act")
+        await press(seen, "a")
+        await held.asked()
+        await press(seen, "j", "space", "v", "j", "v")
+        held.go.set()
+        await seen.wait()
+        assert sorted(await chosen(seen, other)) == [3, 4, 5]
+
+
+async def test_what_was_to_be_done_to_many_and_failed_leaves_them_marked(tmp_path: Path) -> None:
+    async with review(tmp_path, 12) as (seen, other):
+        assert seen.app.desk is not None
+
+        async def fail(*_: object, **__: object) -> None:
+            raise StoreError("The disk is full.")
+
+        await seen.press("v", "j", "j", "v", "j", "space")
+        seen.app.desk.drafts.act = fail  # type: ignore[method-assign, assignment]
+        await seen.press("a")
+        assert sorted(await chosen(seen, other)) == [0, 1, 2, 3]

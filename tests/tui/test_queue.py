@@ -103,7 +103,7 @@ async def test_what_stays_marked_after_a_bulk_is_said_by_its_ids(tmp_path: Path)
     async with review(tmp_path, 9) as (seen, desk):
         await seen.press("asterisk")
         ids = await desk.drafts.between(screen(seen).view)
-        screen(seen).keep_marked(screen(seen).queue.marks, ids[2:4])
+        screen(seen).queue.mark_only(ids[2:4])
         assert await chosen(seen, desk) == [2, 3]
 
 

@@ -24,8 +24,10 @@ class Chosen(NamedTuple):
     number: int = 1
     find: "Callable[[Desk], Awaitable[Those]] | None" = None
     """Gives the many."""
-    keep: Callable[[Sequence[str]], None] = lambda _: None
-    """Hears of those of the many to which nothing was done, when all is done."""
+    begin: Callable[[], None] = lambda: None
+    """Hears that the many are acted on: what is chosen from now on is for the next action."""
+    keep: Callable[[Sequence[str] | None], None] = lambda _: None
+    """Hears of those of the many to which nothing was done, when all is done; None where that is all of them."""
 
 
 def one(draft: "ListedDraft") -> Chosen:

@@ -117,6 +117,23 @@ class Marks:
         self.clear()
         self.ids = dict(places)
 
+    def mark_too(self, places: "Mapping[str, Place | None]") -> None:
+        """Mark the drafts with these ids, too."""
+        for draft_id, place in places.items():
+            self.but.pop(draft_id, None)
+            if place is None or not self.has(place):
+                self.ids[draft_id] = place
+
+    def copy(self) -> "Marks":
+        """The same, which stays as it is."""
+        same = Marks(self.precedes)
+        same.take(self)
+        return same
+
+    def take(self, other: "Marks") -> None:
+        """Mark what is marked there, and nothing else."""
+        self.every, self.spans, self.ids, self.but = other.every, other.spans, dict(other.ids), dict(other.but)
+
     def clear(self) -> None:
         """Mark nothing."""
         self.every, self.spans, self.ids, self.but = False, (), {}, {}

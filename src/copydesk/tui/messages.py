@@ -86,7 +86,7 @@ class Decided(Message, bubble=False):
         many: bool = False,
         shown: "Status | None" = None,
         then: Callable[[Sequence[str]], None] | None = None,
-        keep: Callable[[Sequence[str]], None] | None = None,
+        keep: Callable[[Sequence[str] | None], None] | None = None,
     ) -> None:
         super().__init__()
         self.outcome = outcome

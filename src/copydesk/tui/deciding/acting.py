@@ -12,11 +12,10 @@ from copydesk.model.change import TAKES_TIME, ChangeDraft
 from copydesk.model.draft import Draft, ListedDraft, Status
 from copydesk.model.history import EventKind, named
 from copydesk.model.transitions import after, after_edit
-from copydesk.tui.asking import known
 from copydesk.tui.chosen import Chosen
 from copydesk.tui.deciding import outcomes
 from copydesk.tui.deciding.begun import Begun
-from copydesk.tui.deciding.outcomes import Outcome, name_of
+from copydesk.tui.deciding.outcomes import Outcome, name_of, words_of
 from copydesk.tui.deciding.standing import Mine, Standing
 from copydesk.tui.going_back import GoingBack
 from copydesk.tui.messages import Decided, Worked
@@ -80,6 +79,8 @@ class Acts:
         if chosen is None:
             return
         if chosen.draft is None:
+            if self.app.desk is not None:
+                chosen.begin()
             self.app.carry_out(lambda desk: self._change_many(desk, steps[-1], chosen, then), keys_wait=True)
             return
         draft = chosen.draft
@@ -156,6 +157,13 @@ class Acts:
         return f"for {shown}"
 
     async def _change_many(self, desk: "Desk", asked: ChangeDraft, chosen: Chosen, then: Then | None) -> None:
+        try:
+            await self._change_these(desk, asked, chosen, then)
+        except BaseException:
+            self.screen.call_later(chosen.keep, None)
+            raise
+
+    async def _change_these(self, desk: "Desk", asked: ChangeDraft, chosen: Chosen, then: Then | None) -> None:
         assert asked.action is not None
         assert chosen.find is not None
         ids, left = await chosen.find(desk)
@@ -285,8 +293,3 @@ class Acts:
             self._said = self.screen.set_timer(IN_A_ROW, self._say_rest)
         else:
             self._row.clear()
-
-
-def words_of(error: Exception) -> str:
-    """What went wrong, for the user."""
-    return str(known(error))

@@ -17,8 +17,8 @@ from copydesk.errors import ConflictError, CopydeskError
 from copydesk.model.change import ChangeDraft
 from copydesk.model.transitions import after_edit
 from copydesk.text import clean_lines
-from copydesk.tui.deciding.acting import Acts, words_of
-from copydesk.tui.deciding.outcomes import Outcome, name_of
+from copydesk.tui.deciding.acting import Acts
+from copydesk.tui.deciding.outcomes import Outcome, name_of, words_of
 from copydesk.tui.messages import Decided
 from copydesk.tui.modals.hold import HoldScreen
 from copydesk.tui.naming import key

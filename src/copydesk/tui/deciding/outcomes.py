@@ -9,7 +9,7 @@ from copydesk.model.draft import Action, Status
 from copydesk.model.history import EDIT, EventKind, Undone
 from copydesk.model.transitions import ACTIONS
 from copydesk.text import clean
-from copydesk.tui.asking import GONE
+from copydesk.tui.asking import GONE, known
 from copydesk.tui.naming import key
 from copydesk.tui.words import plural
 
@@ -139,3 +139,8 @@ def back(outcome: Outcome) -> str:
 
 def _first(failed: Mapping[str, str]) -> Sequence[tuple[str, str]]:
     return list(failed.items())[:LISTED]
+
+
+def words_of(error: Exception) -> str:
+    """What went wrong, for the user."""
+    return str(known(error))

@@ -208,14 +208,21 @@ class QueueScreen(ReadsQueue, inherit_bindings=False):
         self.queue.end_range()
         marks = self.queue.marks
         selected = Selected(self.view, moment, marks.every, marks.spans, frozenset(marks.but), tuple(marks.ids))
-        return Chosen(None, marked, selected.find, partial(self.keep_marked, marks))
+        begin, keep = partial(self.begin_bulk, marks), partial(self.keep_marked, marks, marks.copy())
+        return Chosen(None, marked, selected.find, begin, keep)
 
-    def keep_marked(self, marks: "Marks", ids: "Sequence[str]") -> None:
-        """After a bulk: of its list these stay marked, for nothing was done to them; no others do."""
-        if marks is self.queue.marks:
-            self.queue.mark_only(ids)
-        else:
-            marks.mark_only(dict.fromkeys(ids))
+    def begin_bulk(self, marks: "Marks") -> None:
+        """What is marked in its list is the bulk's: what is marked there from now on is not."""
+        marks.clear()
+        self.queue.marks_changed()
+
+    def keep_marked(self, marks: "Marks", before: "Marks", ids: "Sequence[str] | None") -> None:
+        """After a bulk: of its list these are marked again, for nothing was done to them; or all that were `before`."""
+        if ids is not None:
+            marks.mark_too(self.queue.places(ids))
+        elif not marks:
+            marks.take(before)
+        self.queue.marks_changed()
 
     def unmark(self) -> bool:
         """Take the marks away, then the search, then the filters; False where there was none of them."""

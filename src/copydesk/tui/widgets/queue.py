@@ -179,7 +179,7 @@ class Queue(Aged["ListedDraft | None"]):
         if place is not None:
             self.marks.toggle(place)
             self.cursor += 1
-            self._marked()
+            self.marks_changed()
 
     def mark_range(self) -> None:
         """Begin a range, or end the one that grows."""
@@ -188,7 +188,7 @@ class Queue(Aged["ListedDraft | None"]):
             self.end_range()
         elif place is not None:
             self.range_from = (self.cursor, place)
-        self._marked()
+        self.marks_changed()
 
     def end_range(self) -> None:
         """What was in the range is marked from now on."""
@@ -209,16 +209,21 @@ class Queue(Aged["ListedDraft | None"]):
         """Mark all that there are."""
         self.range_from = None
         self.marks.mark_all()
-        self._marked()
+        self.marks_changed()
 
     def mark_only(self, ids: "Iterable[str]") -> None:
         """Mark these, and nothing else."""
         self.range_from = None
-        known = dict(zip((row.id for row in self.window.rows), self.window.places, strict=False))
-        self.marks.mark_only({draft_id: known.get(draft_id) for draft_id in ids})
-        self._marked()
+        self.marks.mark_only(self.places(ids))
+        self.marks_changed()
 
-    def _marked(self) -> None:
+    def places(self, ids: "Iterable[str]") -> "dict[str, Place | None]":
+        """Where these stand, as far as that is known."""
+        known = dict(zip((row.id for row in self.window.rows), self.window.places, strict=False))
+        return {draft_id: known.get(draft_id) for draft_id in ids}
+
+    def marks_changed(self) -> None:
+        """Show it."""
         self.refresh()
         self.post_message(self.Marked())
 
@@ -249,7 +254,7 @@ class Queue(Aged["ListedDraft | None"]):
         """A range that grows may change any row; what comes next is to be known."""
         super().watch_cursor(before, now)
         if self.range_from is not None:
-            self._marked()
+            self.marks_changed()
         self.want()
 
     def watch_scroll_y(self, before: float, now: float) -> None:
