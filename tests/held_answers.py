@@ -1,7 +1,7 @@
 """Answers of the desk that come when a test lets them: what was asked before something happened can come after it."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 DEADLINE = 20
@@ -32,3 +32,10 @@ class HeldBack:
                 self._came.set()
                 async with asyncio.timeout(DEADLINE):
                     await self.go.wait()
+
+
+async def so(is_so: Callable[[], object], wait: Callable[[], Awaitable[object]]) -> None:
+    """Wait, by `wait`, until something is so; TimeoutError where it never is."""
+    async with asyncio.timeout(DEADLINE):
+        while not is_so():
+            await wait()

@@ -11,6 +11,7 @@ from copydesk.tui import compose_entry
 from copydesk.tui.compose_entry import LINES, Composed, GivenPicture
 from copydesk.tui.composing import FOLDER
 from copydesk.tui.screens.review import ReviewScreen
+from held_answers import so
 from setup_screen import furnished, gone, on_setup, setup_desk, until, write
 from some_pictures import photo
 from tui_fixtures import Seen
@@ -203,10 +204,7 @@ async def test_what_was_typed_when_the_console_died_is_offered_again(tmp_path: P
     async with on_setup(tmp_path, furnished) as seen:
         await open_form(seen)
         await write(seen, TEXT)
-        for _ in range(2000):
-            if any(TEXT in typed.text for typed in TypedTexts(tmp_path / FOLDER).every()):
-                break
-            await seen.wait()
+        await so(lambda: any(TEXT in typed.text for typed in TypedTexts(tmp_path / FOLDER).every()), seen.wait)
     async with on_setup(tmp_path) as seen:
         await open_form(seen)
         await until(seen, "and no draft was made of it.")

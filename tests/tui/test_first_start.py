@@ -7,6 +7,7 @@ from copydesk.tui.app import Console
 from copydesk.tui.pages.source_notes import EXAMPLES
 from copydesk.tui.screens.review import ReviewScreen
 from desk_fixtures import NOW, Web, entry, feed, open_at
+from held_answers import so
 from tui_fixtures import Seen, settled
 
 
@@ -23,10 +24,7 @@ async def test_every_next_key_stands_on_the_screen_until_there_is_a_draft(tmp_pa
         await seen.press("3")
         assert re.search(r"\ba +LWN\.net", seen.text), seen.text
         await seen.press("a", "1")
-        for _ in range(300):  # the console looks twice a second whether something was written
-            if "Nothing to review." in seen.text:
-                break
-            await pilot.pause(0.01)
+        await so(lambda: "Nothing to review." in seen.text, lambda: pilot.pause(0.01))
         assert "P runs the pipeline" in seen.text
         await seen.press("P", "escape")
         screen = app.screen

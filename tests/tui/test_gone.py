@@ -8,6 +8,7 @@ from copydesk.tui.deciding.sending import APPROVE
 from copydesk.tui.screens.deciding import Decides
 from copydesk.tui.widgets.queue import Queue
 from desk_fixtures import ONE, TWO, Watch, add, open_at
+from held_answers import so
 from sources_on_screen import console_at, small_web
 from tui_fixtures import Seen, settled
 
@@ -30,10 +31,7 @@ async def test_rows_leave_with_their_source_and_who_acts_on_one_is_told(tmp_path
         ghost = next(row for row_id, row in before.items() if row_id not in left)
 
         app.screen.deciding.act(APPROVE, on=one(ghost))
-        for _ in range(400):
-            if {row.id for row in queue.window.rows} == left and seen.toasts:
-                break
-            await asyncio.sleep(0.005)
+        await so(lambda: {row.id for row in queue.window.rows} == left and seen.toasts, lambda: asyncio.sleep(0.005))
         await settled(pilot)
         assert {row.id for row in queue.window.rows} == left
         assert f"Queue · {len(left)}" in seen.text

@@ -15,7 +15,7 @@ from copydesk.tui.source_entry import Place
 from copydesk.tui.source_messages import PlaceTried
 from copydesk.tui.widgets.typing import Typing
 from desk_fixtures import ONE, TWO, add
-from held_answers import HeldBack
+from held_answers import HeldBack, so
 from setup_screen import furnished, on_setup
 from sources_on_screen import on_sources, three_sources
 from tui_fixtures import FakeDesk, Seen, console, finished, on_screen, settled
@@ -52,10 +52,7 @@ async def test_the_voice_is_edited_as_it_was_saved_last_whatever_is_shown(tmp_pa
         await desk.voice.update({"style": "Newer words."})
         await held.asked()
         await seen._pilot.press("j", "e")
-        for _ in range(1000):
-            if isinstance(seen.app.screen, VoiceScreen):
-                break
-            await seen._pilot.pause(0.01)
+        await so(lambda: isinstance(seen.app.screen, VoiceScreen), lambda: seen._pilot.pause(0.01))
         assert seen.app.screen.query_one("#style", Typing).text == "Newer words."
         held.go.set()
         await seen.wait()

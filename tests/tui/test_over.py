@@ -19,6 +19,7 @@ from copydesk.tui.modals.moment import MomentScreen, Said
 from copydesk.tui.modals.voice import VoiceScreen
 from copydesk.tui.screens.setup import SetupScreen
 from deciding_fixtures import reviewing
+from held_answers import so
 from setup_screen import answer, asked, furnished, gone, on_setup, setup_desk, until, write
 from tui_fixtures import FakeDesk, Seen, on_screen
 
@@ -120,10 +121,7 @@ async def test_a_voice_that_was_typed_when_the_console_died_is_offered_again(
     async with on_setup(tmp_path, furnished) as seen:
         await seen.press("j", "e")
         await write(seen, "More. ")
-        for _ in range(400):
-            if file.exists() and "More. " in file.read_text():
-                break
-            await seen.wait()
+        await so(lambda: file.exists() and "More. " in file.read_text(), seen.wait)
     async with on_setup(tmp_path) as seen:
         await seen.press("j", "e")
         await until(seen, "and did not save it.")
@@ -142,20 +140,14 @@ async def test_what_was_tried_is_shown_as_the_format_that_it_is(
         await asked(seen, "How you write")
         screen = seen.app.screen
         assert isinstance(screen, VoiceScreen)
-        for _ in range(400):
-            if gate.came:
-                break
-            await seen._pilot.pause(0.01)
+        await so(lambda: gate.came, lambda: seen._pilot.pause(0.01))
         await press(seen, "tab", "tab", "tab", "right")
         await asked(seen, "‹THREAD›")
         shown: list[str] = []
         monkeypatch.setattr(screen.tried, "set_title", shown.append)
         gate.open.set()
         await until(seen, "THREAD")
-        for _ in range(400):
-            if shown:
-                break
-            await seen._pilot.pause(0.01)
+        await so(lambda: shown, lambda: seen._pilot.pause(0.01))
         assert shown == ["THREAD by the offline writer, of an item of yours"]
 
 
@@ -170,10 +162,7 @@ async def test_a_time_that_is_read_when_its_question_was_left_says_nothing(tmp_p
         screen = MomentScreen("When?", read)
         await seen.app.push_screen(screen)
         await press(seen, "x", "enter", "escape")
-        for _ in range(400):
-            if not screen.query(Static):
-                break
-            await seen._pilot.pause(0.01)
+        await so(lambda: not screen.query(Static), lambda: seen._pilot.pause(0.01))
         go_on.set()
         await seen.wait()
         assert seen.toasts == []
