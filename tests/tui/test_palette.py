@@ -11,6 +11,8 @@ from textual.pilot import Pilot
 
 from copydesk.tui.app import Console
 from copydesk.tui.keys import KEYS, SCREEN_NAMES, Where
+from copydesk.tui.modals.compose import ComposeScreen
+from copydesk.tui.modals.connect import PlatformScreen
 from copydesk.tui.palette import commands
 from copydesk.tui.screens.review import ReviewScreen
 from copydesk.tui.screens.sources import SourcesScreen
@@ -130,3 +132,16 @@ async def test_a_draft_is_found_by_its_words_and_shown_in_its_tab(
         assert screen.tab == tab
         assert screen.queue.current is not None
         assert screen.queue.current.id == ids[which]
+
+
+async def test_a_form_that_is_asked_for_here_opens_when_the_palette_has_gone(tmp_path: Path) -> None:
+    async with opened(tmp_path) as (seen, pilot, _):
+        await choose(seen, pilot, "compose a draft")
+        assert isinstance(seen.app.screen, ComposeScreen)
+
+
+async def test_a_form_of_another_screen_opens_there(tmp_path: Path) -> None:
+    async with opened(tmp_path) as (seen, pilot, _):
+        await choose(seen, pilot, "connect an account")
+        assert seen.app.current_mode == "setup"
+        assert isinstance(seen.app.screen, PlatformScreen)
