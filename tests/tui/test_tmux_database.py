@@ -80,9 +80,8 @@ def test_a_decision_comes_back_and_can_be_made_when_the_trouble_is_gone(
 
 def test_a_full_disk_is_said_and_what_is_typed_stays(sample_home: Path) -> None:
     with real_terminal((120, 30)) as terminal:
-        # No file grows beyond so many blocks of 512 bytes; the database and its log have nearly as much.
-        database = sample_home / "sample" / "copydesk.db"
-        terminal.write(f"ulimit -f {database.stat().st_size // 512 // 8}; trap '' XFSZ")
+        # No file grows beyond so many blocks of 512 bytes: as many as the log's index has, and too few for a decision.
+        terminal.write("ulimit -f 72; trap '' XFSZ")
         terminal.press("Enter")
         terminal.console(sample_home)
         terminal.wait_for(r"─ Queue · 24 ─[\s\S]*▌ N")
