@@ -61,3 +61,20 @@ async def test_what_was_wished_last_is_done_though_the_one_before_it_fails() -> 
         await first
     await last
     assert done == [2]
+
+
+async def test_who_waits_for_what_comes_last_hears_that_it_failed() -> None:
+    gate = asyncio.Event()
+
+    async def work(_: int) -> None:
+        await gate.wait()
+        raise CopydeskError
+
+    latest = Latest(work)
+    first = asyncio.create_task(latest.settle(1))
+    await asyncio.sleep(0)
+    last = asyncio.create_task(latest.settle(2))
+    await asyncio.sleep(0)
+    gate.set()
+    failed = await asyncio.gather(first, last, return_exceptions=True)
+    assert [type(each) for each in failed] == [CopydeskError, CopydeskError]

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from textual.pilot import Pilot
@@ -33,6 +33,9 @@ class Lock:
     def __init__(self) -> None:
         self.closed = True
         self.tried = 0
+        self.answers = asyncio.Event()
+        """Whether it says at once that it is closed."""
+        self.answers.set()
 
     @asynccontextmanager
     async def desk(self, home: Path) -> AsyncIterator[Any]:
@@ -42,6 +45,7 @@ class Lock:
             async def behind_it(*given: Any, **named: Any) -> Any:
                 self.tried += 1
                 if self.closed:
+                    await self.answers.wait()
                     raise StoreBusyError(hint="Is Copydesk open elsewhere?")
                 return await read(*given, **named)
 
@@ -70,6 +74,27 @@ async def test_a_screen_says_what_failed_and_is_read_again_by_itself(
         await settled(pilot)
         assert isinstance(app.screen, DeskScreen)
         assert app.screen.has_read
+
+
+@pytest.mark.parametrize("screen", SCREEN_NAMES)
+async def test_a_screen_that_was_asked_twice_in_vain_is_read_again_by_itself(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, screen: str
+) -> None:
+    monkeypatch.setattr(desk_screen, "AGAIN", 0.02)
+    monkeypatch.setattr(Console, "DEFAULT_MODE", screen)
+    lock = Lock()
+    lock.closed = False
+    app = Console(lambda: lock.desk(tmp_path), clock=lambda: NOW)
+    async with app.run_test(size=(120, 32), notifications=True) as pilot:
+        await settled(pilot)
+        lock.closed = True
+        lock.answers.clear()
+        for _ in range(2):
+            cast("DeskScreen", app.screen).read()
+            await pilot.pause()
+        lock.answers.set()
+        tried = lock.tried
+        await until(pilot, lambda: lock.tried > tried + 3)
 
 
 async def test_a_key_reads_again_at_once_and_what_stands_there_stays(tmp_path: Path) -> None:

@@ -19,11 +19,15 @@ class Latest(Generic[Wish]):
         self._wishes: list[Wish] = []
         self._working = False
         self._idle = asyncio.Event()
+        self._failed: Exception | None = None
+        """What went wrong with what was done last."""
 
     async def settle(self, wish: Wish) -> None:
-        """As `wish`, but returns when it, or what was wished after it, is done."""
+        """As `wish`, but returns when it, or what was wished after it, is done; raises what failed there."""
         await self.wish(wish)
         await self._idle.wait()
+        if self._failed is not None:
+            raise self._failed
 
     async def wish(self, wish: Wish) -> None:
         """Ask for `wish`; returns when it, or what was wished after it, is done or is being worked on.
@@ -38,10 +42,11 @@ class Latest(Generic[Wish]):
         failed: Exception | None = None
         try:
             while self._wishes:
+                self._failed = None
                 try:
                     await self._work(self._wishes.pop())
                 except Exception as error:
-                    failed = error
+                    failed = self._failed = error
         finally:
             self._working = False
             self._idle.set()
