@@ -19,7 +19,15 @@ from copydesk.errors import StoreBusyError, StoreError
 from copydesk.store import tables
 from copydesk.store.engine import Engines, open_engines
 from copydesk.store.place import file_system
-from store_fixtures import add_item, add_source, add_user, files, open_store, user_names
+from store_fixtures import (
+    add_source,
+    add_user,
+    files,
+    has_statistics,
+    open_store,
+    user_names,
+    want_statistics,
+)
 
 COUNT = select(tables.source.c.fail_count)
 
@@ -503,20 +511,6 @@ async def test_a_lock_that_is_let_go_in_time_is_waited_for(store: Engines) -> No
         timer.start()
         await store.write(add_user)
         timer.join()
-
-
-def want_statistics(connection: Connection) -> None:
-    """Rows, and a query that could go by more than one index."""
-    user = add_user(connection)
-    for _ in range(50):
-        add_item(connection, user, None)
-    query = "SELECT id FROM item WHERE user_id = 'x' AND state = 'new' AND published > 5 AND story_id = 'z'"
-    connection.exec_driver_sql(query)
-
-
-def has_statistics(path: Path) -> bool:
-    with closing(sqlite3.connect(path)) as connection:
-        return bool(connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'sqlite_stat1'").fetchone())
 
 
 async def test_closing_refreshes_the_statistics_that_queries_wanted(store: Engines) -> None:

@@ -7,7 +7,7 @@ import pytest
 from sqlalchemy import Connection
 
 from copydesk.store.engine import READERS, Engines
-from store_fixtures import add_user, open_store, user_names
+from store_fixtures import add_user, has_statistics, open_store, user_names, want_statistics
 
 
 def connections(store: Engines) -> tuple[int, int]:
@@ -35,6 +35,15 @@ async def test_after_a_rest_it_goes_on_as_before(store: Engines) -> None:
     assert await store.read(user_names) == names
     await store.write(add_user, "another")
     assert len(await store.read(user_names)) == len(names) + 1
+
+
+async def test_a_connection_that_rests_leaves_the_statistics_that_its_queries_wanted(store: Engines) -> None:
+    """The next one knows nothing of these queries."""
+    await store.write(want_statistics)
+    await store.rest()
+    assert await store.rest()
+    await store.close()
+    assert has_statistics(store.path)
 
 
 async def test_what_is_in_use_is_left_alone(store: Engines) -> None:

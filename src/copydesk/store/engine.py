@@ -49,10 +49,11 @@ class Engines:
         self.path = path
         self._busy_timeout = busy_timeout
         self._same_file = SameFile(path)
-        self._writer = _Lanes(_write_engine(path, busy_timeout, foreign_keys=True), 1, self._same_file)
+        self._writer = _Lanes(
+            _write_engine(path, busy_timeout, foreign_keys=True), 1, self._same_file, parting=self._optimize
+        )
         self._readers = _Lanes(_read_engine(path, busy_timeout), READERS, self._same_file)
         self._watcher = _Lanes(_read_engine(path, busy_timeout), 1, self._same_file)
-        self._written = False
 
     async def changes(self) -> int:
         """A number that is another one after each commit, whichever connection or process made it."""
@@ -68,7 +69,6 @@ class Engines:
         StoreDamagedError, StoreError.
         """
         with translated(self.path):
-            self._written = True
             return await self._writer.run(_in_transaction, lambda connection: work(connection, *args, **kwargs))
 
     async def write_through(
@@ -76,7 +76,6 @@ class Engines:
     ) -> T:
         """As `write`, and on the disk itself when this returns: a power cut takes nothing of it back."""
         with translated(self.path):
-            self._written = True
             return await self._writer.run(_through, lambda connection: work(connection, *args, **kwargs))
 
     async def write_each(self, work: Callable[[Connection, A], T], every: Sequence[A]) -> list[T | CopydeskError]:
@@ -86,7 +85,6 @@ class Engines:
         committed in groups of COMMITTED_TOGETHER, for that is what costs. A group that a StoreError hits is not done,
         nor are those after it: it stands in the place of them all.
         """
-        self._written = True
         return await self._writer.run(self._in_groups, (work, every))
 
     def _in_groups(
@@ -128,21 +126,23 @@ class Engines:
     async def rest(self) -> bool:
         """Close the connections that were not used since this was called last; whether there were any.
 
-        Each holds megabytes of pages. They are opened again when they are needed, which takes a millisecond.
+        Each holds megabytes of pages. They are opened again when they are needed, which takes a millisecond. The one
+        that writes refreshes SQLite's statistics before.
         """
         return any([await lanes.rest() for lanes in (self._readers, self._writer)])
 
     async def close(self) -> None:
         """Lets SQLite refresh its statistics, then ends every connection and its thread."""
-        try:
-            if self._written:
-                # It does not wait for another process, and is worth no error.
-                with suppress(StoreError), translated(self.path):
-                    await self._writer.run(_optimize, None)
-        finally:
-            await self._watcher.close()
-            await self._readers.close()
-            await self._writer.close()
+        await self._watcher.close()
+        await self._readers.close()
+        await self._writer.close()
+
+    def _optimize(self, connection: Connection) -> None:
+        # SQLite knows what its statistics lack from the queries of this very connection: the next one cannot do it.
+        # It does not wait for another process, and is worth no error.
+        with suppress(StoreError), translated(self.path):
+            self._same_file.check()
+            _driver(connection).executescript(_ON_CLOSE)
 
 
 def _in_transaction(connection: Connection, work: Callable[[Connection], T]) -> T:
@@ -198,10 +198,6 @@ def _data_version(connection: Connection) -> int:
     return version
 
 
-def _optimize(connection: Connection, _: None) -> None:
-    _driver(connection).executescript(_ON_CLOSE)
-
-
 class _Lane(aiosqlite.Connection):
     """A connection and the thread that it lives in, with SQLAlchemy inside the thread."""
 
@@ -234,12 +230,15 @@ class _Lane(aiosqlite.Connection):
 
 
 class _Lanes:
-    """At most so many connections to one file, each opened when it is first needed."""
+    """At most so many connections to one file, each opened when it is first needed; `parting` is its last work."""
 
-    def __init__(self, engine: Engine, most: int, file: SameFile) -> None:
+    def __init__(
+        self, engine: Engine, most: int, file: SameFile, *, parting: Callable[[Connection], None] | None = None
+    ) -> None:
         self._engine = engine
         self._most = most
         self._file = file
+        self._parting = parting
         self._free = asyncio.Semaphore(most)
         self._idle: list[_Lane] = []
         self._open: list[_Lane] = []
@@ -288,7 +287,7 @@ class _Lanes:
             async with self._free:
                 if lane in self._open:  # else `close` was before this
                     self._open.remove(lane)
-                    await _ended(lane)
+                    await self._ended(lane)
 
     async def close(self) -> None:
         """Ends every connection after what it is still at, and after what was asked for before."""
@@ -298,14 +297,20 @@ class _Lanes:
                 await every.enter_async_context(self._free)
             self._idle.clear()
             while self._open:
-                await _ended(self._open.pop())
+                await self._ended(self._open.pop())
 
+    async def _ended(self, lane: _Lane) -> None:
+        try:
+            await lane.run(lambda: self._part(lane.connection))
+        finally:
+            await lane.close()
 
-async def _ended(lane: _Lane) -> None:
-    try:
-        await lane.run(lane.connection.close)
-    finally:
-        await lane.close()
+    def _part(self, connection: Connection) -> None:
+        try:
+            if self._parting is not None:
+                self._parting(connection)
+        finally:
+            connection.close()
 
 
 async def to_the_end(work: Coroutine[object, object, object]) -> None:
