@@ -1,5 +1,7 @@
 """A store in a file of its own, and rows to put into it."""
 
+import sqlite3
+from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -81,3 +83,18 @@ def add_draft(connection: Connection, user: str, item: str, **values: Any) -> st
     }
     connection.execute(insert(tables.draft).values(row | values))
     return str(row["id"])
+
+
+def want_statistics(connection: Connection) -> None:
+    """Rows, and a query that could go by more than one index."""
+    user = add_user(connection)
+    for _ in range(50):
+        add_item(connection, user, None)
+    query = "SELECT id FROM item WHERE user_id = 'x' AND state = 'new' AND published > 5 AND story_id = 'z'"
+    connection.exec_driver_sql(query)
+
+
+def has_statistics(path: Path) -> bool:
+    """Whether SQLite counted what is in the indexes."""
+    with closing(sqlite3.connect(path)) as connection:
+        return bool(connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'sqlite_stat1'").fetchone())
