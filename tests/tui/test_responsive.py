@@ -76,6 +76,33 @@ async def test_a_console_at_rest_gives_back_what_it_holds_to_be_quick(monkeypatc
         await asyncio.wait_for(given.wait(), 5)
 
 
+async def test_what_is_used_every_second_is_not_opened_anew_each_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    desk = FakeDesk()
+    looks, rests = 0, 0
+    looked = asyncio.Event()
+
+    async def changes() -> int:
+        nonlocal looks
+        looks += 1
+        if looks > 20:
+            looked.set()
+        return 0
+
+    async def rest() -> bool:
+        nonlocal rests
+        rests += 1
+        return False
+
+    monkeypatch.setattr(desk, "changes", changes)
+    monkeypatch.setattr(desk, "rest", rest)
+    monkeypatch.setattr(desk_app, "LOOK", 0.0)
+    monkeypatch.setattr(desk_app, "REST", 600.0)
+    monkeypatch.setattr(responsive, "CALM", 0.0)
+    async with console(desk).run_test():
+        await asyncio.wait_for(looked.wait(), 5)
+    assert rests == 1
+
+
 def test_memory_is_given_back_or_left_where_nobody_takes_it() -> None:
     responsive.give_back()
 

@@ -1,6 +1,7 @@
 """The part of the console that has the desk: opens it, asks it, runs the pipeline, closes it. It knows no screen."""
 
 import asyncio
+import math
 from collections.abc import Callable, Sequence
 from contextlib import AbstractAsyncContextManager, suppress
 from datetime import datetime
@@ -40,6 +41,8 @@ MISSED = "missed"
 """The job whose every word is of something that went wrong."""
 LOOK = 0.5
 """Seconds between two looks whether something was written."""
+REST = 5.0
+"""Seconds between two times that unused connections are closed: a run that waits for the network writes each second."""
 LAST_PATIENCE = 0.5
 """Seconds that a job has left when the user quits."""
 
@@ -73,6 +76,7 @@ class DeskApp(AskingApp, inherit_bindings=False):
         self._holder: Worker[None] | None = None
         self.type_ahead = TypeAhead(self)
         self._responsive = Responsive()
+        self._rested = -math.inf
         self.editor: asyncio.subprocess.Process | None = None
         """The user's own, which has the terminal for now."""
         self.glimpsed = False
@@ -143,8 +147,11 @@ class DeskApp(AskingApp, inherit_bindings=False):
     async def _rest(self, desk: "Desk") -> None:
         """Nobody waits: look for garbage, and give back what is held only to be quick."""
         self._responsive.look()
-        if await desk.rest():
-            await asyncio.to_thread(give_back)
+        now = asyncio.get_running_loop().time()
+        if now - self._rested >= REST:
+            self._rested = now
+            if await desk.rest():
+                await asyncio.to_thread(give_back)
 
     async def _do_what_is_due(self, desk: "Desk") -> None:
         """Let the jobs run, where there are any, until the console ends."""
