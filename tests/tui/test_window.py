@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from copydesk.model.window import Place, Slice
-from copydesk.tui.window import KEPT, MOST, PAGE, Way, Window, Wish
+from copydesk.tui.window import AHEAD, KEPT, MOST, PAGE, Way, Window, Wish
 from tui_fixtures import draft
 
 HEIGHT = 20
@@ -105,11 +105,11 @@ def test_a_list_that_became_shorter_is_put_right_at_its_end_and_at_its_beginning
 def test_the_next_rows_are_wanted_before_one_gets_there() -> None:
     shelf = list(range(1000))
     window = opened(shelf)
-    assert window.wish(0, 60) is None
-    wish = window.wish(90, 110)
-    assert wish == Wish(Way.AFTER, Place(199, "draft-199"))
+    assert window.wish(0, AHEAD - 1) is None
+    wish = window.wish(AHEAD - 10, AHEAD + 10)
+    assert wish == Wish(Way.AFTER, Place(PAGE - 1, f"draft-{PAGE - 1}"))
     window.take(wish, read(shelf, wish))
-    assert window.wish(90, 110) is None
+    assert window.wish(AHEAD - 10, AHEAD + 10) is None
 
 
 def test_an_answer_for_rows_that_are_gone_is_left_out() -> None:
@@ -136,7 +136,8 @@ def test_of_a_list_that_is_not_looked_at_little_is_kept() -> None:
 def test_it_is_a_sequence_that_ends_and_that_can_be_counted_from_its_end() -> None:
     window = Window(400)
     window.take(Wish(Way.END), read(list(range(400)), Wish(Way.END)))
-    assert [row.id if row else None for row in window] == [None] * 200 + [f"draft-{each}" for each in range(200, 400)]
+    known = [f"draft-{each}" for each in range(400 - PAGE, 400)]
+    assert [row.id if row else None for row in window] == [None] * (400 - PAGE) + known
     assert (window[-1], window[-400], window[398:]) == (DRAFTS[399], None, [DRAFTS[398], DRAFTS[399]])
     for past in (400, -401):
         with pytest.raises(IndexError):
@@ -147,7 +148,7 @@ def test_a_list_that_was_not_counted_is_put_right_when_it_is() -> None:
     shelf = list(range(1000))
     window = Window()
     window.take(Wish(Way.START), read(shelf, Wish(Way.START)))
-    assert (window.total, window.sure) == (201, False)
+    assert (window.total, window.sure) == (PAGE + 1, False)
     assert (window.count(1000), window.total, window.sure) == (0, 1000, True)
 
 

@@ -41,7 +41,7 @@ MISSED = "missed"
 """The job whose every word is of something that went wrong."""
 LOOK = 0.5
 """Seconds between two looks whether something was written."""
-REST = 5.0
+REST = 2.0
 """Seconds between two times that unused connections are closed: a run that waits for the network writes each second."""
 LAST_PATIENCE = 0.5
 """Seconds that a job has left when the user quits."""

@@ -12,11 +12,11 @@ if TYPE_CHECKING:
     from copydesk.model.draft import ListedDraft
     from copydesk.model.window import Place, Slice
 
-PAGE = 200
+PAGE = 100
 """Rows that are read at once."""
-AHEAD = 100
+AHEAD = 50
 """So many rows before the edge of what is known the next ones are asked for."""
-MOST = 1000
+MOST = 400
 """Rows that are kept."""
 KEPT = 100
 """Rows that are kept of a list that is not looked at."""
