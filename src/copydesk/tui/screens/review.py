@@ -11,7 +11,7 @@ from textual.widget import Widget
 from copydesk.tui.browser import follow, is_link
 from copydesk.tui.keys import Where, bindings
 from copydesk.tui.latest import Latest
-from copydesk.tui.messages import Decided, ItemRead, JobDone, RunChanged
+from copydesk.tui.messages import ItemRead, JobDone, RunChanged
 from copydesk.tui.pages import note
 from copydesk.tui.screens.deciding import Decides
 from copydesk.tui.screens.review_preview import PreviewsDraft
@@ -106,13 +106,6 @@ class ReviewScreen(ShowsDraft, PreviewsDraft, Decides, RunScreen, inherit_bindin
     def is_older(self, draft: "ListedDraft") -> bool:
         """Whether this was read before the draft was changed here."""
         return "deciding" in vars(self) and self.deciding.is_older(draft)
-
-    @on(Decided)
-    def _look_at_last(self) -> None:
-        """What was left out because it was older is there by now."""
-        if self._owes_look:
-            self._owes_look = False
-            self.read()
 
     # Panes.
 

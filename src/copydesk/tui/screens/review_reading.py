@@ -50,7 +50,6 @@ class ReadsQueue(DeskScreen, inherit_bindings=False):
         self._reading: Reading | None = None
         self._latest = Latest(self._read_rows)
         self._looking = Latest(self._look_again)
-        self._owes_look = False
         """Whether rows were left as they are, for what was read of them was older."""
         self._search: SearchLine | None = None
 
@@ -240,7 +239,7 @@ class ReadsQueue(DeskScreen, inherit_bindings=False):
         if message.number == self._number:
             self._set_zone()
             older = {draft.id for draft in message.looked.drafts if self.is_older(draft)}
-            self._owes_look = bool(older)
+            # What is left out is looked at again when it is written: that is a change of the desk.
             ids = [draft_id for draft_id in message.looked.ids if draft_id not in older]
             self.queue.renew(ids, message.looked.drafts)
             self._new = message.looked.new
