@@ -62,25 +62,13 @@ class AskingApp(SayingApp, inherit_bindings=False):
         keys_wait: bool = False,
         opens: bool = False,
         ended: Callable[[], None] | None = None,
-    ) -> None:
-        """Do `work` with the desk in a worker; what goes wrong is one line in a toast.
+    ) -> Worker[None]:
+        """Do `work` with the desk in a worker, which is returned; what goes wrong is one line in a toast.
 
         With `keys_wait` the keys that are typed next are for what it brings: they wait for it, but for those that do
         the same whatever it is, as to quit. With `opens` they are for what it opens, by `open_over`, and all wait.
         `ended` is called in every case, also where the desk was closed meanwhile and nothing was done.
         """
-        self.begin_asking(work, name=name, keys_wait=keys_wait, opens=opens, ended=ended)
-
-    def begin_asking(
-        self,
-        work: Work,
-        *,
-        name: str = "",
-        keys_wait: bool = False,
-        opens: bool = False,
-        ended: Callable[[], None] | None = None,
-    ) -> Worker[None]:
-        """As `ask`; the worker, for those who may not want to know it any more."""
         ending = self.type_ahead.waiting(keys_wait, opens=opens)
         if ended is not None:
             ending.callback(ended)

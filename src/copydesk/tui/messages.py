@@ -85,7 +85,7 @@ class Decided(Message, bubble=False):
         *,
         many: bool = False,
         shown: "Status | None" = None,
-        then: Callable[[Sequence[str]], None] | None = None,
+        then: Callable[[Sequence[str]], object] | None = None,
         keep: Callable[[Sequence[str] | None], None] | None = None,
     ) -> None:
         super().__init__()

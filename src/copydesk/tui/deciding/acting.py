@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from copydesk.desk import Desk
     from copydesk.tui.screens.deciding import Decides, Rows
 
-Then = Callable[[Sequence[str]], None]
+Then = Callable[[Sequence[str]], object]
 """What goes on after an action, with the ids of the drafts that it was done to."""
 IN_A_ROW = 0.5
 """Seconds within which single decisions are said in one toast."""

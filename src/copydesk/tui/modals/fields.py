@@ -112,7 +112,7 @@ class FieldsScreen(Over[str | None], inherit_bindings=False):
             return
         self._asking = self.app.desk is not None
         values = {field.name: line.value.strip() for field, line in zip(self._fields, self.inputs, strict=True)}
-        self._submitting = self.app.begin_asking(partial(self._save, values), keys_wait=True)
+        self._submitting = self.app.ask(partial(self._save, values), keys_wait=True)
 
     async def _save(self, values: Mapping[str, str], desk: "Desk") -> None:
         try:

@@ -177,7 +177,7 @@ class SourceForm(Over[Source | None], inherit_bindings=False):
             return
         self._busy = True
         self._say_next()
-        self._reading = self.app.begin_asking(lambda desk: self._try(desk, place), ended=self._done)
+        self._reading = self.app.ask(lambda desk: self._try(desk, place), ended=self._done)
 
     def _done(self) -> None:
         """What was asked for last has ended, whatever came of it."""
