@@ -17,7 +17,7 @@ from sqlalchemy.exc import IntegrityError
 
 from copydesk.errors import StoreBusyError, StoreError
 from copydesk.store import tables
-from copydesk.store.engine import Engines, open_engines
+from copydesk.store.engine import Engines, open_engines, to_the_end
 from copydesk.store.place import file_system
 from store_fixtures import (
     add_source,
@@ -677,3 +677,25 @@ def test_a_network_file_system_is_refused(tmp_path: Path, monkeypatch: pytest.Mo
 
     with pytest.raises(StoreError, match=r"network file system \(nfs\)"):
         open_engines(tmp_path / "desk.db")
+
+
+async def test_what_fails_after_its_caller_was_cancelled_is_not_complained_about(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """It was logged as an exception that was never retrieved."""
+    begun, go = asyncio.Event(), asyncio.Event()
+
+    async def fail() -> None:
+        begun.set()
+        await go.wait()
+        raise OddError
+
+    task = asyncio.create_task(to_the_end(fail()))
+    await begun.wait()
+    asyncio.get_running_loop().call_later(0.001, go.set)
+    await cancel(task)
+    del task
+    await asyncio.sleep(0)  # the loop holds what it did last
+    gc.collect()
+
+    assert caplog.records == []

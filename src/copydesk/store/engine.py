@@ -260,18 +260,17 @@ class _Lanes:
 
     async def _another(self) -> _Lane:
         lane = _Lane(self._engine, self._file)
-        opening = asyncio.ensure_future(_opened(lane))
         try:
-            await asyncio.shield(opening)
+            await to_the_end(self._opened(lane))
         except asyncio.CancelledError:
-            # Half open it would be lost to `close`.
-            await asyncio.wait([opening])
-            if not opening.exception():
-                self._open.append(lane)
+            if lane in self._open:
                 self._idle.append(lane)
             raise
-        self._open.append(lane)
         return lane
+
+    async def _opened(self, lane: _Lane) -> None:
+        await lane
+        self._open.append(lane)
 
     async def rest(self) -> bool:
         """End the connections that were not used since the last time; whether there were any."""
@@ -317,14 +316,13 @@ async def to_the_end(work: Coroutine[object, object, object]) -> None:
     """Waits for the end of `work`, even where this is cancelled: what is half open or half closed would be lost."""
     task = asyncio.ensure_future(work)
     try:
-        await asyncio.shield(task)
+        await asyncio.wait([task])
     except asyncio.CancelledError:
         await asyncio.wait([task])
+        if not task.cancelled():
+            task.exception()  # Whoever would hear of it is gone: it is not worth a complaint in the log.
         raise
-
-
-async def _opened(lane: _Lane) -> None:
-    await lane
+    await task
 
 
 def _driver(connection: Connection) -> sqlite3.Connection:
