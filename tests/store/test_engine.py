@@ -17,7 +17,8 @@ from sqlalchemy.exc import IntegrityError
 
 from copydesk.errors import StoreBusyError, StoreError
 from copydesk.store import tables
-from copydesk.store.engine import Engines, open_engines, to_the_end
+from copydesk.store.engine import Engines, open_engines
+from copydesk.store.lanes import to_the_end
 from copydesk.store.place import file_system
 from store_fixtures import (
     add_source,

@@ -14,7 +14,8 @@ from copydesk.desk.zone import local_zone
 from copydesk.errors import StoreError
 from copydesk.settings import Settings
 from copydesk.store import users
-from copydesk.store.engine import open_engines, to_the_end
+from copydesk.store.engine import open_engines
+from copydesk.store.lanes import to_the_end
 from copydesk.store.migrate import prepare
 
 if TYPE_CHECKING:

@@ -4,19 +4,17 @@ A unit of work is a plain function that is given a connection. It runs in that c
 statement to its last: crossing to the thread for every statement costs more than the statements do.
 """
 
-import asyncio
-import sqlite3
-from collections.abc import Callable, Coroutine, Sequence
-from contextlib import AsyncExitStack, suppress
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import Any, Concatenate, ParamSpec, TypeVar, cast
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
-import aiosqlite
 from sqlalchemy import URL, Connection, Engine, NullPool, create_engine, event
 
 from copydesk.errors import CopydeskError, StoreError
 from copydesk.store.faults import translated
+from copydesk.store.lanes import Lanes, driver_of
 from copydesk.store.place import SameFile, make_private, refuse_network
 
 P = ParamSpec("P")
@@ -49,11 +47,11 @@ class Engines:
         self.path = path
         self._busy_timeout = busy_timeout
         self._same_file = SameFile(path)
-        self._writer = _Lanes(
+        self._writer = Lanes(
             _write_engine(path, busy_timeout, foreign_keys=True), 1, self._same_file, parting=self._optimize
         )
-        self._readers = _Lanes(_read_engine(path, busy_timeout), READERS, self._same_file)
-        self._watcher = _Lanes(_read_engine(path, busy_timeout), 1, self._same_file)
+        self._readers = Lanes(_read_engine(path, busy_timeout), READERS, self._same_file)
+        self._watcher = Lanes(_read_engine(path, busy_timeout), 1, self._same_file)
 
     async def changes(self) -> int:
         """A number that is another one after each commit, whichever connection or process made it."""
@@ -116,7 +114,7 @@ class Engines:
         An upgrade builds tables anew; with them on, dropping the old table deletes every row that points at it.
         They cannot be switched inside a transaction.
         """
-        lanes = _Lanes(_write_engine(self.path, self._busy_timeout, foreign_keys=False), 1, self._same_file)
+        lanes = Lanes(_write_engine(self.path, self._busy_timeout, foreign_keys=False), 1, self._same_file)
         try:
             with translated(self.path):
                 return await lanes.run(_in_transaction, work)
@@ -142,7 +140,7 @@ class Engines:
         # It does not wait for another process, and is worth no error.
         with suppress(StoreError), translated(self.path):
             self._same_file.check()
-            _driver(connection).executescript(_ON_CLOSE)
+            driver_of(connection).executescript(_ON_CLOSE)
 
 
 def _in_transaction(connection: Connection, work: Callable[[Connection], T]) -> T:
@@ -152,12 +150,12 @@ def _in_transaction(connection: Connection, work: Callable[[Connection], T]) -> 
     except BaseException:
         # After a COMMIT that failed SQLite can still be in the transaction, which SQLAlchemy takes for ended: the
         # next unit could not begin, and closing would commit what is left.
-        _driver(connection).rollback()
+        driver_of(connection).rollback()
         raise
 
 
 def _through(connection: Connection, work: Callable[[Connection], T]) -> T:
-    driver = _driver(connection)
+    driver = driver_of(connection)
     driver.execute("PRAGMA synchronous = FULL")
     try:
         return _in_transaction(connection, work)
@@ -168,7 +166,7 @@ def _through(connection: Connection, work: Callable[[Connection], T]) -> T:
 def _each_apart(
     connection: Connection, work: Callable[[Connection, A], T], every: Sequence[A]
 ) -> list[T | CopydeskError]:
-    driver = _driver(connection)
+    driver = driver_of(connection)
     done: list[T | CopydeskError] = []
     for each in every:
         before = driver.total_changes
@@ -194,141 +192,8 @@ def _without_transaction(connection: Connection, work: Callable[[Connection], T]
 
 def _data_version(connection: Connection) -> int:
     # SQLite counts by connection the commits of all others: this one never writes.
-    version: int = _driver(connection).execute("PRAGMA data_version").fetchone()[0]
+    version: int = driver_of(connection).execute("PRAGMA data_version").fetchone()[0]
     return version
-
-
-class _Lane(aiosqlite.Connection):
-    """A connection and the thread that it lives in, with SQLAlchemy inside the thread."""
-
-    def __init__(self, engine: Engine, file: SameFile) -> None:
-        super().__init__(self._open, iter_chunk_size=64)
-        self._file = file
-        self.used = True
-        """Since the last `rest`."""
-        # A thread that hangs in a statement must not keep the program from ending.
-        self._thread.daemon = True
-        self._engine = engine
-
-    def _open(self) -> sqlite3.Connection:
-        self._file.check()
-        self.connection = self._engine.connect()
-        return _driver(self.connection)
-
-    async def run(self, work: Callable[[], T]) -> T:
-        """What `work` returns, carried out in the thread; not begun where the caller is cancelled before that."""
-        wanted = True
-
-        def begin() -> T | None:
-            return work() if wanted else None
-
-        try:
-            return cast("T", await self._execute(begin))  # type: ignore[no-untyped-call]
-        except asyncio.CancelledError:
-            wanted = False
-            raise
-
-
-class _Lanes:
-    """At most so many connections to one file, each opened when it is first needed; `parting` is its last work."""
-
-    def __init__(
-        self, engine: Engine, most: int, file: SameFile, *, parting: Callable[[Connection], None] | None = None
-    ) -> None:
-        self._engine = engine
-        self._most = most
-        self._file = file
-        self._parting = parting
-        self._free = asyncio.Semaphore(most)
-        self._idle: list[_Lane] = []
-        self._open: list[_Lane] = []
-
-    async def run(self, how: Callable[[Connection, Any], T], work: Any) -> T:
-        """What `how` makes of `work` on the next connection that is free; first come, first served."""
-        async with self._free:
-            lane = self._idle.pop() if self._idle else await self._another()
-            lane.used = True
-            try:
-                return await lane.run(lambda: self._there(how, lane.connection, work))
-            finally:
-                self._idle.append(lane)
-
-    def _there(self, how: Callable[[Connection, Any], T], connection: Connection, work: Any) -> T:
-        # In the thread: the one that answers keys asks nothing of the disk.
-        self._file.check()
-        return how(connection, work)
-
-    async def _another(self) -> _Lane:
-        lane = _Lane(self._engine, self._file)
-        try:
-            await to_the_end(self._opened(lane))
-        except asyncio.CancelledError:
-            if lane in self._open:
-                self._idle.append(lane)
-            raise
-        return lane
-
-    async def _opened(self, lane: _Lane) -> None:
-        await lane
-        self._open.append(lane)
-
-    async def rest(self) -> bool:
-        """End the connections that were not used since the last time; whether there were any."""
-        unused = [lane for lane in self._idle if not lane.used]
-        self._idle = [lane for lane in self._idle if lane.used]
-        for lane in self._open:
-            lane.used = False
-        await to_the_end(self._end(unused))
-        return bool(unused)
-
-    async def _end(self, unused: Sequence[_Lane]) -> None:
-        for lane in unused:
-            async with self._free:
-                if lane in self._open:  # else `close` was before this
-                    self._open.remove(lane)
-                    await self._ended(lane)
-
-    async def close(self) -> None:
-        """Ends every connection after what it is still at, and after what was asked for before."""
-        async with AsyncExitStack() as every:
-            # A connection that is just being opened is in no list yet.
-            for _ in range(self._most):
-                await every.enter_async_context(self._free)
-            self._idle.clear()
-            while self._open:
-                await self._ended(self._open.pop())
-
-    async def _ended(self, lane: _Lane) -> None:
-        try:
-            await lane.run(lambda: self._part(lane.connection))
-        finally:
-            await lane.close()
-
-    def _part(self, connection: Connection) -> None:
-        try:
-            if self._parting is not None:
-                self._parting(connection)
-        finally:
-            connection.close()
-
-
-async def to_the_end(work: Coroutine[object, object, object]) -> None:
-    """Waits for the end of `work`, even where this is cancelled: what is half open or half closed would be lost."""
-    task = asyncio.ensure_future(work)
-    try:
-        await asyncio.wait([task])
-    except asyncio.CancelledError:
-        await asyncio.wait([task])
-        if not task.cancelled():
-            task.exception()  # Whoever would hear of it is gone: it is not worth a complaint in the log.
-        raise
-    await task
-
-
-def _driver(connection: Connection) -> sqlite3.Connection:
-    driver: sqlite3.Connection | None = connection.connection.driver_connection
-    assert driver is not None
-    return driver
 
 
 def open_engines(path: Path, *, busy_timeout: float = BUSY_TIMEOUT) -> Engines:
@@ -370,4 +235,4 @@ def _engine(path: Path, busy_timeout: float, script: str, **options: Any) -> Eng
 def _begin_immediate(connection: Connection) -> None:
     # A deferred transaction that reads and then writes fails at once, without waiting, when another one
     # committed in between.
-    _driver(connection).execute("BEGIN IMMEDIATE")
+    driver_of(connection).execute("BEGIN IMMEDIATE")
