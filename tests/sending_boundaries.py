@@ -21,7 +21,7 @@ from copydesk.model.delivery import Account, Intent, Made
 from copydesk.network.transport import GuardedTransport
 from copydesk.posting.fake import FakePlatform, FakePost, FakeServer
 from copydesk.posting.platform import Picture
-from copydesk.store.deliveries import Happened
+from copydesk.store.delivery_changes import Happened
 from desk_fixtures import NOW
 
 DUE = NOW + timedelta(minutes=1)

@@ -11,9 +11,10 @@ from copydesk.model.delivery import ENDED, State
 from copydesk.model.draft import Status
 from copydesk.model.history import SYSTEM, EventKind
 from copydesk.model.transitions import Happening, after_happening
-from copydesk.store import changes, deliveries
+from copydesk.store import changes, deliveries, delivery_changes
 from copydesk.store.changes import Step
-from copydesk.store.deliveries import Happened, KeptDelivery
+from copydesk.store.deliveries import KeptDelivery
+from copydesk.store.delivery_changes import Happened
 
 
 def settle(conn: Connection, user_id: str, draft_id: str, now: datetime) -> None:
@@ -42,7 +43,7 @@ def keep(conn: Connection, user_id: str, kept: KeptDelivery, happened: Happened,
     """Keep what a delivery came to, and what its draft comes to by that; None where it was changed meanwhile."""
     if happened.progress.state is State.SENT:
         happened = replace(happened, figures_at=now + READINGS[0])
-    after = deliveries.keep(conn, user_id, kept, happened, now)
+    after = delivery_changes.keep(conn, user_id, kept, happened, now)
     if after is not None and after.progress.state in ENDED:
         settle(conn, user_id, kept.draft_id, now)
     return after

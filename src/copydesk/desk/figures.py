@@ -14,7 +14,7 @@ from copydesk.errors import CopydeskError, StoreError
 from copydesk.model.account import ConnectedAccount
 from copydesk.model.delivery import Figures
 from copydesk.posting.platform import LoginError, NotSentError
-from copydesk.store import accounts, deliveries, engagement
+from copydesk.store import accounts, deliveries, delivery_changes, engagement
 from copydesk.store.deliveries import KeptDelivery
 
 log = logging.getLogger(__name__)
@@ -88,13 +88,13 @@ def _kept(
     for post_id, kept in ((post_id, kept) for post_id, some in named.items() for kept in some):
         figures = found.get(post_id, Figures())
         if figures is None:
-            deliveries.gone(conn, user_id, kept.id, now)
+            delivery_changes.gone(conn, user_id, kept.id, now)
             continue
         if figures != Figures():
             engagement.measured(conn, user_id, kept.id, figures, now)
-        deliveries.read_at(conn, user_id, kept.id, next_reading(kept.sent_at or now, now))
+        delivery_changes.read_at(conn, user_id, kept.id, next_reading(kept.sent_at or now, now))
 
 
 def _asked_later(conn: Connection, user_id: str, due: Sequence[KeptDelivery], at: datetime | None) -> None:
     for kept in due:
-        deliveries.read_at(conn, user_id, kept.id, at)
+        delivery_changes.read_at(conn, user_id, kept.id, at)

@@ -21,7 +21,7 @@ from copydesk.scheduling.late import PACE, Due, due_now, is_missed
 from copydesk.scheduling.meant import Meant, moved
 from copydesk.store import accounts, changes, deliveries, planned
 from copydesk.store.changes import Seen, Step
-from copydesk.store.deliveries import Happened
+from copydesk.store.delivery_changes import Happened
 from copydesk.store.planned import Timed
 
 T = TypeVar("T")

@@ -12,8 +12,9 @@ from copydesk.model.account import ConnectedAccount
 from copydesk.model.delivery import State
 from copydesk.posting.delivery import sent_again
 from copydesk.posting.keys import first_seed
-from copydesk.store import changes, deliveries
-from copydesk.store.deliveries import Anew, Happened, KeptDelivery, Planned
+from copydesk.store import changes, deliveries, delivery_changes
+from copydesk.store.deliveries import KeptDelivery
+from copydesk.store.delivery_changes import Anew, Happened, Planned
 from copydesk.store.ids import new_id
 
 
@@ -52,13 +53,13 @@ def plan(
                 trouble=each.trouble or "",
             )
         )
-    deliveries.plan(conn, user_id, draft_id, seen.format, new, due, now)
+    delivery_changes.plan(conn, user_id, draft_id, seen.format, new, due, now)
     once_more = [(each, kept) for each, kept in before if kept and not may_be_live(kept)]
     for each, kept in once_more:
         progress = replace(sent_again(kept.progress, kept.intent), error=each.trouble or "")
         anew = Anew(account_id=each.id, seed=new_id(now), digest=digest, due_at=due, anyway=False)
         begun = Happened(progress=progress, what="planned", says=progress.error, anew=anew)
-        deliveries.keep(conn, user_id, kept, begun, now)
+        delivery_changes.keep(conn, user_id, kept, begun, now)
     return (*(each.id for each in new), *(kept.id for _, kept in once_more))
 
 

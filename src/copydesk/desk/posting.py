@@ -30,9 +30,10 @@ from copydesk.model.transitions import after, allowed_actions
 from copydesk.posting import delivery as may
 from copydesk.posting.cost import cost
 from copydesk.posting.platform import Trust
-from copydesk.store import accounts, changes, deliveries, lists
+from copydesk.store import accounts, changes, deliveries, delivery_changes, lists
 from copydesk.store.changes import Seen, Step
-from copydesk.store.deliveries import Anew, Happened, KeptDelivery, Told
+from copydesk.store.deliveries import KeptDelivery, Told
+from copydesk.store.delivery_changes import Anew, Happened
 from copydesk.store.ids import new_id
 
 T = TypeVar("T")
@@ -162,7 +163,7 @@ class Posting:
 
     async def refresh_figures(self, draft_ids: Sequence[str]) -> int:
         """Read now what the platforms report of these drafts' posts, and what is due; of how many that was possible."""
-        await self._ground.write(deliveries.measure_now, draft_ids, self._ground.clock())
+        await self._ground.write(delivery_changes.measure_now, draft_ids, self._ground.clock())
         return await read_figures(self._ground)
 
     async def prices(self, draft_id: str, platforms: Sequence[str] = ()) -> tuple[Price, ...]:

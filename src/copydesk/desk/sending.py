@@ -36,7 +36,8 @@ from copydesk.posting.platform import (
 )
 from copydesk.secrets.redaction import KNOWN
 from copydesk.store import accounts, deliveries
-from copydesk.store.deliveries import Happened, KeptDelivery
+from copydesk.store.deliveries import KeptDelivery
+from copydesk.store.delivery_changes import Happened
 
 log = logging.getLogger(__name__)
 LONGEST = (LEASE - timedelta(minutes=1)).total_seconds()
