@@ -4,41 +4,32 @@ import asyncio
 from collections.abc import Callable, Coroutine, Sequence
 from datetime import datetime, timedelta
 from functools import partial
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
-from msgspec.structs import replace
 from sqlalchemy import Connection
 
 from copydesk.desk.clockwork import Clockwork
-from copydesk.desk.ended import keep, settle
+from copydesk.desk.delivery_decisions import DOUBTFUL, OVER, Decision, decide, kept_delivery, looked_for
 from copydesk.desk.figures import read_figures
 from copydesk.desk.ground import Ground
+from copydesk.desk.letting_go import Meant, post_now
 from copydesk.desk.material import apart, draft_post
-from copydesk.desk.planning import digest_of, may_be_live, plan, standing
+from copydesk.desk.planning import digest_of, standing
 from copydesk.desk.previewing import post_of, preview
 from copydesk.desk.sending import SAME_TEXT, Sender
 from copydesk.desk.stopping import broken_rules
-from copydesk.desk.telling import report_of, told, ways
-from copydesk.errors import ConflictError, FieldError, InvalidError, NotFoundError
-from copydesk.model.account import ConnectedAccount, unknown
-from copydesk.model.change import LONGEST_ID
-from copydesk.model.delivery import ENDED, Delivery, State
-from copydesk.model.draft import Action, Format, ListedDraft, Status, plain
-from copydesk.model.history import EventKind
+from copydesk.desk.telling import report_of, told
+from copydesk.model.account import ConnectedAccount
+from copydesk.model.delivery import ENDED, State
+from copydesk.model.draft import Format, ListedDraft, plain
 from copydesk.model.posting import DeliveryReport, PostResult, Preview, Price, Stop
-from copydesk.model.transitions import after, allowed_actions
 from copydesk.posting import delivery as may
 from copydesk.posting.cost import cost
 from copydesk.posting.platform import Trust
 from copydesk.store import accounts, changes, deliveries, delivery_changes, lists
-from copydesk.store.changes import Seen, Step
 from copydesk.store.deliveries import KeptDelivery, Told
-from copydesk.store.delivery_changes import Anew, Happened
-from copydesk.store.ids import new_id
 
 T = TypeVar("T")
-Meant = Callable[[Sequence[ConnectedAccount], Sequence[str], Format], tuple[ConnectedAccount, ...]]
-"""Which accounts names mean for a format: `Ground.meant`."""
 WAIT = 30.0
 """Seconds that `post` waits for the end of its deliveries."""
 LOOK = 0.1
@@ -61,7 +52,7 @@ class Posting:
         itself. Raises InvalidError for a name that is none, NotFoundError, ConflictError.
         """
         now, meant = self._ground.clock(), self._ground.meant
-        begun = await self._ground.write(_post_now, draft_id, tuple(platforms), now, meant)
+        begun = await self._ground.write(post_now, draft_id, tuple(platforms), now, meant)
         await self._wait_for(draft_id, begun, wait)
         return await self._ground.read(_result, draft_id, begun)
 
@@ -93,29 +84,29 @@ class Posting:
 
     async def look(self, delivery_id: str) -> DeliveryReport:
         """Look now for a delivery of which it is not known whether it arrived."""
-        await self._decide(delivery_id, _Decision("you had it looked for", _DOUBTFUL, _looked_for))
+        await self._decide(delivery_id, Decision("you had it looked for", DOUBTFUL, looked_for))
         await self.send_due()
         return (await self.delivery(delivery_id))[0]
 
     async def mark_posted(self, delivery_id: str, url: str = "") -> DeliveryReport:
         """Take the user's word for it that all of a delivery is there."""
         said = partial(may.marked_as_posted, url=url)
-        await self._decide(delivery_id, _Decision("you said that it is there", _DOUBTFUL | _OVER, said))
+        await self._decide(delivery_id, Decision("you said that it is there", DOUBTFUL | OVER, said))
         return (await self.delivery(delivery_id))[0]
 
     async def send_again(self, delivery_id: str, *, wait: float = WAIT) -> DeliveryReport:
         """Send what is missing of a delivery, because the user looked or wants the same text twice."""
-        possible = _OVER | {State.NEEDS_USER}
+        possible = OVER | {State.NEEDS_USER}
         trust = await self._trust(delivery_id)
-        again = _Decision("you had it sent again", possible, may.sent_again, anew=True, trust=trust)
+        again = Decision("you had it sent again", possible, may.sent_again, anew=True, trust=trust)
         kept = await self._decide(delivery_id, again)
         await self._wait_for(kept.draft_id, (delivery_id,), wait)
         return (await self.delivery(delivery_id))[0]
 
     async def give_up(self, delivery_id: str) -> DeliveryReport:
         """Leave a delivery as it is."""
-        possible = _DOUBTFUL | {State.PLANNED}
-        await self._decide(delivery_id, _Decision("you gave it up", possible, may.given_up))
+        possible = DOUBTFUL | {State.PLANNED}
+        await self._decide(delivery_id, Decision("you gave it up", possible, may.given_up))
         return (await self.delivery(delivery_id))[0]
 
     async def stops(self, draft_id: str, platforms: Sequence[str] = ()) -> tuple[Stop, ...]:
@@ -217,106 +208,12 @@ class Posting:
 
     async def _trust(self, delivery_id: str) -> Trust:
         """How far the platform of a delivery can be relied on; NotFoundError."""
-        kept = await self._ground.read(_one, delivery_id)
+        kept = await self._ground.read(kept_delivery, delivery_id)
         account = await self._ground.read(accounts.one, kept.account_id) if kept.account_id else None
         return self._ground.platform(kept.platform).trust(account.details) if account else Trust()
 
-    async def _decide(self, delivery_id: str, decision: "_Decision") -> KeptDelivery:
-        return await self._ground.write(_decide, delivery_id, decision, self._ground.clock())
-
-
-class _Decision(NamedTuple):
-    """What the user says of a delivery."""
-
-    what: str
-    possible: frozenset[State]
-    after: Callable[[Delivery], Delivery]
-    anew: bool = False
-    """Whether it goes out under new keys."""
-    trust: Trust = Trust()
-
-
-_DOUBTFUL = frozenset({State.UNKNOWN, State.NEEDS_USER})
-_OVER = frozenset({State.FAILED, State.ABANDONED})
-
-
-def _looked_for(progress: Delivery) -> Delivery:
-    return replace(progress, state=State.UNKNOWN, not_before=None, looks=0)
-
-
-def _decide(conn: Connection, user_id: str, delivery_id: str, decision: _Decision, now: datetime) -> KeptDelivery:
-    """Keep what the user says, and what the draft comes to by it."""
-    kept = _one(conn, user_id, delivery_id)
-    if kept.progress.state not in decision.possible:
-        raise ConflictError(f"Nothing was changed. {told(kept)}")
-    if decision.anew and kept.account_id is None:
-        raise ConflictError("The account was removed; nothing was sent.", hint="Connect it, and post the draft again.")
-    if decision.anew and may.still_coming(kept.progress, decision.trust, now):
-        raise ConflictError("The last request may arrive yet; nothing was sent.", hint="Look once more in two minutes.")
-    seen = changes.one_seen(conn, user_id, kept.draft_id, whole=True)
-    if seen.status is not Status.POSTING:
-        after(Action.POST, seen.status, archived=seen.archived)
-        _let_go(conn, user_id, seen, now)
-    happened = Happened(progress=decision.after(kept.progress), what=decision.what)
-    if decision.anew:
-        digest = digest_of(seen.value("text"))
-        anew = Anew(account_id=kept.account_id, seed=new_id(now), digest=digest, due_at=now, anyway=True)
-        happened = replace(happened, progress=may.sent_again(kept.progress, kept.intent), anew=anew)
-    keep(conn, user_id, kept, happened, now)
-    settle(conn, user_id, kept.draft_id, now)
-    return _one(conn, user_id, delivery_id)
-
-
-def _post_now(
-    conn: Connection, user_id: str, draft_id: str, platforms: tuple[str, ...], now: datetime, meant: Meant
-) -> tuple[str, ...]:
-    """Let a draft go; the ids of the deliveries that begin."""
-    seen = changes.one_seen(conn, user_id, draft_id)
-    after(Action.POST, seen.status, archived=seen.archived)
-    to = _accounts(conn, user_id, seen, platforms, meant)
-    every = deliveries.of_draft(conn, user_id, draft_id)
-    there = [kept for account in to if (kept := standing(every, account)) and may_be_live(kept)]
-    if len(there) == len(to):
-        raise _refused(seen, *_why_not(there))
-    missing = [account for account in to if standing(there, account) is None]
-    _let_go(conn, user_id, seen, now)
-    return plan(conn, user_id, draft_id, missing, now, now)
-
-
-def _accounts(
-    conn: Connection, user_id: str, seen: Seen, platforms: tuple[str, ...], meant: Meant
-) -> tuple[ConnectedAccount, ...]:
-    """The accounts that are meant: those that are named, else those that the draft is for, else all that take it."""
-    connected = accounts.every(conn, user_id)
-    if not connected:
-        hint = "Connect one: copydesk account connect bluesky"
-        raise _refused(seen, "No account is connected; nothing was posted.", hint)
-    if wrong := unknown(connected, platforms):
-        known = ", ".join(account.label for account in connected)
-        raise InvalidError(FieldError("platforms", f"{', '.join(wrong)} is not connected; there is {known}"))
-    shown = lists.one(conn, user_id, seen.id)
-    names = platforms or (shown.target_platforms if shown else ())
-    to = meant(connected, names, seen.format)
-    if not to and names:
-        raise _refused(seen, "None of its platforms is connected; nothing was posted.")
-    if not to:
-        raise _refused(seen, f"No connected account takes drafts of the format {seen.format}; nothing was posted.")
-    return to
-
-
-def _why_not(there: Sequence[KeptDelivery]) -> tuple[str, str]:
-    """Why nothing is posted where the draft is, or may be; and what can be done."""
-    doubtful = [kept for kept in there if kept.progress.state is not State.SENT]
-    if not doubtful:
-        return "It is live there already; nothing was posted.", ""
-    says = "Nobody knows whether it is there already; nothing was posted."
-    return says, f"Look at your profile, then: {ways(doubtful[0])}"
-
-
-def _let_go(conn: Connection, user_id: str, seen: Seen, now: datetime) -> None:
-    """The draft is posting from now on; that stands, and everything before it."""
-    values = changes.stored({"status": Status.POSTING, "last_error": None})
-    changes.put(conn, user_id, seen, Step(kind=EventKind.FIXED, action=Action.POST, after=values, at=now))
+    async def _decide(self, delivery_id: str, decision: Decision) -> KeptDelivery:
+        return await self._ground.write(decide, delivery_id, decision, self._ground.clock())
 
 
 def _result(conn: Connection, user_id: str, draft_id: str, begun: Sequence[str]) -> PostResult:
@@ -326,21 +223,14 @@ def _result(conn: Connection, user_id: str, draft_id: str, begun: Sequence[str])
         raise changes.no_draft(draft_id)
     return PostResult(
         posted=tuple(kept.label for kept in every if kept.progress.state is State.SENT),
-        failed=tuple(kept.label for kept in every if kept.progress.state in _OVER),
+        failed=tuple(kept.label for kept in every if kept.progress.state in OVER),
         under_way=tuple(kept.label for kept in every if kept.progress.state not in ENDED),
         draft=plain(shown),
     )
 
 
-def _one(conn: Connection, user_id: str, delivery_id: str) -> KeptDelivery:
-    kept = deliveries.one(conn, user_id, delivery_id)
-    if kept is None:
-        raise NotFoundError(f"There is no delivery {delivery_id[:LONGEST_ID]!r}.", hint="copydesk delivery list")
-    return kept
-
-
 def _told(conn: Connection, user_id: str, delivery_id: str) -> tuple[KeptDelivery, tuple[Told, ...]]:
-    return _one(conn, user_id, delivery_id), deliveries.events(conn, user_id, delivery_id)
+    return kept_delivery(conn, user_id, delivery_id), deliveries.events(conn, user_id, delivery_id)
 
 
 def _of_draft(conn: Connection, user_id: str, draft_id: str) -> tuple[KeptDelivery, ...]:
@@ -365,8 +255,3 @@ def _at_hand(kept: KeptDelivery, now: datetime, seconds: float) -> bool:
     if progress.state is State.PLANNED and progress.error and progress.not_before is None:
         return False  # it waits for the account to be connected again
     return progress.not_before is None or (progress.not_before - now).total_seconds() < seconds
-
-
-def _refused(seen: Seen, message: str, hint: str = "") -> ConflictError:
-    allowed = allowed_actions(seen.status, archived=seen.archived)
-    return ConflictError(message, hint=hint, current_status=seen.status, allowed=allowed)
