@@ -2,9 +2,15 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from tui_fixtures import Seen
 
 DEADLINE = 20
+"""Seconds that are waited at most for what a test knows to come."""
+ROUNDS = 100
+"""Rounds of the console, of a millisecond at least, in which an answer comes that nothing holds back."""
 
 
 class HeldBack:
@@ -39,3 +45,23 @@ async def so(is_so: Callable[[], object], wait: Callable[[], Awaitable[object]])
     async with asyncio.timeout(DEADLINE):
         while not is_so():
             await wait()
+
+
+async def stays(seen: "Seen", is_so: Callable[[], object]) -> None:
+    """See that something is so, and remains so as long as an answer takes that nothing holds back."""
+    for _ in range(ROUNDS):
+        await seen._pilot.pause(0.001)
+        assert is_so()
+
+
+async def long_enough(seen: "Seen") -> None:
+    """Wait as long as that, where nothing tells whether an answer comes before the one that is held back."""
+    await stays(seen, lambda: True)
+
+
+async def press(seen: "Seen", *keys: str) -> None:
+    """Press keys without waiting for what was asked for before."""
+    for key in keys:
+        await seen._pilot.press(key)
+        while seen.app.type_ahead.busy:
+            await seen._pilot.pause(0)

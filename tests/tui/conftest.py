@@ -26,6 +26,20 @@ def steady_cursor(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(field.cursor_blink, "_default", False)
 
 
+@pytest.fixture
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No key waits for what one before it has asked for, as after a long while."""
+    monkeypatch.setattr("copydesk.tui.type_ahead.PATIENCE", 0)
+    monkeypatch.setattr("copydesk.tui.asking.BRIEF", 0)
+
+
+@pytest.fixture
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However busy the machine is, what is asked for comes in time."""
+    monkeypatch.setattr("copydesk.tui.type_ahead.PATIENCE", 20)
+    monkeypatch.setattr("copydesk.tui.asking.BRIEF", 20)
+
+
 @pytest.fixture(scope="session")
 def _sample_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     home = tmp_path_factory.mktemp("desk")

@@ -7,23 +7,10 @@ import pytest
 from copydesk.model.draft import Status
 from copydesk.tui.modals.edit import EditScreen
 from copydesk.tui.widgets.typing import Typing
-from deciding_fixtures import Review, reviewing
-from held_answers import HeldBack
+from deciding_fixtures import reviewing
+from held_answers import HeldBack, press, stays
 
-
-@pytest.fixture(autouse=True)
-def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No key waits for what one before it has asked for, as after a long while."""
-    monkeypatch.setattr("copydesk.tui.type_ahead.PATIENCE", 0)
-    monkeypatch.setattr("copydesk.tui.asking.BRIEF", 0)
-
-
-async def press(seen: Review, *keys: str) -> None:
-    """Press keys without waiting for what was asked for before."""
-    for key in keys:
-        await seen._pilot.press(key)
-        while seen.app.type_ahead.busy:
-            await seen._pilot.pause(0)
+pytestmark = pytest.mark.usefixtures("impatient")
 
 
 async def test_a_text_that_comes_after_it_was_left_does_not_stand_in_another_drafts_place(tmp_path: Path) -> None:
@@ -86,9 +73,7 @@ async def test_a_look_from_between_two_decisions_does_not_take_the_second_back(t
         await press(review, "r", "enter")
         await writing.asked()
         looking.go.set()
-        for _ in range(100):  # long enough for a look that nothing holds back
-            await review._pilot.pause(0.001)
-        assert review.row(first).status is Status.REJECTED
+        await stays(review, lambda: review.row(first).status is Status.REJECTED)
         writing.go.set()
         await review.wait()
         assert review.row(first).status is Status.REJECTED
@@ -104,9 +89,7 @@ async def test_a_look_from_before_an_undo_does_not_bring_the_decision_back(tmp_p
         await press(review, "u")
         await review.until(lambda: review.row(before.id).status is before.status)
         looking.go.set()
-        for _ in range(100):
-            await review._pilot.pause(0.001)
-            assert review.row(before.id).status is before.status
+        await stays(review, lambda: review.row(before.id).status is before.status)
 
 
 async def test_a_list_from_before_a_decision_shows_it_as_decided(tmp_path: Path) -> None:
@@ -120,9 +103,7 @@ async def test_a_list_from_before_a_decision_shows_it_as_decided(tmp_path: Path)
         await press(review, "a")
         await writing.asked()
         reading.go.set()
-        for _ in range(100):
-            await review._pilot.pause(0.001)
-        assert review.row(first).status is Status.APPROVED
+        await stays(review, lambda: review.row(first).status is Status.APPROVED)
         writing.go.set()
         await review.wait()
         assert review.row(first).status is Status.APPROVED

@@ -9,41 +9,30 @@ from copydesk.model.source import SourceType
 from copydesk.tui.asking import Work
 from copydesk.tui.modals.feed_import import FeedImport
 from desk_fixtures import TWO
-from held_answers import HeldBack
+from held_answers import HeldBack, so
 from sources_on_screen import on_sources
 from tui_fixtures import FakeDesk, finished, on_screen
 
 
-async def test_a_run_that_is_cancelled_before_it_is_queued_is_cancelled_when_it_is() -> None:
+@pytest.mark.parametrize(("of", "name"), [("sources", "list"), ("pipeline", "queue")])
+async def test_a_run_that_is_cancelled_before_it_is_queued_is_cancelled_when_it_is(of: str, name: str) -> None:
+    """Be it that nobody knows yet whether there is a source to read."""
     desk = FakeDesk(3)
+    desk.pipeline.result = finished()
+    desk.pipeline.go_on.set()
     async with on_screen(desk) as seen:
-        held = HeldBack(desk.pipeline, "queue")
+        held = HeldBack(getattr(desk, of), name)
         seen.app.start_run()
         await held.asked()
+        running = seen.app._last_run
+        assert running is not None
         seen.app.cancel_run()
-        for _ in range(50):
-            await seen._pilot.pause(0)
+        await so(lambda: running._unwanted, lambda: seen._pilot.pause(0))
         held.go.set()
         await seen.wait()
         assert desk.pipeline.cancelled == ["run"]
         assert seen.app.run_view is not None
         assert not seen.app.run_view.under_way
-
-
-async def test_a_run_that_is_cancelled_before_it_is_known_whether_there_is_a_source_is_not_carried_out() -> None:
-    desk = FakeDesk(3)
-    desk.pipeline.result = finished()
-    desk.pipeline.go_on.set()
-    async with on_screen(desk) as seen:
-        held = HeldBack(desk.sources, "list")
-        seen.app.start_run()
-        await held.asked()
-        seen.app.cancel_run()
-        for _ in range(50):
-            await seen._pilot.pause(0)
-        held.go.set()
-        await seen.wait()
-        assert desk.pipeline.cancelled == ["run"]
 
 
 async def test_an_import_that_is_closed_before_it_begins_adds_nothing(

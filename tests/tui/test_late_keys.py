@@ -20,12 +20,7 @@ from setup_screen import furnished, on_setup
 from sources_on_screen import on_sources, three_sources
 from tui_fixtures import FakeDesk, Seen, console, finished, on_screen, settled
 
-
-@pytest.fixture(autouse=True)
-def patient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """However busy the machine is, what is asked for comes in time."""
-    monkeypatch.setattr("copydesk.tui.type_ahead.PATIENCE", 20)
-    monkeypatch.setattr("copydesk.tui.asking.BRIEF", 20)
+pytestmark = pytest.mark.usefixtures("patient")
 
 
 async def test_a_source_that_is_switched_twice_is_as_it_was(tmp_path: Path) -> None:
@@ -36,8 +31,7 @@ async def test_a_source_that_is_switched_twice_is_as_it_was(tmp_path: Path) -> N
         seen.app.simulate_key("space")
         await held.asked()
         seen.app.simulate_key("space")
-        for _ in range(50):
-            await seen._pilot.pause(0)
+        await so(lambda: seen.app.type_ahead._held, lambda: seen._pilot.pause(0))
         held.go.set()
         await seen.wait()
         (source,) = await desk.sources.list()

@@ -7,24 +7,10 @@ import pytest
 from copydesk.errors import StoreError
 from copydesk.model.draft import Action, ListedDraft
 from copydesk.tui.widgets.search_line import SearchLine
-from held_answers import HeldBack
+from held_answers import HeldBack, long_enough, press
 from queue_fixtures import chosen, number, review, screen, typed
-from tui_fixtures import Seen
 
-
-@pytest.fixture(autouse=True)
-def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No key waits for what one before it has asked for, as after a long while."""
-    monkeypatch.setattr("copydesk.tui.type_ahead.PATIENCE", 0)
-    monkeypatch.setattr("copydesk.tui.asking.BRIEF", 0)
-
-
-async def press(seen: Seen, *keys: str) -> None:
-    """Press keys without waiting for what was asked for before."""
-    for key in keys:
-        await seen._pilot.press(key)
-        while seen.app.type_ahead.busy:
-            await seen._pilot.pause(0)
+pytestmark = pytest.mark.usefixtures("impatient")
 
 
 async def test_a_bulk_that_ends_after_the_tab_was_left_takes_no_mark_away_in_another(tmp_path: Path) -> None:
@@ -84,8 +70,7 @@ async def test_of_two_drafts_that_are_asked_for_the_last_is_shown(tmp_path: Path
         screen(seen).show_draft(ids[11])
         await held.asked()
         screen(seen).show_draft(ids[9])
-        for _ in range(100):  # long enough for an answer that nothing holds back
-            await seen._pilot.pause(0.001)
+        await long_enough(seen)
         held.go.set()
         await seen.wait()
         current: ListedDraft | None = screen(seen).queue.current

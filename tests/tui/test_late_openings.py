@@ -19,27 +19,27 @@ from copydesk.tui.modals.reading import ReadingScreen
 from copydesk.tui.screens.week_changes import WeekChanges
 from copydesk.tui.source_messages import FeedsRead
 from copydesk.tui.widgets.typing import Typing
-from deciding_fixtures import TEXTS, reviewing
-from held_answers import HeldBack
+from deciding_fixtures import TEXTS, Review, reviewing
+from held_answers import HeldBack, so, stays
 from schedule_fixtures import put
 from schedule_screen import on_schedule
 from setup_screen import furnished, on_setup
 from sources_on_screen import on_sources, three_sources
 from tui_fixtures import NOW, FakeDesk, Seen, settled
 
-
-@pytest.fixture(autouse=True)
-def patient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """However busy the machine is, what is asked for comes in time."""
-    monkeypatch.setattr("copydesk.tui.type_ahead.PATIENCE", 20)
-    monkeypatch.setattr("copydesk.tui.asking.BRIEF", 20)
+pytestmark = pytest.mark.usefixtures("patient")
 
 
-def held_compose(home: Path, monkeypatch: pytest.MonkeyPatch) -> HeldBack:
-    """What was typed before into the form of a new draft is found when the test lets it."""
+@asynccontextmanager
+async def held_compose(home: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[tuple[Review, HeldBack]]:
+    """The review, where the form of a new draft was asked for: it opens when the test lets it."""
     text = KeptText(TypedTexts(home / composing.FOLDER), composing.NEW)
     monkeypatch.setattr(composing, "KeptText", lambda *_: text)
-    return HeldBack(text, "find")
+    held = HeldBack(text, "find")
+    async with reviewing(home, texts=TEXTS[:2]) as review:
+        review.app.simulate_key("c")
+        await held.asked()
+        yield review, held
 
 
 def top(seen: Seen) -> Screen[object]:
@@ -48,11 +48,11 @@ def top(seen: Seen) -> Screen[object]:
 
 
 async def typed(seen: Seen, *keys: str) -> None:
-    """Type keys one after the other, each as soon as the one before it is on its way; none is waited for."""
+    """Type keys that have to wait, one after the other."""
     for key in keys:
+        waiting = [*seen.app.type_ahead._held]
         seen.app.simulate_key(key)
-        for _ in range(20):
-            await seen._pilot.pause(0)
+        await so(lambda before=waiting: [*seen.app.type_ahead._held] != before, lambda: seen._pilot.pause(0))
 
 
 async def gone_elsewhere(seen: Seen, held: HeldBack) -> None:
@@ -69,10 +69,7 @@ async def gone_elsewhere(seen: Seen, held: HeldBack) -> None:
 async def test_what_is_typed_right_after_compose_is_for_the_form(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async with reviewing(tmp_path, texts=TEXTS[:2]) as review:
-        held = held_compose(tmp_path, monkeypatch)
-        review.app.simulate_key("c")
-        await held.asked()
+    async with held_compose(tmp_path, monkeypatch) as (review, held):
         await typed(review, *"quick3")
         held.go.set()
         await review.wait()
@@ -100,15 +97,10 @@ async def test_a_number_right_after_a_key_that_opens_something_leads_to_no_other
 async def test_what_was_typed_for_a_form_that_takes_too_long_does_nothing_else(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async with reviewing(tmp_path, texts=TEXTS[:2]) as review:
-        held = held_compose(tmp_path, monkeypatch)
-        review.app.simulate_key("c")
-        await held.asked()
+    async with held_compose(tmp_path, monkeypatch) as (review, held):
         await typed(review, *"quick")
         review.app.type_ahead._give_up(next(iter(review.app.type_ahead._awaited)))
-        for _ in range(50):
-            await review._pilot.pause(0)
-        assert not review.app._exit
+        await stays(review, lambda: not review.app._exit)
         held.go.set()
         await review.wait()
         assert isinstance(top(review), ComposeScreen)
@@ -139,8 +131,8 @@ async def test_what_waits_only_for_a_reading_still_lets_one_go_elsewhere(tmp_pat
         held = HeldBack(review.desk.drafts, "window")
         review.app.simulate_key("full_stop")
         await held.asked()
-        await typed(review, "3")
-        assert review.app.current_mode == "sources"
+        review.app.simulate_key("3")
+        await so(lambda: review.app.current_mode == "sources", lambda: review._pilot.pause(0))
         held.go.set()
         await review.wait()
 
@@ -176,9 +168,7 @@ async def test_what_changed_does_not_come_over_another_screen(tmp_path: Path, mo
 async def test_the_form_of_a_new_draft_does_not_come_over_another_screen(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async with reviewing(tmp_path, texts=TEXTS[:2]) as review:
-        held = held_compose(tmp_path, monkeypatch)
-        review.app.simulate_key("c")
+    async with held_compose(tmp_path, monkeypatch) as (review, held):
         await gone_elsewhere(review, held)
         assert len(review.app.screen_stack) == 1
 

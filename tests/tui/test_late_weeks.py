@@ -5,23 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from held_answers import HeldBack
-from schedule_screen import Scheduled, fill, on_schedule
+from held_answers import HeldBack, long_enough, press
+from schedule_screen import fill, on_schedule
 
-
-@pytest.fixture(autouse=True)
-def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No key waits for what one before it has asked for, as after a long while."""
-    monkeypatch.setattr("copydesk.tui.type_ahead.PATIENCE", 0)
-    monkeypatch.setattr("copydesk.tui.asking.BRIEF", 0)
-
-
-async def press(seen: Scheduled, *keys: str) -> None:
-    """Press keys without waiting for what was asked for before."""
-    for key in keys:
-        await seen._pilot.press(key)
-        while seen.app.type_ahead.busy:
-            await seen._pilot.pause(0)
+pytestmark = pytest.mark.usefixtures("impatient")
 
 
 async def test_two_weeks_on_are_two_though_the_first_is_still_being_read(tmp_path: Path) -> None:
@@ -48,8 +35,7 @@ async def test_a_week_that_was_read_before_another_does_not_come_after_it(tmp_pa
         await held.asked()
         await seen.desk.schedule.set_zone("Asia/Tokyo")
         seen.screen.read()
-        for _ in range(100):  # long enough for an answer that nothing holds back
-            await seen._pilot.pause(0.001)
+        await long_enough(seen)
         held.go.set()
         await seen.wait()
         assert seen.screen.week is not None
