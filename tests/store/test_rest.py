@@ -46,6 +46,16 @@ async def test_a_connection_that_rests_leaves_the_statistics_that_its_queries_wa
     assert has_statistics(store.path)
 
 
+async def test_what_was_written_is_in_the_database_itself_after_a_rest(store: Engines) -> None:
+    """Till then it may be in the log alone, and whoever writes much would have to wait until it is not."""
+    await store.changes()  # by a connection that stays: SQLite itself empties the log where none is left
+    await store.write(add_user, "Ada of the log")
+    assert b"Ada of the log" not in store.path.read_bytes()
+    await store.rest()
+    await store.rest()
+    assert b"Ada of the log" in store.path.read_bytes()
+
+
 async def test_what_is_in_use_is_left_alone(store: Engines) -> None:
     loop, begun, go = asyncio.get_running_loop(), asyncio.Event(), asyncio.Event()
 

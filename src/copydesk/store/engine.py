@@ -33,10 +33,14 @@ PRAGMA synchronous = NORMAL;
 PRAGMA temp_store = MEMORY;
 PRAGMA cache_size = -8000;
 PRAGMA journal_size_limit = 67108864;
+PRAGMA wal_autocheckpoint = 4000;
 """
-_ON_CLOSE = """
+"""Four times SQLite's own 1000 pages of log: whoever commits the last of them waits until all are in the database, on
+the disk. `rest` brings them there when nobody waits."""
+_AT_REST = """
 PRAGMA analysis_limit = 400;
 PRAGMA optimize;
+PRAGMA wal_checkpoint(PASSIVE);
 """
 
 
@@ -48,7 +52,7 @@ class Engines:
         self._busy_timeout = busy_timeout
         self._same_file = SameFile(path)
         self._writer = Lanes(
-            _write_engine(path, busy_timeout, foreign_keys=True), 1, self._same_file, parting=self._optimize
+            _write_engine(path, busy_timeout, foreign_keys=True), 1, self._same_file, parting=self._tidy
         )
         self._readers = Lanes(_read_engine(path, busy_timeout), READERS, self._same_file)
         self._watcher = Lanes(_read_engine(path, busy_timeout), 1, self._same_file)
@@ -125,22 +129,22 @@ class Engines:
         """Close the connections that were not used since this was called last; whether there were any.
 
         Each holds megabytes of pages. They are opened again when they are needed, which takes a millisecond. The one
-        that writes refreshes SQLite's statistics before.
+        that writes refreshes SQLite's statistics before, and brings what is only in the log yet into the database.
         """
         return any([await lanes.rest() for lanes in (self._readers, self._writer)])
 
     async def close(self) -> None:
-        """Lets SQLite refresh its statistics, then ends every connection and its thread."""
+        """Does what is left to do at rest, then ends every connection and its thread."""
         await self._watcher.close()
         await self._readers.close()
         await self._writer.close()
 
-    def _optimize(self, connection: Connection) -> None:
+    def _tidy(self, connection: Connection) -> None:
         # SQLite knows what its statistics lack from the queries of this very connection: the next one cannot do it.
         # It does not wait for another process, and is worth no error.
         with suppress(StoreError), translated(self.path):
             self._same_file.check()
-            driver_of(connection).executescript(_ON_CLOSE)
+            driver_of(connection).executescript(_AT_REST)
 
 
 def _in_transaction(connection: Connection, work: Callable[[Connection], T]) -> T:
