@@ -9,6 +9,7 @@ import asyncio
 import re
 from collections.abc import Callable, Mapping
 from datetime import datetime
+from functools import lru_cache
 from types import TracebackType
 from typing import Self
 from urllib.parse import urlencode
@@ -257,7 +258,9 @@ def _encoded(headers: Mapping[str, str]) -> list[tuple[bytes, bytes]]:
         ) from None
 
 
+@lru_cache(1_000)
 def _address(url: str) -> httpx.URL:
+    """The same few addresses are asked for again and again."""
     try:
         return _checked(httpx.URL(url))
     except httpx.InvalidURL:

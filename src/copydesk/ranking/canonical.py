@@ -102,7 +102,12 @@ def _host(netloc: str) -> str:
 
 
 def _path(path: str) -> str:
-    if not _PLAIN_PATH.fullmatch(path):
+    bare = path.rstrip("/")
+    if _PLAIN_PATH.fullmatch(bare):
+        page = bare[bare.rfind("/") + 1 :]
+        if ".amp" not in page and page.lower() not in _INDEX_PAGES:
+            return bare or "/"
+    else:
         path = _escape(path)
     segments: list[str] = []
     for segment in path.split("/"):
