@@ -19,7 +19,7 @@ from copydesk.desk.statistics import statistics
 from copydesk.model.run import RunStats, RunStatus
 from copydesk.model.wire import to_wire
 from copydesk.store import tables
-from copydesk.store.ids import Ids, first_id, new_id, time_of
+from copydesk.store.ids import Ids, least_id, new_id, time_of
 from desk_fixtures import NOW, ONE, TWO, Watch, Web, add, entry, feed, open_at
 from store_fixtures import add_user, open_store
 
@@ -103,10 +103,10 @@ async def test_what_began_longer_ago_is_not_in_the_last_30_days(tmp_path: Path) 
     assert (found.last30_days.runs, found.last30_days.items, found.total_runs) == (0, 0, 1)
 
 
-def test_a_moments_first_id_stands_between_earlier_ids_and_its_own() -> None:
-    assert first_id(NOW) <= Ids()(NOW)
-    assert time_of(first_id(NOW)) == NOW.replace(microsecond=NOW.microsecond // 1000 * 1000)
-    assert first_id(NOW - timedelta(milliseconds=1)) < first_id(NOW)
+def test_a_moments_least_id_stands_between_earlier_ids_and_its_own() -> None:
+    assert least_id(NOW) <= Ids()(NOW)
+    assert time_of(least_id(NOW)) == NOW.replace(microsecond=NOW.microsecond // 1000 * 1000)
+    assert least_id(NOW - timedelta(milliseconds=1)) < least_id(NOW)
 
 
 lived = st.tuples(

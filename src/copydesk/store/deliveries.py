@@ -7,7 +7,7 @@ from sqlalchemy import Connection, bindparam, func, or_, select, text
 from copydesk.model.delivery import Delivery, Intent
 from copydesk.model.draft import Format, Status
 from copydesk.model.wire import Struct
-from copydesk.store.ids import first_id
+from copydesk.store.ids import least_id
 from copydesk.store.tables import account, delivery, delivery_event, draft, engagement
 from copydesk.store.types import UTC
 
@@ -158,7 +158,7 @@ def planned_before(conn: Connection, user_id: str, latest: datetime) -> tuple[Ke
 
 def unsettled(conn: Connection, user_id: str, since: datetime) -> tuple[KeptDelivery, ...]:
     """The deliveries that have not ended, and those that were planned since and came to nothing."""
-    values = {"b_user": user_id, "b_first": first_id(since)}
+    values = {"b_user": user_id, "b_first": least_id(since)}
     rows = [*conn.execute(_NOT_ENDED, values), *conn.execute(_FAILED_LATELY, values)]
     return tuple(sorted((KeptDelivery(**row._mapping) for row in rows), key=lambda kept: kept.id))
 

@@ -63,11 +63,6 @@ def time_of(id: str) -> datetime:
     return _EPOCH + int(digits[:12], 16) * _MILLISECOND
 
 
-def first_id(moment: datetime) -> str:
-    """What comes before every id that was made at `moment` or later, and after every earlier one."""
-    return _canonical(_milliseconds(moment), 0)
-
-
 def least_id(moment: datetime) -> str:
     """The least id that can be made at `moment` or later: what has one not below it is no older, to the millisecond."""
     return _canonical(_milliseconds(moment), 0)

@@ -10,7 +10,7 @@ from sqlalchemy import Connection, func, select
 from copydesk.model.run import ErrorCount, LatelyRun, Run, RunRequest, RunStats, RunStatus
 from copydesk.model.wire import Struct
 from copydesk.store import statements
-from copydesk.store.ids import first_id
+from copydesk.store.ids import least_id
 from copydesk.store.statements import Columns, Rows
 from copydesk.store.tables import run, run_error, run_total
 from copydesk.store.types import microseconds
@@ -165,5 +165,5 @@ def since(conn: Connection, user_id: str, moment: datetime) -> LatelyRun:
     )
     query = select(func.count(), items, drafts).where(run.c.user_id == user_id, run.c.started_at >= moment)
     # By the id they are found without looking at all the others; it is never earlier than the clock was.
-    row = conn.execute(query.where(run.c.id >= first_id(moment))).one()
+    row = conn.execute(query.where(run.c.id >= least_id(moment))).one()
     return LatelyRun(runs=row[0], items=row[1], drafts=row[2])
