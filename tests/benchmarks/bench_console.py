@@ -10,14 +10,18 @@ import random
 import resource
 import statistics
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from multiprocessing import Process
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from benchmarks_table import Row
 from many_drafts import build
+from textual.geometry import Region
 from textual.pilot import Pilot
+from textual.strip import Strip
+from textual.widget import Widget
 
 from copydesk.desk import open_desk
 from copydesk.settings import load
@@ -39,13 +43,43 @@ KEYS = (*("j",) * 30, *("k",) * 10, *("ctrl+d",) * 5, *("ctrl+u",) * 3, "G", "g"
 
 
 class Watched(Console):
-    """A console that knows when it last changed the screen."""
+    """A console that tells when it changed the screen.
 
-    painted = 0.0
+    Nothing asks it again and again in the meantime: that would take part of the time that is measured.
+    """
+
+    def __init__(self, *args: object, **options: object) -> None:
+        super().__init__(*args, **options)  # type: ignore[arg-type]
+        self._awaited: tuple[Callable[[], bool], asyncio.Future[float]] | None = None
 
     def _display(self, screen: object, renderable: object) -> None:
         super()._display(screen, renderable)  # type: ignore[arg-type]
-        self.painted = time.perf_counter()
+        if self._awaited is not None and self._awaited[0]():
+            self._awaited[1].set_result(time.perf_counter())
+            self._awaited = None
+
+    async def changed(self, shown: Callable[[], bool]) -> float:
+        """The moment after the first change of the screen after which `shown` is true."""
+        moment = asyncio.get_running_loop().create_future()
+        self._awaited = (shown, moment)
+        return await asyncio.wait_for(moment, PATIENCE)
+
+
+@contextmanager
+def drawn(widget: Widget, state: Callable[[], object]) -> Iterator[list[object]]:
+    """The states that the widget is drawn in from here on, in a list that grows."""
+    states: list[object] = []
+    draw = widget.render_lines
+
+    def noting(crop: Region) -> list[Strip]:
+        states.append(state())
+        return draw(crop)
+
+    widget.render_lines = noting  # type: ignore[method-assign]
+    try:
+        yield states
+    finally:
+        widget.render_lines = draw  # type: ignore[method-assign]
 
 
 def measure() -> list[Row]:
@@ -117,21 +151,15 @@ async def _decisions(app: Watched, screen: ReviewScreen, count: int) -> list[flo
 
 async def timed(app: Watched, screen: ReviewScreen, key: str) -> float:
     """Milliseconds from the key until another draft is on the screen, row and text."""
-    before, blocks = screen.queue.cursor, screen.draft_pane._blocks
-    begin = time.perf_counter()
-    app.simulate_key(key)
-    await _until(lambda: screen.queue.cursor != before and screen.queue.current is not None)
-    await _until(lambda: screen.draft_pane._blocks is not blocks)
-    shown = time.perf_counter()
-    await _until(lambda: app.painted > shown)
-    return (app.painted - begin) * 1000
-
-
-async def _until(ready: Callable[[], bool]) -> None:
-    late = time.perf_counter() + PATIENCE
-    while not ready():
-        await asyncio.sleep(0.0005)
-        assert time.perf_counter() < late
+    queue, pane = screen.queue, screen.draft_pane
+    row, text = queue.cursor, pane._blocks
+    with (
+        drawn(queue, lambda: queue.current is not None and queue.cursor != row) as new_row,
+        drawn(pane, lambda: pane._blocks is not text) as new_text,
+    ):
+        begin = time.perf_counter()
+        app.simulate_key(key)
+        return (await app.changed(lambda: any(new_row) and any(new_text)) - begin) * 1000
 
 
 async def _rest(app: Watched, screen: ReviewScreen, pilot: Pilot[int]) -> None:
