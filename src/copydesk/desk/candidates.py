@@ -1,5 +1,7 @@
 """A source that may become one: checked, and read once to see. Imported when there is one."""
 
+import asyncio
+
 import msgspec
 
 from copydesk.desk.fields import convert, text_of
@@ -14,12 +16,14 @@ from copydesk.network import TRIES_AGAIN
 from copydesk.ranking.filters import compile_rules
 
 
-def check(type: object, url: object, config: object, *, name: str = "") -> SourceSpec:
+async def check(type: object, url: object, config: object, *, name: str = "") -> SourceSpec:
     """What it takes to read the source, its address in the form that its type reads. InvalidError with the field."""
     kind = convert("type", type, SourceType)
     settings = convert("config", config, SourceConfig) if config is not None else SourceConfig()
     _refuse_unfit(settings)
-    compile_rules(settings.include, settings.exclude)  # raises for an expression that is none
+    if settings.include or settings.exclude:
+        # Raises for an expression that is none, and tries out the others, which takes seconds where one is slow.
+        await asyncio.to_thread(compile_rules, settings.include, settings.exclude)
     address = normalise(kind, text_of("url", url, 1, 2000), settings)
     return SourceSpec(type=kind, url=address, config=settings, name=name)
 

@@ -158,13 +158,14 @@ async def _rules(ground: Ground) -> tuple[Rules, Mapping[str, Rules | None]]:
     """
     asked = ground.settings.pipeline
     max_age = timedelta(hours=asked.max_age_hours)
-    everywhere = compile_rules(asked.include, asked.exclude, asked.language or None, max_age, field="pipeline")
+    everywhere = await asyncio.to_thread(
+        compile_rules, asked.include, asked.exclude, asked.language or None, max_age, field="pipeline"
+    )
     every, judged_by = await ground.read(_sources_and_rules)
     named = {each.id: _named(ground, each.config or SourceConfig()) for each in every}
     if changed := {source_id: rules for source_id, rules in named.items() if judged_by.get(source_id) != rules}:
         await ground.write(_judge_again, changed, ground.clock() - max_age)
-    own = {each.id: _own_rules(each.config) for each in every if each.config is not None}
-    return everywhere, own
+    return everywhere, await asyncio.to_thread(_own, every)
 
 
 def _sources_and_rules(conn: Connection, user_id: str) -> tuple[tuple[Source, ...], Mapping[str, str | None]]:
@@ -185,11 +186,15 @@ def _named(ground: Ground, config: SourceConfig) -> str:
     return digest(msgspec.json.encode(rules), 8).hex()
 
 
+def _own(every: Iterable[Source]) -> Mapping[str, Rules | None]:
+    return {each.id: _own_rules(each.config) for each in every if each.config is not None}
+
+
 def _own_rules(config: SourceConfig) -> Rules | None:
     try:
         return compile_rules(config.include, config.exclude, config.language, None)
     except InvalidError as error:
-        # They were checked when they were set; an expression may still take too long on a busy machine.
+        # They were checked when they were set; an expression may still take too long on a much slower machine.
         log.warning("the items of a source wait: %s", error)
         return None
 

@@ -65,7 +65,7 @@ async def add_each(
 async def _tried(sources: "Sources", feed: Outline, known: Collection[Identity], *, test: bool) -> TriedFeed:
     config = msgspec.to_builtins(feed.config) if feed.config else None
     try:
-        spec = candidates.check(feed.type, feed.url, config)
+        spec = await candidates.check(feed.type, feed.url, config)
         if identity(spec.type, spec.url, spec.config) in known:
             return TriedFeed(feed=feed, outcome=Outcome.KNOWN)
         await sources.create(feed.type, feed.url, name=feed.name, config=config, test=test)

@@ -77,7 +77,7 @@ class Sources:
 
         Without a name it gets the feed's own. Raises InvalidError with the field, or the test's FetchError.
         """
-        spec = candidates.check(
+        spec = await candidates.check(
             type, url, config, name=text_of("name", name, 1, LONGEST_NAME) if name is not None else ""
         )
         reading = await candidates.attempt(self._ground, spec) if test else None
@@ -121,7 +121,7 @@ class Sources:
     async def _moved(self, before: Source, changes: Mapping[str, object], *, test: bool) -> dict[str, object]:
         kept = msgspec.to_builtins(before.config) if before.config else None
         config = changes.get("config", kept)
-        spec = candidates.check(changes.get("type", before.type), changes.get("url", before.url or ""), config)
+        spec = await candidates.check(changes.get("type", before.type), changes.get("url", before.url or ""), config)
         asked: dict[str, object] = {"type": spec.type, "url": spec.url, "config": spec.config if config else None}
         # Only what was asked for: the rest may have changed since it was read.
         values = {name: value for name, value in asked.items() if name in changes}
@@ -152,7 +152,7 @@ class Sources:
 
     async def try_out(self, type: str, url: str, *, config: Mapping[str, object] | None = None) -> Tried:
         """Fetch what may become a source; a failure is an answer. InvalidError with the field for what can be none."""
-        spec = candidates.check(type, url, config)
+        spec = await candidates.check(type, url, config)
         try:
             reading = await candidates.attempt(self._ground, spec)
         except CopydeskError as error:
@@ -185,7 +185,7 @@ class Sources:
         for outline in opml.read(body):
             config = msgspec.to_builtins(outline.config) if outline.config else None
             try:
-                spec = candidates.check(
+                spec = await candidates.check(
                     outline.type, outline.url, config, name=text_of("name", outline.name, 1, LONGEST_NAME)
                 )
                 found.append(_new(spec, spec.url, now, given=config is not None))

@@ -3,25 +3,17 @@
 from collections.abc import Iterable, Iterator
 from datetime import datetime, timedelta
 
-import regex
-
-from copydesk.errors import FieldError, InvalidError
 from copydesk.model.item import Entry, Item
 from copydesk.model.wire import Struct
+from copydesk.ranking.expressions import Expression, TooSlowError, compiled, is_expression
 from copydesk.ranking.language import LANGUAGES, base_language, guess_language
 from copydesk.ranking.phrases import Phrases
 from copydesk.ranking.words import fold
 
 MAX_TEXT = 20_000
 """Characters of an item that are looked at."""
-_MAX_EXPRESSION = 500
-_TIMEOUT = 0.05
-"""Seconds for one expression on one item."""
-_PROBE_LENGTH = 1000
 _ENOUGH_TEXT = 40
 """Letters: from here on the text says its language better than the feed does."""
-
-Expression = regex.Pattern[str]
 
 
 class Terms(Struct, frozen=True):
@@ -50,7 +42,7 @@ def compile_rules(
     *,
     field: str = "config",
 ) -> Rules:
-    """Make rules ready for use, once for many items.
+    """Make rules ready for use, once for many items of one run. It may take seconds: a thread's work.
 
     Raises InvalidError, naming `field.include` and the like, for an expression that is none or that takes too long.
     """
@@ -107,64 +99,23 @@ def _worded_wrongly(entry: Entry, rules: Rules) -> str | None:
             return f"has the excluded {unwanted}"
         if rules.include.listed and next(_found(rules.include, text, folded), None) is None:
             return f"has none of {', '.join(rules.include.listed[:5])}{', …' * (len(rules.include.listed) > 5)}"
-    except _TooSlowError as slow:
+    except TooSlowError as slow:
         return f"the expression {slow} took too long on it"
     return None
-
-
-class _TooSlowError(Exception):
-    """An expression that did not come to an end in time."""
 
 
 def _found(terms: Terms, text: str, folded: str) -> Iterator[str]:
     yield from terms.words.found(folded)
     for expression in terms.expressions:
-        if _search(expression, text):
-            yield _shown(expression)
-
-
-def _search(expression: Expression, text: str) -> bool:
-    try:
-        return expression.search(text, timeout=_TIMEOUT) is not None
-    except TimeoutError:
-        raise _TooSlowError(_shown(expression)) from None
-
-
-def _shown(expression: Expression) -> str:
-    return f"/{expression.pattern}/"
+        if expression.found_in(text):
+            yield str(expression)
 
 
 def _terms(listed: Iterable[str], field: str) -> Terms:
     terms = tuple(term.strip() for term in listed if term.strip())
-    expressions = [term for term in terms if _is_expression(term)]
+    expressions = [term for term in terms if is_expression(term)]
     return Terms(
-        words=Phrases(term for term in terms if not _is_expression(term)),
-        expressions=tuple(_compiled(term, field) for term in expressions),
+        words=Phrases(term for term in terms if not is_expression(term)),
+        expressions=tuple(compiled(term, field) for term in expressions),
         listed=terms,
     )
-
-
-def _is_expression(term: str) -> bool:
-    return len(term) > 2 and term.startswith("/") and term.endswith("/")
-
-
-def _compiled(term: str, field: str) -> Expression:
-    if len(term) > _MAX_EXPRESSION:
-        raise InvalidError(FieldError(field, f"an expression has at most {_MAX_EXPRESSION} characters"))
-    try:
-        expression = regex.compile(term[1:-1], regex.IGNORECASE)
-    except (regex.error, OverflowError, RecursionError) as error:
-        raise InvalidError(FieldError(field, f"{term} is no regular expression: {error}")) from None
-    try:
-        for probe in _probes(term):
-            _search(expression, probe)
-    except _TooSlowError:
-        hint = "Nested repetitions such as (a+)+ are what makes an expression slow."
-        raise InvalidError(FieldError(field, f"{term} takes too long on some texts"), hint=hint) from None
-    return expression
-
-
-def _probes(term: str) -> Iterator[str]:
-    """Texts on which an expression that can take for ever usually does: one of its letters again and again."""
-    for letter in sorted({"a", "0", " ", *filter(str.isalnum, term[1:-1])})[:20]:
-        yield letter * _PROBE_LENGTH + "\x00"
