@@ -24,16 +24,25 @@ _MEASURABLE = 0.004
 def assert_in_proportion(make: Callable[[int], T], do: Callable[[T], object], size: int) -> None:
     """`do(make(size))` costs no more, within TOLERANCE, than in proportion to `do(make(size // FACTOR))`.
 
-    `make` gives an input of about that size, and is not measured; `do` must do its work anew each time. Both sizes are
-    measured by turns, and the best of each counts: one round that nothing disturbs is enough.
+    `make` gives an input of about that size, and is not measured; `do` must do its work anew each time.
     """
+    _assert_at_most(FACTOR * TOLERANCE, make, do, size)
+
+
+def assert_no_dearer(make: Callable[[int], T], do: Callable[[T], object], size: int) -> None:
+    """`do(make(size))` costs no more, within TOLERANCE, than `do(make(size // FACTOR))`: as where there is a limit."""
+    _assert_at_most(TOLERANCE, make, do, size)
+
+
+def _assert_at_most(ratio: float, make: Callable[[int], T], do: Callable[[T], object], size: int) -> None:
+    """Both sizes are measured by turns, and the best of each counts: one round that nothing disturbs is enough."""
     small, large = make(size // FACTOR), make(size)
     best_small = best_large = math.inf
     times = _times(do, small)
     for _ in range(_ROUNDS):
         best_small = min(best_small, _taken(do, small, times))
         best_large = min(best_large, _taken(do, large, max(1, times // FACTOR)))
-        if best_large <= FACTOR * TOLERANCE * best_small:
+        if best_large <= ratio * best_small:
             return
     share, seconds = best_large / best_small, f"{best_large:.2g} s instead of {best_small:.2g}"
     raise AssertionError(f"{FACTOR} times as much took {share:.0f} times as long: {seconds}")

@@ -1,7 +1,5 @@
 """The checks that run on every draft."""
 
-import statistics
-import time
 from typing import Any
 
 import pytest
@@ -13,6 +11,7 @@ from copydesk.model.draft import Checks, DraftImage, Finding, Format, ImageSourc
 from copydesk.model.voice import Emoji, Link, Voice
 from copydesk.text.thread import join_parts
 from drafting_briefs import TEXT, brief, voice
+from growth import assert_in_proportion, assert_no_dearer
 
 URL = "https://rivernews.example/library"
 SOURCE = (
@@ -372,18 +371,13 @@ def test_of_texts_that_were_looked_at_before_only_the_new_ones_are_gone_through(
 # What it costs
 
 
-def test_a_short_draft_is_checked_against_200_others_in_no_time() -> None:
-    recent = Recent(f"draft number {n} says that the {n}th library lends {n + 3} drills to people" for n in range(200))
-    about = subject_of(
-        brief(voice=Voice(avoid=("game-changer", "leverage"), examples=EXAMPLES), text=TEXT * 4), recent=recent
-    )
-    times = []
-    for n in range(15):
-        started = time.perf_counter()
-        check(f"The library of things lends drills, number {n} of them.\n\n{URL}", about)
-        times.append(time.perf_counter() - started)
-    # Measured: 0.4 ms; the margin is for a busy machine.
-    assert statistics.median(times) < 0.003
+def test_a_draft_is_checked_against_1600_others_at_the_cost_of_200() -> None:
+    def about(others: int) -> Subject:
+        texts = (f"draft number {n} says that the {n}th library lends {n + 3} drills to people" for n in range(others))
+        avoid = Voice(avoid=("game-changer", "leverage"), examples=EXAMPLES)
+        return subject_of(brief(voice=avoid, text=TEXT * 4), recent=Recent(texts))
+
+    assert_no_dearer(about, lambda each: check(f"The library of things lends drills.\n\n{URL}", each), 1600)
 
 
 HOSTILE = ["@a.", "#a", "“", '"', "1.", "1,", "https://", "a.com/", "not just ", "a, b and c. ", "# ", "[", "{{", "> ",
@@ -392,11 +386,12 @@ HOSTILE = ["@a.", "#a", "“", '"', "1.", "1,", "https://", "a.com/", "not just 
 
 @pytest.mark.parametrize("unit", HOSTILE)
 def test_hostile_text_is_checked_in_proportion_to_its_length(unit: str) -> None:
-    text = unit * (50_000 // len(unit))
-    about = subject(Format.THREAD, source=text[:20_000], voice=Voice(avoid=("a",), examples=EXAMPLES))
-    started = time.process_time()
-    check(text, about)
-    assert time.process_time() - started < 1.0
+    def written(size: int) -> tuple[str, Subject]:
+        text = unit * (size // len(unit))
+        source = text[: size * 2 // 5]
+        return text, subject(Format.THREAD, source=source, voice=Voice(avoid=("a",), examples=EXAMPLES))
+
+    assert_in_proportion(written, lambda both: check(*both), 50_000)
 
 
 @settings(max_examples=150, deadline=None)

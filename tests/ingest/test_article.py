@@ -2,7 +2,6 @@
 
 import asyncio
 import os
-import time
 from datetime import UTC, datetime
 from importlib.util import find_spec
 from pathlib import Path
@@ -30,6 +29,7 @@ from copydesk.ingest.page import MAX_PAGE
 from copydesk.ingest.page import text_of as page_text
 from feed_server import FeedServer
 from fetching import client
+from growth import assert_in_proportion
 
 URL = "https://site.example/2026/ferry"
 HTML = "text/html"
@@ -424,11 +424,13 @@ def test_any_bytes_are_an_article_or_a_fetch_error(
     ],
 )
 def test_hostile_pages_take_linear_time(hostile: str) -> None:
-    page = f"<title>A ferry</title><p>{FIRST}</p>" + hostile * (MAX_PAGE // len(hostile))
-    body = page.encode("utf-8", "surrogateescape")
-    start = time.process_time()
-    check(article_of(body, HTML, URL))
-    assert time.process_time() - start < 2
+    def body(size: int) -> bytes:
+        page = f"<title>A ferry</title><p>{FIRST}</p>" + hostile * (size // len(hostile))
+        return page.encode("utf-8", "surrogateescape")
+
+    check(article_of(body(MAX_PAGE), HTML, URL))
+    for size in (MAX_PAGE // 16, MAX_PAGE):
+        assert_in_proportion(body, lambda each: article_of(each, HTML, URL), size)
 
 
 async def test_ten_megabytes_of_nested_tags_are_read(without_trafilatura: None) -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from growth import assert_in_proportion
+from growth import assert_in_proportion, assert_no_dearer
 
 
 def test_work_in_proportion_passes_however_long_it_takes() -> None:
@@ -14,3 +14,9 @@ def test_work_in_proportion_passes_however_long_it_takes() -> None:
 def test_work_that_grows_with_the_square_does_not() -> None:
     with pytest.raises(AssertionError, match="8 times as much took"):
         assert_in_proportion(range, lambda each: [number in [-1] * len(each) for number in each], 1_600)
+
+
+def test_work_that_has_a_limit_costs_no_more_beyond_it() -> None:
+    assert_no_dearer(range, lambda each: sum(each[:1_000]), 80_000)
+    with pytest.raises(AssertionError, match="8 times as much took"):
+        assert_no_dearer(range, sum, 80_000)
