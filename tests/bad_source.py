@@ -27,7 +27,7 @@ async def beside_a_good_one(
     home: Path, server: FeedServer, path: str = "/bad", **named: str
 ) -> tuple[Source, list[ListedDraft]]:
     """The source at `path` after one run, and what was drafted of it."""
-    named = {"network__allow_private": "true", "network__timeout": "5"} | named
+    named = {"network__allow_private": "true", "network__timeout": "60"} | named
     async with open_desk(settings_at(home, **named), clock=Watch()) as desk:
         bad = await add(desk, server.url(path), name="Bad")
         good = await add(desk, server.url("/good", "127.0.0.2"), name="Good")

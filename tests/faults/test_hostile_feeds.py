@@ -1,7 +1,5 @@
 """Feeds that are broken or mean harm, through the whole pipeline: what they hold is stored as data, or refused."""
 
-import time
-
 import pytest
 
 from bad_source import beside_a_good_one, serve_a_good_one, whole_database
@@ -29,14 +27,12 @@ async def test_an_entity_bomb(tmp_path, server, declared):
     lines = "".join(f'<!ENTITY l{n} "{f"&l{n - 1};" * 10}">' for n in range(1, 12))
     bomb = f'<?xml version="1.0"?><!DOCTYPE rss [<!ENTITY l0 "lol">{lines}]><rss version="2.0"><channel><item>'
     server.serve("/bad", f"{bomb}<title>&l11;</title></item></channel></rss>".encode(declared))
-    began = time.process_time()
 
     source, _ = await beside_a_good_one(tmp_path, server)
 
     # Refused, or its entities left out: what must not happen is that they grow.
     assert sum(len(str(name)) for name in states(tmp_path)) < 2000
     assert source.last_error or source.item_count <= 1
-    assert time.process_time() - began < 2
 
 
 async def test_an_external_entity_brings_no_file_in(tmp_path, server):

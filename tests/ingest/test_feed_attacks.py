@@ -3,8 +3,6 @@
 import asyncio
 import subprocess
 import sys
-import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,18 +12,11 @@ from copydesk.errors import NotAFeedError, TooLargeError, TooSlowError
 from copydesk.ingest import apart, looseparser, slowfeed
 from copydesk.ingest.feed import MAX_BODY, parse_feed
 from feeds_for_tests import BASE, parse, rss
+from growth import assert_in_proportion
 
 LAUGHS = "".join(f'<!ENTITY lol{n} "{f"&lol{n - 1};" * 10}">' for n in range(1, 10))
 BILLION_LAUGHS = rss("<title>&lol9;</title>", declaration=f'<!DOCTYPE rss [<!ENTITY lol0 "lol">{LAUGHS}]>')
 QUADRATIC = rss("<title>" + "&a;" * 30_000 + "</title>", declaration=f'<!DOCTYPE rss [<!ENTITY a "{"a" * 60_000}">]>')
-
-
-@pytest.fixture(autouse=True)
-def quick() -> Iterator[None]:
-    """Each attack costs less than 1 s of this process' time."""
-    start = time.process_time()
-    yield
-    assert time.process_time() - start < 1
 
 
 @pytest.mark.parametrize("bomb", [BILLION_LAUGHS, QUADRATIC], ids=["billion laughs", "quadratic"])
@@ -63,25 +54,41 @@ def test_a_body_that_is_a_files_path_is_not_opened(tmp_path: Path) -> None:
 
 
 def test_comments_that_never_end_take_linear_time() -> None:
-    (entry,) = parse(rss(f"<description>before {'&lt;!--' * 200_000}</description>")).entries
+    def made(size: int) -> str:
+        return rss(f"<description>before {'&lt;!--' * size}</description>")
+
+    (entry,) = parse(made(200_000)).entries
     assert entry.summary == "before"
+    assert_in_proportion(made, parse, 200_000)
 
 
 def test_a_million_angle_brackets_take_linear_time() -> None:
-    (entry,) = parse(rss(f"<title>T</title><description>{'&lt;' * 1_000_000}</description>")).entries
+    def made(size: int) -> str:
+        return rss(f"<title>T</title><description>{'&lt;' * size}</description>")
+
+    (entry,) = parse(made(1_000_000)).entries
     assert entry.title == "T"
+    assert_in_proportion(made, parse, 1_000_000)
 
 
 def test_a_hundred_thousand_attributes_never_reach_feedparser() -> None:
-    attributes = " ".join(f'a{number}="x"' for number in range(100_000))
-    assert parse(rss(f"<title>T</title><x {attributes}/>")).how == "expat"
+    def made(count: int, title: str = "T") -> str:
+        attributes = " ".join(f'a{number}="x"' for number in range(count))
+        return rss(f"<title>{title}</title><x {attributes}/>")
+
+    assert parse(made(100_000)).how == "expat"
     with pytest.raises(NotAFeedError, match="attributes"):
-        parse(rss(f"<title>T & U</title><x {attributes}/>"))
+        parse(made(100_000, "T & U"))
+    assert_in_proportion(made, parse, 100_000)
 
 
 def test_two_hundred_thousand_entries_are_cut_at_the_cap() -> None:
-    feed = parse(rss(*(f"<guid>{number}</guid>" for number in range(200_000))), most=1_000)
+    def made(count: int) -> str:
+        return rss(*(f"<guid>{number}</guid>" for number in range(count)))
+
+    feed = parse(made(200_000), most=1_000)
     assert (len(feed.entries), feed.more) == (1_000, True)
+    assert_in_proportion(made, lambda body: parse(body, most=1_000), 200_000)
 
 
 def test_two_hundred_thousand_nested_elements_are_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -102,13 +109,13 @@ def test_a_text_of_15_mb_is_capped() -> None:
 
 
 def test_millions_of_broken_bytes_cost_little() -> None:
-    body = (
-        rss("<title>T</title>", "<description>x</description>")
-        .encode()
-        .replace(b">x<", b">" + b"\xffa" * 1_000_000 + b"<")
-    )
-    title, text = parse(body).entries
+    def made(size: int) -> bytes:
+        body = rss("<title>T</title>", "<description>x</description>").encode()
+        return body.replace(b">x<", b">" + b"\xffa" * size + b"<")
+
+    title, text = parse(made(1_000_000)).entries
     assert (title.title, text.summary[:4]) == ("T", "ÿaÿa")
+    assert_in_proportion(made, parse, 1_000_000)
 
 
 def test_titles_are_data() -> None:
@@ -157,9 +164,13 @@ async def test_feedparser_is_killed_at_its_deadline(monkeypatch: pytest.MonkeyPa
 
 async def test_feedparser_is_killed_when_nobody_waits_any_more(monkeypatch: pytest.MonkeyPatch) -> None:
     processes = remember_processes(monkeypatch)
-    with pytest.raises(TimeoutError):
-        async with asyncio.timeout(0.1):
-            await parse_feed(slow_feed(), charset=None, base_url=BASE)
+    reading = asyncio.create_task(parse_feed(slow_feed(), charset=None, base_url=BASE))
+    async with asyncio.timeout(60):
+        while not processes:  # noqa: ASYNC110 - nothing tells of it
+            await asyncio.sleep(0.005)
+    reading.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await reading
     assert [process.returncode for process in processes] == [-9]
 
 

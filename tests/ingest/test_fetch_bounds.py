@@ -3,7 +3,6 @@
 import asyncio
 import gc
 import gzip
-import time
 import tracemalloc
 import zlib
 from itertools import pairwise
@@ -212,10 +211,9 @@ async def test_the_deadline_is_for_the_whole_answer(behaviour: str) -> None:
             server.silent("/")
         else:
             server.endless("/", every=0.05)
-        began = time.monotonic()
-        with pytest.raises(TooSlowError, match="in time"):
-            await fetcher.get(server.url(), accept=ANY)
-        assert time.monotonic() - began < 0.6
+        async with asyncio.timeout(60):
+            with pytest.raises(TooSlowError, match="in time"):
+                await fetcher.get(server.url(), accept=ANY)
 
 
 async def test_headers_without_end_are_refused() -> None:
@@ -256,9 +254,11 @@ async def test_a_fetch_that_is_cancelled_closes_its_connection_and_the_next_one_
     async with FeedServer() as server, client() as fetcher:
         server.drip("/slow", every=0.01)
         server.serve("/", RSS)
-        for _ in range(5):
+        for before in range(5):
             task = asyncio.create_task(fetcher.get(server.url("/slow"), accept=ANY))
-            await asyncio.sleep(0.03)
+            async with asyncio.timeout(60):
+                while len(server.asked("/slow")) == before:  # noqa: ASYNC110 - the server is in a thread of its own
+                    await asyncio.sleep(0.005)
             task.cancel()
             with pytest.raises(asyncio.CancelledError):
                 await task
@@ -285,7 +285,7 @@ async def test_a_fetch_can_be_cancelled_at_any_step_and_leaves_nothing_open(host
 
 
 async def test_a_slow_host_does_not_hold_up_the_others() -> None:
-    async with FeedServer("0.0.0.0") as server, client(timeout=0.3) as fetcher:
+    async with FeedServer("0.0.0.0") as server, client(timeout=60) as fetcher:
         server.silent("/silent")
         server.serve("/", RSS)
         slow = asyncio.create_task(fetcher.get(server.url("/silent"), accept=ANY))
@@ -294,7 +294,8 @@ async def test_a_slow_host_does_not_hold_up_the_others() -> None:
         )
         assert not slow.done()
         assert all(answer.body == RSS for answer in answers)
-        with pytest.raises(TooSlowError):
+        slow.cancel()
+        with pytest.raises(asyncio.CancelledError):
             await slow
 
 

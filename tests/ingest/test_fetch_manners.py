@@ -1,7 +1,7 @@
 """One thing at a time of each host, a pause between two, and silence for as long as a host asks for."""
 
 import asyncio
-import time
+from collections import Counter
 from datetime import timedelta
 from itertools import pairwise
 
@@ -26,12 +26,14 @@ async def test_a_host_is_asked_one_thing_at_a_time() -> None:
 async def test_no_more_requests_are_under_way_than_allowed() -> None:
     async with FeedServer("0.0.0.0") as server, client(concurrency=3) as fetcher:
         busy = most = 0
+        three = asyncio.Barrier(3)
 
         async def count(request: object, writer: asyncio.StreamWriter) -> bool:
             nonlocal busy, most
             busy += 1
             most = max(most, busy)
-            await asyncio.sleep(0.01)
+            await three.wait()
+            await asyncio.sleep(0.01)  # for whoever should not be there
             busy -= 1
             writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
             return True
@@ -42,34 +44,46 @@ async def test_no_more_requests_are_under_way_than_allowed() -> None:
 
 
 async def test_waiting_for_ones_turn_is_not_counted_as_slowness() -> None:
-    async with FeedServer() as server, client(timeout=0.1) as fetcher:
-        server.serve("/", RSS, delay=0.04)
-        answers = await asyncio.gather(*(fetcher.get(server.url(), accept=ANY) for _ in range(6)))
-    assert len(answers) == 6
+    """Together they take longer than one may."""
+    async with FeedServer() as server, client(timeout=1.0) as fetcher:
+        server.serve("/", RSS, delay=0.3)
+        answers = await asyncio.gather(*(fetcher.get(server.url(), accept=ANY) for _ in range(4)))
+    assert len(answers) == 4
 
 
 async def test_there_is_a_pause_between_two_requests_to_a_host_that_wants_one() -> None:
+    async with FeedServer() as server, client() as fetcher:
+        server.serve("/", RSS)
+        await asyncio.gather(*(fetcher.get(server.url(), accept=ANY, host_gap=0.05) for _ in range(3)))
+    assert all(later.at - earlier.at >= 0.049 for earlier, later in pairwise(server.requests))
+
+
+async def test_the_pause_of_a_host_holds_up_no_other() -> None:
     async with FeedServer("0.0.0.0") as server, client() as fetcher:
         server.serve("/", RSS)
         calm, other = server.url(host="127.0.0.2"), server.url(host="127.0.0.3")
-        await asyncio.gather(
-            *(fetcher.get(calm, accept=ANY, host_gap=0.05) for _ in range(3)),
-            *(fetcher.get(other, accept=ANY) for _ in range(3)),
-        )
-    calm_times = [request.at for request in server.requests if request.host == server.host("127.0.0.2")]
-    other_times = [request.at for request in server.requests if request.host == server.host("127.0.0.3")]
-    assert all(later - earlier >= 0.049 for earlier, later in pairwise(calm_times))
-    assert other_times[-1] < calm_times[1]
+        await fetcher.get(calm, accept=ANY, host_gap=600)
+        paused = asyncio.create_task(fetcher.get(calm, accept=ANY, host_gap=600))
+        async with asyncio.timeout(60):
+            await asyncio.gather(*(fetcher.get(other, accept=ANY) for _ in range(3)))
+        paused.cancel()
+        await asyncio.gather(paused, return_exceptions=True)
+    assert Counter(request.host for request in server.requests) == {
+        server.host("127.0.0.2"): 1,
+        server.host("127.0.0.3"): 3,
+    }
 
 
 async def test_the_pause_is_over_when_it_has_passed_by_itself() -> None:
     async with FeedServer() as server, client() as fetcher:
         server.serve("/", RSS)
-        await fetcher.get(server.url(), accept=ANY, host_gap=0.05)
-        await asyncio.sleep(0.06)
-        began = time.monotonic()
-        await fetcher.get(server.url(), accept=ANY, host_gap=0.05)
-        assert time.monotonic() - began < 0.04
+        await fetcher.get(server.url(), accept=ANY, host_gap=600)
+        door = fetcher._hosts._doors[server.host()]
+        assert door.left is not None
+        door.left -= 600  # as ten minutes later
+        async with asyncio.timeout(60):
+            await fetcher.get(server.url(), accept=ANY, host_gap=600)
+    assert len(server.requests) == 2
 
 
 @pytest.mark.parametrize(

@@ -240,7 +240,7 @@ async def test_a_hop_to_another_host_waits_for_its_turn_there_without_blocking_t
                 *(fetcher.get(server.url("/to3", host="127.0.0.2"), accept=ANY) for _ in range(5)),
                 *(fetcher.get(server.url("/to2", host="127.0.0.3"), accept=ANY) for _ in range(5)),
             ),
-            1.0,
+            60,
         )
     assert all(answer.body == RSS for answer in answers)
     assert set(server.most_at_once.values()) == {1}
