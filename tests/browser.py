@@ -15,7 +15,7 @@ from typing import Any
 import aiohttp
 import pytest
 
-PATIENCE = 30.0
+PATIENCE = 60.0
 """Seconds; a page is there in two on an idle machine."""
 SWITCHES = (
     "--headless=new",

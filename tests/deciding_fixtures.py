@@ -14,6 +14,7 @@ from copydesk.tui.chosen import Chosen, these
 from copydesk.tui.screens.deciding import Decides
 from copydesk.tui.widgets.queue import Queue
 from desk_fixtures import NOW, open_at
+from held_answers import so
 from tui_fixtures import Seen, settled
 
 TEXTS = (
@@ -57,11 +58,10 @@ class Review(Seen):
 
     async def until(self, ready: Callable[[], object]) -> None:
         """Wait for something that happens by itself."""
-        for _ in range(1000):
-            if ready():
-                return
-            await asyncio.sleep(0.005)
-        raise AssertionError(self.text)
+        try:
+            await so(ready, lambda: asyncio.sleep(0.005))
+        except TimeoutError:
+            raise AssertionError(self.text) from None
 
 
 @asynccontextmanager

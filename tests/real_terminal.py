@@ -14,7 +14,7 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
-PATIENCE = 30.0
+PATIENCE = 60.0
 """Seconds; a start takes less than one on an idle machine."""
 GONE = ("COLUMNS", "LINES", "NO_COLOR", "COLORTERM", "TEXTUAL_THEME", "COLORFGBG", "COPYDESK_HOME", "TMUX")
 """What the machine's own terminal may say of itself, which this one is not."""

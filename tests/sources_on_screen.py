@@ -11,6 +11,7 @@ from copydesk.model.source import Health, Source, SourceConfig, SourceType
 from copydesk.tui.app import Console
 from copydesk.tui.screens.sources import SourcesScreen
 from desk_fixtures import NOW, ONE, THREE, TWO, Watch, Web, add, entry, feed, open_at
+from held_answers import so
 from tui_fixtures import Seen, settled
 
 Furnish = Callable[[Desk], Awaitable[None]]
@@ -93,8 +94,7 @@ def sources_screen(seen: Seen) -> SourcesScreen:
 
 async def until(seen: Seen, words: str) -> None:
     """Wait until this is on the screen, or in a toast."""
-    for _ in range(400):
-        if words in seen.text or any(words in said for said in seen.toasts):
-            return
-        await seen.wait()
-    raise AssertionError(f"{words!r} never came:\n{seen.text}\n{seen.toasts}")
+    try:
+        await so(lambda: words in seen.text or any(words in said for said in seen.toasts), seen.wait)
+    except TimeoutError:
+        raise AssertionError(f"{words!r} never came:\n{seen.text}\n{seen.toasts}") from None

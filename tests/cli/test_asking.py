@@ -54,7 +54,7 @@ def test_what_is_typed_is_heard_and_not_shown(terminal: "tuple[int, subprocess.P
     heard(ours, b"accounts:")
     os.write(ours, b"four words are good\n")
     assert heard(ours, b"heard: four words are good").count(b"four words") == 1
-    assert asking.wait(20) == 0
+    assert asking.wait(60) == 0
 
 
 def test_a_question_is_left_at_once_and_the_terminal_is_as_it_was(
@@ -66,5 +66,5 @@ def test_a_question_is_left_at_once_and_the_terminal_is_as_it_was(
         pass
     os.write(ours, b"\x03")
     assert b"Traceback" not in heard(ours, b"left")
-    assert asking.wait(20) == 0
+    assert asking.wait(60) == 0
     assert echoes(ours)

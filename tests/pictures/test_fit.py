@@ -113,7 +113,7 @@ class TestTheSameEachTime:
         )
         each = [
             subprocess.run(
-                [sys.executable, "-c", ask], input=content, capture_output=True, check=True, timeout=30
+                [sys.executable, "-c", ask], input=content, capture_output=True, check=True, timeout=60
             ).stdout
             for _ in range(2)
         ]

@@ -289,21 +289,23 @@ async def test_many_at_once_renew_once():
 async def test_a_new_pair_is_not_lost_with_whoever_waited_for_it():
     world = World()
     world.clock.move(hours=3)
-    kept, gate = world.secrets.keep, asyncio.Event()
+    kept, begun, gate, ended = world.secrets.keep, asyncio.Event(), asyncio.Event(), asyncio.Event()
 
     async def slow(account, secrets):
+        begun.set()
         await gate.wait()
         await kept(account, secrets)
+        ended.set()
 
     world.secrets.keep = slow
     platform = world.x
     sending = asyncio.ensure_future(platform.send(ME, platform.render(post("One."), ME, SEED), ()))
-    await asyncio.sleep(0.01)
+    await asyncio.wait_for(begun.wait(), 60)
     sending.cancel()
     gate.set()
     with pytest.raises(asyncio.CancelledError):
         await sending
-    await asyncio.sleep(0.01)
+    await asyncio.wait_for(ended.wait(), 60)
     assert world.secrets.held["refresh_token"] == "refresh-1"
     assert world.server.posts == []
 

@@ -213,12 +213,12 @@ async def test_a_daemon_that_is_told_to_end_while_it_sends_ends_when_it_is_known
     place, proxy = await places.behind(name)
     case, answer = await desks.case(place, 1, an_hour_that_is_due()), keep_back(proxy)
     daemon = start_daemon(case)
-    await asyncio.wait_for(answer.given.wait(), 30)
+    await asyncio.wait_for(answer.given.wait(), 60)
     for number in told:
         daemon.send_signal(number)
         await asyncio.sleep(0.1)
     answer.go.set()
-    await asyncio.to_thread(daemon.communicate, timeout=30)
+    await asyncio.to_thread(daemon.communicate, timeout=60)
     assert is_over(case.home)
     assert list(wrong_with(case)) == []
 
@@ -228,14 +228,14 @@ async def test_after_a_daemon_that_was_killed_while_it_sent_the_next_one_goes_on
     place, proxy = await places.behind("mastodon with keys")
     case, answer = await desks.case(place, parts, an_hour_that_is_due()), keep_back(proxy)
     daemon = start_daemon(case)
-    await asyncio.wait_for(answer.given.wait(), 30)
+    await asyncio.wait_for(answer.given.wait(), 60)
     daemon.kill()
-    await asyncio.to_thread(daemon.communicate, timeout=30)
+    await asyncio.to_thread(daemon.communicate, timeout=60)
     answer.go.set()
     daemon = start_daemon(case)
     await asyncio.to_thread(until, lambda: is_over(case.home))
     daemon.terminate()
-    await asyncio.to_thread(daemon.communicate, timeout=30)
+    await asyncio.to_thread(daemon.communicate, timeout=60)
     assert list(wrong_with(case)) == []
 
 
@@ -254,7 +254,7 @@ def start_daemon(case: Case) -> "subprocess.Popen[bytes]":
 
 def until(condition: Callable[[], object]) -> None:
     """Wait until something is so."""
-    end = time.monotonic() + 30
+    end = time.monotonic() + 60
     while not condition():
         assert time.monotonic() < end
         time.sleep(0.02)

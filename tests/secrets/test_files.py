@@ -222,7 +222,7 @@ asyncio.run(write())
 def test_of_processes_that_write_at_once_none_loses_the_other_s(tmp_path):
     writers = [started(tmp_path, MANY) for _ in range(2)]
     for writer in writers:
-        assert writer.wait(20) == 0
+        assert writer.wait(60) == 0
         assert writer.stdout is not None
         writer.stdout.close()
     assert len(asyncio.run(sealed(tmp_path).names())) == 16

@@ -44,7 +44,7 @@ class Held:
     def hold(self) -> None:
         """Tell the event loop that the unit is at work, and wait there."""
         self._loop.call_soon_threadsafe(self.begun.set)
-        assert self.go.wait(5)
+        assert self.go.wait(60)
 
     def write(self, connection: Connection, name: str = "held") -> str:
         add_user(connection, name)
@@ -453,7 +453,7 @@ async def test_four_readers_work_at_once_while_one_transaction_writes(store: Eng
     unit = Held()
     writing = asyncio.create_task(store.write(unit.write))
     await unit.begun.wait()
-    together = threading.Barrier(4, timeout=5)
+    together = threading.Barrier(4, timeout=60)
 
     def meet(connection: Connection) -> list[str]:
         together.wait()
@@ -522,11 +522,12 @@ async def test_closing_refreshes_the_statistics_that_queries_wanted(store: Engin
     assert has_statistics(store.path)
 
 
-async def test_closing_does_not_wait_for_a_process_that_holds_the_lock(store: Engines) -> None:
+async def test_closing_does_not_wait_for_a_process_that_holds_the_lock(tmp_path: Path) -> None:
+    store = await open_store(tmp_path, busy_timeout=600)
     await store.write(want_statistics)
     with closing(sqlite3.connect(store.path, isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
-        await asyncio.wait_for(store.close(), 1)
+        await asyncio.wait_for(store.close(), 60)
 
     assert not has_statistics(store.path)
 
@@ -538,13 +539,13 @@ def connection_threads() -> list[threading.Thread]:
 def await_end(threads: list[threading.Thread]) -> None:
     """None of them is left."""
     for thread in threads:
-        thread.join(1)
+        thread.join(60)
     assert connection_threads() == []
 
 
 async def test_closing_ends_every_thread_and_leaves_one_file(tmp_path: Path) -> None:
     store = await open_store(tmp_path)
-    together = threading.Barrier(2, timeout=5)
+    together = threading.Barrier(2, timeout=60)
     await asyncio.gather(*(store.read(lambda _: together.wait()) for _ in range(2)))
     threads = connection_threads()
     assert len(threads) == 3

@@ -212,7 +212,7 @@ def test_a_start_imports_no_alembic_and_the_process_ends(tmp_path: Path, ending:
         [sys.executable, "-c", STARTS, str(tmp_path), str(Path(__file__).parents[1]), ending],
         capture_output=True,
         text=True,
-        timeout=20,
+        timeout=60,
         check=False,
     )
 

@@ -61,7 +61,7 @@ async def test_what_is_in_use_is_left_alone(store: Engines) -> None:
 
     def slow(connection: Connection) -> list[str]:
         loop.call_soon_threadsafe(begun.set)
-        asyncio.run_coroutine_threadsafe(go.wait(), loop).result(5)
+        asyncio.run_coroutine_threadsafe(go.wait(), loop).result(60)
         return user_names(connection)
 
     reading = asyncio.create_task(store.read(slow))

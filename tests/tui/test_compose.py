@@ -152,10 +152,7 @@ async def test_where_there_is_no_slot_it_is_made_all_the_same(tmp_path: Path) ->
         await write(seen, TEXT)
         await seen.press(*["tab"] * 5, "left", "ctrl+s")
         await until(seen, "slot")
-        for _ in range(200):
-            await seen.wait()
-            if seen.toasts:
-                break
+        await so(lambda: seen.toasts, seen.wait)
         assert any("slot" in said for said in seen.toasts)
     assert [status for *_, status in await drafts(tmp_path)] == [Status.APPROVED]
 

@@ -27,7 +27,7 @@ async def test_a_draft_that_is_missed_is_told_and_sources_are_left_alone(
     app = Console(lambda: open_sample(settings, clock=lambda: NOW), clock=lambda: NOW, jobs=True)
     async with app.run_test(size=(120, 40), notifications=True) as pilot:
         seen = Seen(app, pilot)
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(60):
             while not seen.toasts:
                 await settled(pilot)
         assert seen.toasts == ["1 draft missed: nothing was sent"]
@@ -44,7 +44,7 @@ async def test_what_sources_brought_by_itself_waits_to_be_asked_for(
     app = Console(lambda: open_sample(settings, clock=lambda: NOW), clock=lambda: NOW, jobs=True)
     async with app.run_test(size=(120, 40)) as pilot:
         seen = Seen(app, pilot)
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             while "Queue · 10" not in seen.text:
                 await settled(pilot)
     assert rows(tmp_path, "SELECT status FROM run") == [("succeeded",)]

@@ -69,7 +69,7 @@ async def reject(pilot: Pilot[int]) -> None:
     await settled(pilot)
     screen = pilot.app.screen
     assert isinstance(screen, Decides)
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(60):
         while not screen.deciding.reasons:
             await settled(pilot)
     await after("r", words="Too long.")(pilot)

@@ -10,6 +10,7 @@ from copydesk.errors import NotFoundError
 from copydesk.tui.modals.ask import LineScreen
 from copydesk.tui.modals.hold import HoldScreen
 from copydesk.tui.passphrase import passphrase
+from held_answers import so
 from setup_screen import answer, asked, on_setup, setup_desk
 from tui_fixtures import FakeDesk, Seen, on_screen
 
@@ -18,11 +19,7 @@ KNOWN = "The passphrase of the keys"
 
 async def nothing_but(seen: Seen, count: int) -> None:
     """Wait until so many screens are there."""
-    for _ in range(400):
-        if len(seen.app.screen_stack) == count:
-            return
-        await seen._pilot.pause(0.01)
-    raise AssertionError(seen.text)
+    await so(lambda: len(seen.app.screen_stack) == count, lambda: seen._pilot.pause(0.01))
 
 
 async def test_it_waits_until_nobody_types() -> None:
@@ -75,7 +72,7 @@ async def test_a_console_that_ends_does_not_wait_for_it(tmp_path: Path, monkeypa
 
     async with setup_desk(tmp_path) as desk:
         await desk.accounts.connect("keyed", {"handle": "harbour", "password": "open"})
-    async with asyncio.timeout(20), on_setup(tmp_path) as seen:
+    async with asyncio.timeout(60), on_setup(tmp_path) as seen:
         assert seen.app.desk is not None
         ask = seen.app.desk.ground.ask
         assert ask is not None
@@ -101,7 +98,7 @@ async def test_a_write_that_never_ends_does_not_keep_the_console(monkeypatch: py
         finally:
             ended.append(name)
 
-    async with asyncio.timeout(20), on_screen(FakeDesk(3)) as seen:
+    async with asyncio.timeout(60), on_screen(FakeDesk(3)) as seen:
         seen.app.carry_out(lambda _: never("first"))
         seen.app.carry_out(lambda _: never("second"))
         seen.app.exit(0)

@@ -18,7 +18,7 @@ from copydesk.tui.screens.desk_screen import DeskScreen
 from furnished_desk import furnished_desk
 from tui_fixtures import NOW, screen_text, settled
 
-DEADLINE = 20
+DEADLINE = 60
 
 
 async def until(pilot: Pilot[int], there: Callable[[], bool]) -> None:

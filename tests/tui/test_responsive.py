@@ -67,13 +67,14 @@ async def test_a_console_at_rest_gives_back_what_it_holds_to_be_quick(monkeypatc
     monkeypatch.setattr(desk, "rest", rest)
     monkeypatch.setattr(desk_app, "give_back", lambda: loop.call_soon_threadsafe(given.set))
     monkeypatch.setattr(desk_app, "LOOK", 0.01)
+    monkeypatch.setattr(responsive, "CALM", 600.0)
     app = console(desk)
     async with app.run_test() as pilot:
         app._responsive.pressed()
         await settled(pilot)
         assert not rested.is_set()
         monkeypatch.setattr(responsive, "CALM", 0.0)
-        await asyncio.wait_for(given.wait(), 5)
+        await asyncio.wait_for(given.wait(), 60)
 
 
 async def test_what_is_used_every_second_is_not_opened_anew_each_time(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -99,7 +100,7 @@ async def test_what_is_used_every_second_is_not_opened_anew_each_time(monkeypatc
     monkeypatch.setattr(desk_app, "REST", 600.0)
     monkeypatch.setattr(responsive, "CALM", 0.0)
     async with console(desk).run_test():
-        await asyncio.wait_for(looked.wait(), 5)
+        await asyncio.wait_for(looked.wait(), 60)
     assert rests == 1
 
 

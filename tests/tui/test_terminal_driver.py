@@ -12,7 +12,7 @@ import pytest
 
 from copydesk.tui.terminal_driver import Lasting
 
-DEADLINE = 20
+DEADLINE = 60
 
 
 @pytest.fixture

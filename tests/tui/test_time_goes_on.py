@@ -21,7 +21,7 @@ from sources_on_screen import console_at, small_web, three_sources
 from tried_desk import tried_console
 from tui_fixtures import NOW, FakeDesk, screen_text, settled
 
-DEADLINE = 20
+DEADLINE = 60
 NO_AGES = {"figures", "runs"}
 
 

@@ -136,8 +136,8 @@ async def test_what_takes_long_is_waited_for_once_and_not_by_every_key(monkeypat
         await settled(pilot)
         with app.type_ahead.awaits():
             await burst(Seen(app, pilot), "J")
-            monkeypatch.setattr("copydesk.tui.type_ahead.PATIENCE", 60)
-            await asyncio.wait_for(burst(Seen(app, pilot), "J", "J", "J"), 10)
+            monkeypatch.setattr("copydesk.tui.type_ahead.PATIENCE", 600)
+            await asyncio.wait_for(burst(Seen(app, pilot), "J", "J", "J"), 60)
             assert app.screen.queue.cursor == 4
 
 
@@ -153,12 +153,12 @@ async def test_one_moves_on_while_much_is_written(monkeypatch: pytest.MonkeyPatc
         app.carry_out(work, keys_wait=True)
         for key in "JJJ":
             app.simulate_key(key)
-        for _ in range(1000):
-            await asyncio.sleep(0.005)
-            if app.screen.queue.cursor == 3:
-                break
-        ended.set()
-        assert app.screen.queue.cursor == 3
+        try:
+            async with asyncio.timeout(60):
+                while app.screen.queue.cursor != 3:  # noqa: ASYNC110 - no event tells of the cursor
+                    await asyncio.sleep(0.005)
+        finally:
+            ended.set()
 
 
 async def test_what_ended_while_a_question_was_asked_is_waited_for_no_more() -> None:

@@ -54,7 +54,7 @@ async def site(command: str = "exec false") -> AsyncIterator[Site]:
 
 async def process_of(page: aiohttp.ClientWebSocketResponse) -> int:
     """The process behind a page, by its own account."""
-    return int((await asyncio.wait_for(page.receive_bytes(), 30)).decode())
+    return int((await asyncio.wait_for(page.receive_bytes(), 60)).decode())
 
 
 # Who is let in.
@@ -173,7 +173,7 @@ async def test_a_console_that_still_has_much_to_say_ends() -> None:
 @pytest.mark.parametrize("command", [program("sys.exit(3)"), "exec false"], ids=["dies", "does not start"])
 async def test_the_page_hears_when_its_console_has_died(command: str) -> None:
     async with site(command) as here, opened(here) as page:
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(60):
             messages = [message async for message in page]
         assert page.closed
         assert len(messages) <= 1
