@@ -10,6 +10,7 @@ from copydesk.drafting.fake import FakeWriter
 from copydesk.errors import StoreFullError
 from copydesk.model.draft import Status
 from copydesk.tui.chosen import these
+from copydesk.tui.deciding import acting
 from deciding_fixtures import reviewing
 from desk_fixtures import open_at
 
@@ -102,11 +103,14 @@ async def test_keys_that_are_pressed_faster_than_the_desk_writes_are_all_carried
         assert await review.status(first.id) is Status.APPROVED
 
 
-async def test_decisions_in_a_row_are_one_toast(tmp_path: Path) -> None:
+async def test_decisions_in_a_row_are_one_toast(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(acting, "IN_A_ROW", 600)
     async with reviewing(tmp_path) as review:
         for key in ("a", "a", "x"):
             review.app.simulate_key(key)
-        await review.wait()
+        await review.until(lambda: review.screen.deciding._row.total() == 3)
+        assert review.toasts == ["Approved · u undo"]
+        review.screen.deciding._say_rest()  # as when the time has passed
         await review.until(lambda: review.toasts == ["2 approved, 1 archived · u undo"])
 
 
