@@ -51,7 +51,7 @@ async def test_a_source_that_works(tmp_path):
     ids=["404", "410", "500", "403", "429", "unreachable", "timeout", "html", "empty", "text"],
 )
 async def test_a_source_that_fails_says_why_and_the_other_is_drafted(tmp_path, answer, health, fails, says):
-    source = await after(tmp_path, answer, network__timeout="0.2")
+    source = await after(tmp_path, answer, network__timeout="1")
 
     assert (source.health, source.fail_count) == (health, fails)
     assert says in str(source.last_error)
