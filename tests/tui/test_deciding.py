@@ -106,10 +106,12 @@ async def test_keys_that_are_pressed_faster_than_the_desk_writes_are_all_carried
 async def test_decisions_in_a_row_are_one_toast(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(acting, "IN_A_ROW", 600)
     async with reviewing(tmp_path) as review:
+        said, say = [], review.app.say
+        monkeypatch.setattr(review.app, "say", lambda words: (said.append(words), say(words)))
         for key in ("a", "a", "x"):
             review.app.simulate_key(key)
         await review.until(lambda: review.screen.deciding._row.total() == 3)
-        assert review.toasts == ["Approved · u undo"]
+        assert said == ["Approved · u undo"]
         review.screen.deciding._say_rest()  # as when the time has passed
         await review.until(lambda: review.toasts == ["2 approved, 1 archived · u undo"])
 
