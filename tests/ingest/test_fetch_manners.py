@@ -75,14 +75,13 @@ async def test_the_pause_of_a_host_holds_up_no_other() -> None:
 
 
 async def test_the_pause_is_over_when_it_has_passed_by_itself() -> None:
-    async with FeedServer() as server, client() as fetcher:
+    async with FeedServer() as server, client() as fetcher, asyncio.timeout(60):
         server.serve("/", RSS)
         await fetcher.get(server.url(), accept=ANY, host_gap=600)
         door = fetcher._hosts._doors[server.host()]
         assert door.left is not None
         door.left -= 600  # as ten minutes later
-        async with asyncio.timeout(60):
-            await fetcher.get(server.url(), accept=ANY, host_gap=600)
+        await fetcher.get(server.url(), accept=ANY, host_gap=600)
     assert len(server.requests) == 2
 
 
