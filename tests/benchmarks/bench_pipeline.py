@@ -22,7 +22,9 @@ from benchmarks_table import Row
 
 FEEDS = Path(__file__).resolve().parents[3] / "shared" / "feeds"
 CAPTURED = datetime(2026, 2, 17, 18, 0, tzinfo=UTC)
-ROUNDS = 5
+ROUNDS = 7
+QUIET = 5
+"""Runs with nothing new in a round, of which the median counts."""
 IMPORTED = (
     "copydesk.desk.stages",
     "copydesk.drafting.checks",
@@ -68,7 +70,7 @@ def addresses(port: int) -> list[str]:
 
 
 def ours(port: int) -> None:
-    """Two runs of the pipeline; print what each took and made."""
+    """A run of the pipeline that brings everything, and some that bring nothing; print what they took and made."""
     for module in IMPORTED:
         import_module(module)
     from copydesk.desk import open_desk
@@ -85,8 +87,8 @@ def ours(port: int) -> None:
             # What the first run left waiting is drafted or too old by then: nothing is new, nothing waits.
             started -= timedelta(days=10)
             await desk.pipeline.run()
-            second = await _timed(desk)
-        print(json.dumps([first, second]))
+            quiet = [await _timed(desk) for _ in range(QUIET)]
+        print(json.dumps([first, *quiet]))
 
     async def _timed(desk: object) -> dict[str, object]:
         began = time.perf_counter()
@@ -119,6 +121,11 @@ def _call(side: str, port: int) -> list[dict[str, float]]:
     return json.loads(subprocess.run(command, check=True, capture_output=True, text=True, timeout=120).stdout)
 
 
+def _quiet(runs: list[dict[str, float]]) -> float:
+    """Seconds of a run with nothing new."""
+    return statistics.median(run["s"] for run in runs[1:])
+
+
 def measure() -> list[Row]:
     """First and second run, medians of interleaved rounds."""
     if not FEEDS.is_dir():
@@ -130,19 +137,21 @@ def measure() -> list[Row]:
         finally:
             server.terminate()
     first = statistics.median(mine[0]["s"] for mine, _ in rounds)
-    second = statistics.median(mine[1]["s"] for mine, _ in rounds)
-    reader = statistics.median(other[0]["s"] for _, other in rounds)
-    made, quiet = rounds[-1][0]
-    unparsed = quiet["same"] == len(addresses(0))
-    share = second / first
+    second = statistics.median(_quiet(mine) for mine, _ in rounds)
+    reader = statistics.median(other["s"] for _, (other,) in rounds)
+    # Of each round, for the machine is not as fast in all of them.
+    faster = statistics.median(other["s"] / mine[0]["s"] for mine, (other,) in rounds)
+    share = statistics.median(_quiet(mine) / mine[0]["s"] for mine, _ in rounds)
+    made, *quiet = rounds[-1][0]
+    unparsed = all(run["same"] == len(addresses(0)) for run in quiet)
     return [
         Row(
             f"first run of 29 feeds: {made['new']:.0f} items stored, {made['drafts']:.0f} drafts",
             f"{first:.2f} s",
             f"reader: fetch and store {reader:.2f} s",
-            f"{reader / first:.1f} times faster",
+            f"{faster:.1f} times faster",
             "5 times faster",
-            reader / first >= 5,
+            faster >= 5,
         ),
         Row(
             f"second run, nothing new{'' if unparsed else ' (BODIES WERE PARSED)'}",
