@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from copydesk.desk.turns import TURN
 from copydesk.tui import desk_app, responsive
 from copydesk.tui.responsive import Responsive
 from tui_fixtures import FakeDesk, console, settled
@@ -115,5 +116,5 @@ async def test_a_console_leaves_python_as_it_found_it() -> None:
         await settled(pilot)
         assert gc.get_threshold() == (responsive.YOUNG, responsive.MIDDLE, responsive.OLD)
         assert gc.get_freeze_count()
-        assert sys.getswitchinterval() == pytest.approx(responsive.TURN)
+        assert sys.getswitchinterval() == pytest.approx(TURN)
     assert (gc.get_threshold(), sys.getswitchinterval()) == before

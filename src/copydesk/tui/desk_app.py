@@ -12,6 +12,7 @@ from textual.events import Key as KeyPress
 from textual.message import Message
 from textual.worker import Worker
 
+from copydesk.desk.turns import short_turns
 from copydesk.tui.asking import AskingApp, known
 from copydesk.tui.failing import Failing
 from copydesk.tui.keys import KEYS, Key
@@ -103,7 +104,8 @@ class DeskApp(AskingApp, inherit_bindings=False):
                 self._tell(DeskOpened())
                 watching = asyncio.create_task(self._watch(desk))
                 try:
-                    await self._do_what_is_due(desk)
+                    with short_turns():
+                        await self._do_what_is_due(desk)
                 finally:
                     watching.cancel()
                     await self.finish_writing()
