@@ -425,6 +425,24 @@ def test_an_english_text_without_a_stated_language_is_english() -> None:
     assert any("More at River News" in text for text in texts)
 
 
+@pytest.mark.parametrize(
+    "title",
+    [
+        "×@000000000000今日は天気がとても良いので、川まで歩いて行きました。",
+        "One two three four https://example.org/-a- five",
+    ],
+)
+@pytest.mark.parametrize("room", range(40, 70, 3))
+def test_a_headline_is_cut_in_no_name_and_no_address(title: str, room: int) -> None:
+    """Half a name is another one, who would be told of the post."""
+    wanted = brief(voice=voice(Format.SHORT, max_length=room), title=title, summary="", text="")
+    try:
+        written = write(wanted)
+    except WriterError:
+        return
+    assert not [each for each in check(written.text, subject_of(wanted)).findings if each.severity is Severity.ERROR]
+
+
 # Hostile sources
 
 

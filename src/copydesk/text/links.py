@@ -21,7 +21,7 @@ _BARE = re.compile(
     re.IGNORECASE,
 )
 # Every bare name has one: a cheap look before the long one.
-_DOTTED = re.compile(r"\.[a-z0-9]", re.IGNORECASE)
+_DOTTED = re.compile(rf"[a-z0-9]\.(?:{_ENDING}|{_COUNTRY})(?![\w-])", re.IGNORECASE)
 MENTION = re.compile(r"(?<![\w/.@])@\w+(?:[.-]\w+)*(?:@\w+(?:[.-]\w+)+)?")
 """A handle: `@user`, `@user.bsky.social`, `@user@host.tld`."""
 HASHTAG = re.compile(r"(?<![\w&/#])[#＃](?=\d*[^\W\d])\w+")
@@ -57,6 +57,12 @@ def all_spans(text: str) -> list[Span]:
         return found
     bare = [(match.start(), match.start() + len(address(match[0]))) for match in _BARE.finditer(rest)]
     return sorted(found + bare) if bare else found
+
+
+def unbreakable(text: str) -> list[Span]:
+    """Links, mentions and hashtags, in order, some of them one in another: half of one is another one."""
+    marks = (match.span() for kind in (MENTION, HASHTAG) for match in kind.finditer(text))
+    return sorted([*marks, *all_spans(text)])
 
 
 def replaced(text: str, places: list[Span], filler: str) -> str:

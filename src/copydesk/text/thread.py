@@ -143,9 +143,8 @@ def _within_word(word: str) -> Iterator[links.Span]:
     if not _UNSPACED.search(word):
         yield 0, len(word)
         return
-    marks = (match.span() for kind in (links.MENTION, links.HASHTAG) for match in kind.finditer(word))
     place = 0
-    for start, end in sorted([*marks, *links.spans(word)]):
+    for start, end in links.unbreakable(word):
         if start >= place:
             yield from _characters(word, place, start)
             yield start, end

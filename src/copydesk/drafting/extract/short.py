@@ -12,6 +12,7 @@ from copydesk.drafting.extract.material import Material, checked, nothing_left, 
 from copydesk.drafting.extract.passages import Passage
 from copydesk.drafting.writer import Written
 from copydesk.model.voice import Link
+from copydesk.text import links
 from copydesk.text.length import graphemes
 
 QUOTES = 5
@@ -108,8 +109,11 @@ def _cut_headlines(material: Material) -> Iterator[Composed]:
         return
     words = title.split(" ") if title.count(" ") > 2 else graphemes(title)
     joint = " " if title.count(" ") > 2 else ""
+    whole = links.unbreakable(title)
     for count in range(len(words), 0, -1):
         kept = joint.join(words[:count])
-        shown = kept if count == len(words) else kept.rstrip(",;:–—- ") + "…"
-        pieces["title"] = material.title_piece(shown)
+        shown = kept if count == len(words) else kept.rstrip(",;:–—- ")
+        if any(start < len(shown) < end for start, end in whole):
+            continue
+        pieces["title"] = material.title_piece(shown if shown == title else shown + "…")
         yield frames.compose(frame, pieces)

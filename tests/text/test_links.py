@@ -1,0 +1,52 @@
+"""Links, mentions and hashtags in a text."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from copydesk.text import links
+
+PIECES = st.sampled_from(
+    [
+        "a",
+        "Ex",
+        "-",
+        ".",
+        "com",
+        "de",
+        "io",
+        "DE",
+        "co",
+        "uk",
+        "/",
+        "x",
+        "1",
+        " ",
+        "ſ",
+        "ı",
+        "K",
+        "@",
+        "_",
+        "news",
+        "é",
+        "(",
+    ]
+)
+
+
+@given(st.lists(PIECES, max_size=9).map("".join))
+@settings(max_examples=500)
+def test_the_cheap_look_for_a_host_without_a_scheme_misses_none(text: str) -> None:
+    looked_for = links._BARE.search(text)
+    assert links._DOTTED.search(text) or not looked_for
+
+
+@pytest.mark.parametrize("text", ["3.11.7", "the U.S. and e.g. this", "at 9.30 a.m.", "Next.js"])
+def test_numbers_and_abbreviations_are_not_looked_at_twice(text: str) -> None:
+    assert not links._DOTTED.search(text)
+
+
+def test_what_must_stay_whole_is_told_in_order() -> None:
+    text = "by @ann.example, see #news on example.org or https://example.com/a"
+    found = [text[start:end] for start, end in links.unbreakable(text)]
+    assert found == ["@ann.example", "#news", "example.org", "https://example.com/a"]
