@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from tui_fixtures import Seen
 
-DEADLINE = 20
+DEADLINE = 60
 """Seconds that are waited at most for what a test knows to come."""
 ROUNDS = 100
 """Rounds of the console, of a millisecond at least, in which an answer comes that nothing holds back."""

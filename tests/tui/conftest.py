@@ -26,18 +26,20 @@ def steady_cursor(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(field.cursor_blink, "_default", False)
 
 
+@pytest.fixture(autouse=True)
+def unhurried(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However busy the machine is, what is asked for comes in time, and what is said can be read."""
+    for wait in ("type_ahead.PATIENCE", "asking.BRIEF"):
+        monkeypatch.setattr(f"copydesk.tui.{wait}", 60)
+    for stay in ("app.Console.NOTIFICATION_TIMEOUT", "saying.BRIEFLY"):
+        monkeypatch.setattr(f"copydesk.tui.{stay}", 600)
+
+
 @pytest.fixture
-def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+def impatient(unhurried: None, monkeypatch: pytest.MonkeyPatch) -> None:
     """No key waits for what one before it has asked for, as after a long while."""
-    monkeypatch.setattr("copydesk.tui.type_ahead.PATIENCE", 0)
-    monkeypatch.setattr("copydesk.tui.asking.BRIEF", 0)
-
-
-@pytest.fixture
-def patient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """However busy the machine is, what is asked for comes in time."""
-    monkeypatch.setattr("copydesk.tui.type_ahead.PATIENCE", 20)
-    monkeypatch.setattr("copydesk.tui.asking.BRIEF", 20)
+    for wait in ("type_ahead.PATIENCE", "asking.BRIEF"):
+        monkeypatch.setattr(f"copydesk.tui.{wait}", 0)
 
 
 @pytest.fixture(scope="session")

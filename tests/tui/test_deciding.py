@@ -168,6 +168,7 @@ async def test_a_decision_is_carried_out_though_the_user_quits(tmp_path: Path) -
         assert (await desk.drafts.get(first.id)).status is Status.APPROVED
 
 
+@pytest.mark.usefixtures("impatient")
 async def test_one_who_quits_in_the_middle_of_a_bulk_is_told_what_is_waited_for_and_how_far_it_got(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -197,6 +198,7 @@ async def test_one_who_quits_in_the_middle_of_a_bulk_is_told_what_is_waited_for_
         assert (counts[Status.APPROVED], counts[Status.AWAITING_REVIEW]) == (2, 3)
 
 
+@pytest.mark.usefixtures("impatient")
 async def test_one_who_quits_in_the_middle_of_an_undo_is_told_how_it_goes_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -20,8 +20,6 @@ from setup_screen import furnished, on_setup
 from sources_on_screen import on_sources, three_sources
 from tui_fixtures import FakeDesk, Seen, console, finished, on_screen, settled
 
-pytestmark = pytest.mark.usefixtures("patient")
-
 
 async def test_a_source_that_is_switched_twice_is_as_it_was(tmp_path: Path) -> None:
     async with on_sources(tmp_path, lambda desk: add(desk, ONE)) as seen:

@@ -27,8 +27,6 @@ from setup_screen import furnished, on_setup
 from sources_on_screen import on_sources, three_sources
 from tui_fixtures import NOW, FakeDesk, Seen, settled
 
-pytestmark = pytest.mark.usefixtures("patient")
-
 
 @asynccontextmanager
 async def held_compose(home: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[tuple[Review, HeldBack]]:

@@ -33,9 +33,8 @@ _NAMES = {":": "colon", "/": "slash", "?": "question_mark"}
 
 
 @pytest.fixture(autouse=True)
-def toasts_stay(monkeypatch: pytest.MonkeyPatch) -> None:
-    """However slow the machine is; and what is read a moment later is read at once."""
-    monkeypatch.setattr(Console, "NOTIFICATION_TIMEOUT", 600)
+def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is read a moment later is read at once."""
     monkeypatch.setattr(deciding, "READY_AFTER", 0.001)
 
 

@@ -151,6 +151,7 @@ async def test_what_was_tried_is_shown_as_the_format_that_it_is(
         assert shown == ["THREAD by the offline writer, of an item of yours"]
 
 
+@pytest.mark.usefixtures("impatient")
 async def test_a_time_that_is_read_when_its_question_was_left_says_nothing(tmp_path: Path) -> None:
     go_on = asyncio.Event()
 

@@ -16,7 +16,8 @@ from copydesk.errors import (
     WriterError,
 )
 from copydesk.jobs import Said
-from copydesk.tui import desk_app
+from copydesk.tui import desk_app, saying
+from copydesk.tui.app import Console
 from desk_fixtures import THREE, TWO, Watch, Web, add, open_at
 from setup_screen import until
 from sources_on_screen import console_at, small_web
@@ -96,8 +97,12 @@ async def test_toasts_make_way_for_another_screen_and_for_what_lies_over_one() -
             await seen.press("escape")
 
 
-@pytest.mark.parametrize(("size", "seconds"), [((80, 24), 4), ((120, 40), 5)])
-async def test_what_is_said_goes_sooner_where_there_is_little_room(size: tuple[int, int], seconds: float) -> None:
+@pytest.mark.parametrize(("size", "seconds"), [((80, 24), 400), ((120, 40), 500)])
+async def test_what_is_said_goes_sooner_where_there_is_little_room(
+    size: tuple[int, int], seconds: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(saying, "BRIEFLY", 400)
+    monkeypatch.setattr(Console, "NOTIFICATION_TIMEOUT", 500)
     async with on_screen(FakeDesk(3), size=size) as seen:
         seen.app.notify("All is well.")
         seen.app.say("Approved.")

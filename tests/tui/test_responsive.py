@@ -7,9 +7,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from copydesk.desk.turns import TURN
 from copydesk.tui import desk_app, responsive
 from copydesk.tui.responsive import Responsive
+from copydesk.turns import TURN
 from tui_fixtures import FakeDesk, console, settled
 
 

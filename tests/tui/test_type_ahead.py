@@ -16,13 +16,6 @@ from schedule_screen import on_schedule
 from tui_fixtures import FakeDesk, Seen, console, settled
 
 
-@pytest.fixture(autouse=True)
-def patient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """However busy the machine is, what is asked for comes in time."""
-    monkeypatch.setattr("copydesk.tui.type_ahead.PATIENCE", 20)
-    monkeypatch.setattr("copydesk.tui.asking.BRIEF", 20)
-
-
 async def burst(seen: Seen, *keys: str) -> None:
     """Press keys as fast as a terminal can send them."""
     for key in keys:

@@ -4,9 +4,9 @@ from copydesk.desk.choosing import choose
 from copydesk.desk.ground import Ground
 from copydesk.desk.ingesting import ingest
 from copydesk.desk.report import Report
-from copydesk.desk.turns import short_turns
 from copydesk.desk.writing import write_drafts
 from copydesk.model.run import RunRequest, Stage
+from copydesk.turns import short_turns
 
 
 async def work(ground: Ground, request: RunRequest, report: Report) -> None:

@@ -12,7 +12,6 @@ from textual.events import Key as KeyPress
 from textual.message import Message
 from textual.worker import Worker
 
-from copydesk.desk.turns import short_turns
 from copydesk.tui.asking import AskingApp, known
 from copydesk.tui.failing import Failing
 from copydesk.tui.keys import KEYS, Key
@@ -20,6 +19,7 @@ from copydesk.tui.messages import DeskChanged, DeskClosed, DeskOpened, Glanced, 
 from copydesk.tui.naming import first_key
 from copydesk.tui.responsive import Responsive, give_back
 from copydesk.tui.type_ahead import TypeAhead
+from copydesk.turns import short_turns
 
 if TYPE_CHECKING:
     # At run time whoever opens the desk imports it: SQLAlchemy costs as much as Textual itself.

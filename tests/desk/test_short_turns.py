@@ -5,7 +5,7 @@ import sys
 import pytest
 
 from copydesk.desk import open_desk, stages
-from copydesk.desk.turns import TURN, short_turns
+from copydesk.turns import TURN, short_turns
 from desk_fixtures import settings_at
 
 
