@@ -46,6 +46,11 @@ def test_numbers_and_abbreviations_are_not_looked_at_twice(text: str) -> None:
     assert not links._DOTTED.search(text)
 
 
+@pytest.mark.parametrize("text", ["#ニュースhttps://example.com/日本語", "@名前https://example.com/日本語"])
+def test_what_runs_into_one_another_is_one(text: str) -> None:
+    assert links.unbreakable(f"川 {text} 川") == [(2, 2 + len(text))]
+
+
 def test_what_must_stay_whole_is_told_in_order() -> None:
     text = "by @ann.example, see #news on example.org or https://example.com/a"
     found = [text[start:end] for start, end in links.unbreakable(text)]

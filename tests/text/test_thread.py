@@ -87,6 +87,13 @@ def test_text_without_spaces_is_cut_between_characters_and_not_before_punctuatio
     assert not any(post[0] in "、。" for post in posts)
 
 
+@pytest.mark.parametrize("before", range(1, 60, 7))
+def test_a_hashtag_that_runs_into_a_link_leaves_it_whole(before: int) -> None:
+    link = "https://example.com/日本語"
+    posts = split("川" * before + f" #ニュース{link} " + "川" * 60, on_x, 80)
+    assert any(link in post for post in posts)
+
+
 def test_a_link_in_text_without_spaces_stays_whole() -> None:
     url = "https://example.jp/" + "a" * 40
     posts = split("日本語の文章です" * 8 + url + " " + "続きの文章です" * 8, len, 70)

@@ -60,9 +60,16 @@ def all_spans(text: str) -> list[Span]:
 
 
 def unbreakable(text: str) -> list[Span]:
-    """Links, mentions and hashtags, in order, some of them one in another: half of one is another one."""
+    """Links, mentions and hashtags, of which half is another one: in order and apart. Those that overlap are one."""
     marks = (match.span() for kind in (MENTION, HASHTAG) for match in kind.finditer(text))
-    return sorted([*marks, *all_spans(text)])
+    apart: list[Span] = []
+    for span in sorted([*marks, *all_spans(text)]):
+        if apart and span[0] < apart[-1][1]:
+            first, last = apart.pop()
+            apart.append((first, max(last, span[1])))
+        else:
+            apart.append(span)
+    return apart
 
 
 def replaced(text: str, places: list[Span], filler: str) -> str:

@@ -145,10 +145,9 @@ def _within_word(word: str) -> Iterator[links.Span]:
         return
     place = 0
     for start, end in links.unbreakable(word):
-        if start >= place:
-            yield from _characters(word, place, start)
-            yield start, end
-            place = end
+        yield from _characters(word, place, start)
+        yield start, end
+        place = end
     yield from _characters(word, place, len(word))
 
 

@@ -109,11 +109,12 @@ def _cut_headlines(material: Material) -> Iterator[Composed]:
         return
     words = title.split(" ") if title.count(" ") > 2 else graphemes(title)
     joint = " " if title.count(" ") > 2 else ""
-    whole = links.unbreakable(title)
+    whole = set(links.unbreakable(title))
     for count in range(len(words), 0, -1):
         kept = joint.join(words[:count])
         shown = kept if count == len(words) else kept.rstrip(",;:–—- ")
-        if any(start < len(shown) < end for start, end in whole):
-            continue
-        pieces["title"] = material.title_piece(shown if shown == title else shown + "…")
+        shown += "…" if shown != title else ""
+        if not whole.issuperset(links.unbreakable(shown)):
+            continue  # cut in a name or an address, or to what is one
+        pieces["title"] = material.title_piece(shown)
         yield frames.compose(frame, pieces)
