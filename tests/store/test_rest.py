@@ -1,6 +1,8 @@
 """A database at rest gives its connections back, and opens them again."""
 
 import asyncio
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -54,6 +56,17 @@ async def test_what_was_written_is_in_the_database_itself_after_a_rest(store: En
     await store.rest()
     await store.rest()
     assert b"Ada of the log" in store.path.read_bytes()
+
+
+async def test_another_process_that_writes_keeps_nothing_in_the_log(store: Engines) -> None:
+    await store.changes()
+    await store.write(want_statistics)  # which cannot be counted meanwhile
+    await store.write(add_user, "Ada of the log")
+    with closing(sqlite3.connect(store.path, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        await store.rest()
+        await store.rest()
+        assert b"Ada of the log" in store.path.read_bytes()
 
 
 async def test_what_is_in_use_is_left_alone(store: Engines) -> None:

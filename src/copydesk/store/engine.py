@@ -36,12 +36,13 @@ PRAGMA journal_size_limit = 67108864;
 PRAGMA wal_autocheckpoint = 4000;
 """
 """Four times SQLite's own 1000 pages of log: whoever commits the last of them waits until all are in the database, on
-the disk. `rest` brings them there when nobody waits."""
+the disk. Where there is a `rest`, it brings them there when nobody waits."""
 _AT_REST = """
+PRAGMA wal_checkpoint(PASSIVE);
 PRAGMA analysis_limit = 400;
 PRAGMA optimize;
-PRAGMA wal_checkpoint(PASSIVE);
 """
+"""The log first: it asks for no lock, while the statistics fail at once where another process has it."""
 
 
 class Engines:
