@@ -1,7 +1,10 @@
 """The measure of other tests: it tells work that grows with its input from work that grows faster."""
 
+from functools import cache
+
 import pytest
 
+from copydesk.text import digest
 from growth import assert_in_proportion, assert_no_dearer
 
 
@@ -14,6 +17,16 @@ def test_work_in_proportion_passes_however_long_it_takes() -> None:
 def test_work_that_grows_with_the_square_does_not() -> None:
     with pytest.raises(AssertionError, match="8 times as much took"):
         assert_in_proportion(range, lambda each: [number in [-1] * len(each) for number in each], 1_600)
+
+
+def test_work_of_which_the_result_is_kept_does_not_either(monkeypatch: pytest.MonkeyPatch) -> None:
+    @cache
+    def kept(text: str) -> list[bool]:
+        return [letter in ["b"] * len(text) for letter in text]
+
+    monkeypatch.setattr(digest, "kept", kept, raising=False)
+    with pytest.raises(AssertionError, match="8 times as much took"):
+        assert_in_proportion("a".__mul__, kept, 1_600)
 
 
 def test_work_that_has_a_limit_costs_no_more_beyond_it() -> None:
