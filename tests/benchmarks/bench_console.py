@@ -1,6 +1,6 @@
 """The console over a million drafts: a key to the changed screen, a decision to the next draft, a thousand decisions.
 
-In one process, with a driver that throws away what it is given: from the key to the last change of the screen that
+In one process, with a driver that throws away what it is given: from the key to the change of the screen that
 shows it, without what a terminal takes to draw it. The targets are frames of a screen that is drawn 30 times a second.
 """
 
@@ -48,6 +48,9 @@ class Watched(Console):
     Nothing asks it again and again in the meantime: that would take part of the time that is measured.
     """
 
+    is_headless = False
+    """It writes what a terminal is sent, though the driver throws it away."""
+
     def __init__(self, *args: object, **options: object) -> None:
         super().__init__(*args, **options)  # type: ignore[arg-type]
         self._awaited: tuple[Callable[[], bool], asyncio.Future[float]] | None = None
@@ -79,7 +82,7 @@ def drawn(widget: Widget, state: Callable[[], object]) -> Iterator[list[object]]
     try:
         yield states
     finally:
-        widget.render_lines = draw  # type: ignore[method-assign]
+        del widget.render_lines
 
 
 def measure() -> list[Row]:

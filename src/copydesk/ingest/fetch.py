@@ -260,7 +260,7 @@ def _encoded(headers: Mapping[str, str]) -> list[tuple[bytes, bytes]]:
 
 @lru_cache(1_000)
 def _address(url: str) -> httpx.URL:
-    """The same few addresses are asked for again and again."""
+    """The address, taken apart once: those of the sources are asked for again and again."""
     try:
         return _checked(httpx.URL(url))
     except httpx.InvalidURL:

@@ -1,4 +1,4 @@
-"""The user's /regular expressions/: none may take for ever, and none is called slow because the machine is."""
+"""The user's /regular expressions/: none may take for ever, and a good one has time on the slowest machine."""
 
 from collections.abc import Iterator
 from time import process_time
