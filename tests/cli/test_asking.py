@@ -2,13 +2,17 @@
 
 import os
 import pty
+import select
 import subprocess
 import sys
 import termios
+import time
 from collections.abc import Iterator
 
 import pytest
 
+PATIENCE = 60
+"""Seconds after which what did not come never comes."""
 ASKING = """
 import asyncio, sys
 from copydesk.cli.context import _ask_passphrase
@@ -41,8 +45,18 @@ for number in range(3):
 def heard(terminal: int, until: bytes) -> bytes:
     said = b""
     while until not in said:
+        assert select.select([terminal], [], [], PATIENCE)[0], said
         said += os.read(terminal, 1024)
     return said
+
+
+def asked(terminal: int) -> None:
+    """Wait for the question; what is typed before the terminal shows it no more is thrown away."""
+    heard(terminal, b"accounts:")
+    late = time.monotonic() + PATIENCE
+    while echoes(terminal):
+        assert time.monotonic() < late
+        time.sleep(0.001)
 
 
 def echoes(terminal: int) -> bool:
@@ -51,20 +65,18 @@ def echoes(terminal: int) -> bool:
 
 def test_what_is_typed_is_heard_and_not_shown(terminal: "tuple[int, subprocess.Popen[bytes]]") -> None:
     ours, asking = terminal
-    heard(ours, b"accounts:")
+    asked(ours)
     os.write(ours, b"four words are good\n")
     assert heard(ours, b"heard: four words are good").count(b"four words") == 1
-    assert asking.wait(60) == 0
+    assert asking.wait(PATIENCE) == 0
 
 
 def test_a_question_is_left_at_once_and_the_terminal_is_as_it_was(
     terminal: "tuple[int, subprocess.Popen[bytes]]",
 ) -> None:
     ours, asking = terminal
-    heard(ours, b"accounts:")
-    while echoes(ours):
-        pass
+    asked(ours)
     os.write(ours, b"\x03")
     assert b"Traceback" not in heard(ours, b"left")
-    assert asking.wait(60) == 0
+    assert asking.wait(PATIENCE) == 0
     assert echoes(ours)

@@ -205,7 +205,7 @@ def on_a_terminal(home, *args: str, columns: int = 100) -> tuple[int, str]:
     os.close(outside)
     shown = b""
     while True:
-        select.select([inside], [], [], 20)
+        assert select.select([inside], [], [], 60)[0], shown
         try:
             shown += os.read(inside, 65536)
         except OSError:  # the other side is closed
