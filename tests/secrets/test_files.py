@@ -10,7 +10,7 @@ from pathlib import Path
 from random import Random
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from copydesk.errors import CopydeskError, SecretsError, WrongPassphraseError
@@ -43,6 +43,8 @@ def test_whatever_is_changed_in_a_sealed_file_is_noticed(data):
 
 
 @given(cut=st.integers(0, 200))
+@example(cut=len("COPYDESK-SEALED "))
+@example(cut=len("COPYDESK-SEALED 1"))
 def test_a_sealed_file_that_is_cut_is_damaged(cut):
     whole = SEAL.seal(b"content")
     with pytest.raises(SecretsError, match=r"damaged.*it\.1"):

@@ -19,7 +19,7 @@ from copydesk.errors import SecretsError, WrongPassphraseError
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
-MARK = b"COPYDESK-SEALED "
+_NEWER = re.compile(rb"COPYDESK-SEALED (?!1 )[0-9]+ ")
 _HEADER = re.compile(
     rb"COPYDESK-SEALED 1 scrypt (\d{1,7}) (\d{1,2}) (\d{1,2}) ([0-9a-f]{32}) ([0-9a-f]{24}) ([0-9a-f]{32})\n"
 )
@@ -106,7 +106,7 @@ def _bearable(n: int, r: int, p: int) -> bool:
 
 
 def _not_ours(sealed: bytes, where: str) -> SecretsError:
-    if sealed.startswith(MARK) and not sealed.startswith(MARK + b"1 "):
+    if _NEWER.match(sealed):
         return SecretsError(f"A newer version of Copydesk wrote {where}.", hint="Install that version.")
     return damaged(where)
 
