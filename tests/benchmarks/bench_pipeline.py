@@ -22,7 +22,7 @@ from benchmarks_table import Row
 
 FEEDS = Path(__file__).resolve().parents[3] / "shared" / "feeds"
 CAPTURED = datetime(2026, 2, 17, 18, 0, tzinfo=UTC)
-ROUNDS = 7
+ROUNDS = 15
 QUIET = 5
 """Runs with nothing new in a round, of which the median counts."""
 IMPORTED = (
