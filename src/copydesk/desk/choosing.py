@@ -156,16 +156,13 @@ async def _rules(ground: Ground) -> tuple[Rules, Mapping[str, Rules | None]]:
 
     Where they are not those that a source's items were last judged by, what they left out waits again.
     """
-    asked = ground.settings.pipeline
-    max_age = timedelta(hours=asked.max_age_hours)
-    everywhere = await asyncio.to_thread(
-        compile_rules, asked.include, asked.exclude, asked.language or None, max_age, field="pipeline"
-    )
+    max_age = timedelta(hours=ground.settings.pipeline.max_age_hours)
     every, judged_by = await ground.read(_sources_and_rules)
+    compiled = await asyncio.to_thread(_compiled, ground.settings, max_age, every)
     named = {each.id: _named(ground, each.config or SourceConfig()) for each in every}
     if changed := {source_id: rules for source_id, rules in named.items() if judged_by.get(source_id) != rules}:
         await ground.write(_judge_again, changed, ground.clock() - max_age)
-    return everywhere, await asyncio.to_thread(_own, every)
+    return compiled
 
 
 def _sources_and_rules(conn: Connection, user_id: str) -> tuple[tuple[Source, ...], Mapping[str, str | None]]:
@@ -186,8 +183,12 @@ def _named(ground: Ground, config: SourceConfig) -> str:
     return digest(msgspec.json.encode(rules), 8).hex()
 
 
-def _own(every: Iterable[Source]) -> Mapping[str, Rules | None]:
-    return {each.id: _own_rules(each.config) for each in every if each.config is not None}
+def _compiled(
+    settings: Settings, max_age: timedelta, every: Iterable[Source]
+) -> tuple[Rules, Mapping[str, Rules | None]]:
+    asked = settings.pipeline
+    everywhere = compile_rules(asked.include, asked.exclude, asked.language or None, max_age, field="pipeline")
+    return everywhere, {each.id: _own_rules(each.config) for each in every if each.config is not None}
 
 
 def _own_rules(config: SourceConfig) -> Rules | None:
