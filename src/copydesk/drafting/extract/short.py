@@ -112,8 +112,7 @@ def _cut_headlines(material: Material) -> Iterator[Composed]:
     whole = set(links.unbreakable(title))
     for count in range(len(words), 0, -1):
         kept = joint.join(words[:count])
-        shown = kept if count == len(words) else kept.rstrip(",;:–—- ")
-        shown += "…" if shown != title else ""
+        shown = kept if count == len(words) else kept.rstrip(",;:–—- ") + "…"
         if not whole.issuperset(links.unbreakable(shown)):
             continue  # cut in a name or an address, or to what is one
         pieces["title"] = material.title_piece(shown)
