@@ -14,8 +14,9 @@ from sqlalchemy import URL, Connection, Engine, NullPool, create_engine, event
 
 from copydesk.errors import CopydeskError, StoreError
 from copydesk.store.faults import translated
-from copydesk.store.lanes import Lanes, driver_of
+from copydesk.store.lanes import Lanes
 from copydesk.store.place import SameFile, make_private, refuse_network
+from copydesk.store.statements import driver_of
 
 P = ParamSpec("P")
 T = TypeVar("T")

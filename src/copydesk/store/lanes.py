@@ -10,6 +10,7 @@ import aiosqlite
 from sqlalchemy import Connection, Engine
 
 from copydesk.store.place import SameFile
+from copydesk.store.statements import driver_of
 
 T = TypeVar("T")
 
@@ -139,10 +140,3 @@ async def to_the_end(work: Coroutine[object, object, object]) -> None:
             task.exception()  # Whoever would hear of it is gone: it is not worth a complaint in the log.
         raise
     await task
-
-
-def driver_of(connection: Connection) -> sqlite3.Connection:
-    """SQLite's own connection below SQLAlchemy's."""
-    driver: sqlite3.Connection | None = connection.connection.driver_connection
-    assert driver is not None
-    return driver

@@ -21,17 +21,17 @@ def text_of(statement: Executable) -> str:
 
 def runner(conn: Connection) -> Callable[..., sqlite3.Cursor]:
     """What runs a statement on the connection's own driver and within its transaction; values as they are kept."""
-    return _driver(conn).execute
+    return driver_of(conn).execute
 
 
 def run(conn: Connection, statement: str, values: Mapping[str, Any] | Sequence[Any] = ()) -> sqlite3.Cursor:
     """Run one statement so."""
-    return _driver(conn).execute(statement, values)
+    return driver_of(conn).execute(statement, values)
 
 
 def run_many(conn: Connection, statement: str, rows: Iterable[Sequence[Any]]) -> int:
     """Run one statement so for each of `rows`; how many rows of the database they changed."""
-    return _driver(conn).executemany(statement, rows).rowcount
+    return driver_of(conn).executemany(statement, rows).rowcount
 
 
 def places(values: Collection[object]) -> str:
@@ -39,7 +39,8 @@ def places(values: Collection[object]) -> str:
     return ", ".join("?" * len(values))
 
 
-def _driver(conn: Connection) -> sqlite3.Connection:
+def driver_of(conn: Connection) -> sqlite3.Connection:
+    """SQLite's own connection below SQLAlchemy's."""
     driver: sqlite3.Connection | None = conn.connection.driver_connection
     assert driver is not None
     return driver
