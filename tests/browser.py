@@ -40,6 +40,8 @@ CATCH = """
     });
 """
 """Catches xterm.js's Terminal, which the page keeps to itself, when it is made."""
+GONE = ("Inspected target navigated or closed", "Execution context was destroyed", "Cannot find context")
+"""What Chromium says of a script whose page gave way to another before it had run."""
 SCREEN = """(() => {
     const seen = window.terminalSeen, lines = seen?.buffer.active;
     const text = (_, row) => lines.getLine(row).translateToString(true, 0, seen.cols);
@@ -49,6 +51,10 @@ BOX = """(() => {
     const box = document.querySelector(".xterm-screen").getBoundingClientRect();
     return [box.x, box.y, box.width / terminalSeen.cols, box.height / terminalSeen.rows];
 })()"""
+
+
+class GaveWayError(Exception):
+    """The page a script was to run in has given way to another."""
 
 
 class Page:
@@ -70,8 +76,11 @@ class Page:
         return done["result"].get("value")
 
     async def text(self) -> str:
-        """All that can be read in the page: the terminal's lines, and what stands around it."""
-        return "\n".join(await self.run(SCREEN)) + "\n" + await self.run("document.body?.innerText ?? ''")
+        """All that can be read in the page: the terminal's lines, and what stands around it. Between two, nothing."""
+        try:
+            return "\n".join(await self.run(SCREEN)) + "\n" + await self.run("document.body?.innerText ?? ''")
+        except GaveWayError:
+            return ""
 
     async def wait_for(self, pattern: str) -> str:
         """Wait until this can be read in the page; all that can be then."""
@@ -165,6 +174,8 @@ class Browser:
         to = {"sessionId": session} if session else {}
         await self._socket.send_json({"id": number, "method": method, "params": params} | to)
         said = await asyncio.wait_for(answer, PATIENCE)
+        if any(word in said.get("error", {}).get("message", "") for word in GONE):
+            raise GaveWayError(method, said)
         assert "error" not in said, (method, said)
         return said["result"]
 
