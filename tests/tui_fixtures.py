@@ -9,7 +9,6 @@ from types import SimpleNamespace
 from typing import Any
 
 from textual.pilot import Pilot
-from textual.worker import Worker
 
 from copydesk.errors import CopydeskError, NotFoundError
 from copydesk.model.draft import (
@@ -359,19 +358,17 @@ async def settled(pilot: Pilot[int]) -> None:
         assert loop.time() < end, "the console does not come to rest"
         # Without a delay the pilot would wait until the whole process does nothing, at least 20 ms each time.
         await pilot.pause(0)
-        asking = [worker for worker in app.workers if worker.group == "asking" and not _waits(app, worker)]
+        asking = [task for task in app.asking if not _waits(app, task)]
         known = app.desk is not None or app.trouble is not None
         to_draw = app.screen._layout_required or app.screen._dirty_widgets
         calm = calm + 1 if known and not asking and not app.type_ahead.busy and not to_draw else 0
         await asyncio.sleep(0.001)
 
 
-def _waits(app: Console, worker: Worker[None]) -> bool:
-    """Whether it has ended, or is the run, which goes on until the test lets it end."""
+def _waits(app: Console, task: asyncio.Task[None]) -> bool:
+    """Whether it is the run, which goes on until the test lets it end."""
     pipeline = getattr(app.desk, "pipeline", None)
-    return worker.is_finished or (
-        worker.name == "run" and isinstance(pipeline, FakePipeline) and not pipeline.go_on.is_set()
-    )
+    return task.get_name() == "run" and isinstance(pipeline, FakePipeline) and not pipeline.go_on.is_set()
 
 
 def screen_text(app: Console) -> str:

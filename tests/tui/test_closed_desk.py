@@ -1,12 +1,15 @@
 """What was asked of a desk that is closed by then ends all the same: nothing waits for it for ever."""
 
 import asyncio
+from functools import partial
 from pathlib import Path
 
 from copydesk.errors import StoreBusyError
+from copydesk.tui.modals.ask import YesScreen
 from copydesk.tui.modals.source_form import SourceForm
 from copydesk.tui.screens.schedule import ScheduleScreen
 from deciding_fixtures import reviewing
+from held_answers import so
 from schedule_screen import on_schedule
 from sources_on_screen import on_sources, write
 from tui_fixtures import FakeDesk, on_screen
@@ -25,6 +28,39 @@ async def test_what_is_asked_ends_though_the_desk_is_closed() -> None:
         await seen.wait()
         assert sorted(ended) == ["asked", "carried out"]
         assert seen.toasts == [str(StoreBusyError())]
+
+
+async def test_what_is_cancelled_before_it_begins_has_ended() -> None:
+    async with on_screen(FakeDesk(3)) as seen:
+        ended: list[str] = []
+
+        async def never(_: object) -> None:
+            raise AssertionError
+
+        asked = seen.app.ask(never, keys_wait=True, ended=lambda: ended.append("asked"))
+        asked.cancel()
+        await seen.wait()
+        assert ended == ["asked"]
+        assert not seen.app.type_ahead.awaited
+
+
+async def test_what_a_question_asks_comes_to_the_console_though_the_question_is_gone() -> None:
+    async with on_screen(FakeDesk(3)) as seen:
+        asking, going_on, answers = YesScreen("Sure?"), asyncio.Event(), list[bool | None]()
+        await seen.app.push_screen(asking)
+
+        async def ask_again(_: object) -> None:
+            await going_on.wait()
+            seen.app.push_screen(YesScreen("Really?"), answers.append)
+
+        asking.call_next(seen.app.ask, ask_again)
+        await so(lambda: seen.app.asking, partial(asyncio.sleep, 0))
+        asking.dismiss(result=False)
+        await so(lambda: not asking.is_attached, partial(asyncio.sleep, 0))
+        going_on.set()
+        await seen.wait()
+        await seen.press("y")
+        assert answers == [True]
 
 
 async def test_the_week_is_read_again_after_a_write_that_came_too_late(tmp_path: Path) -> None:

@@ -1,14 +1,18 @@
-"""The part of the console that asks the desk: in workers, in turn where something is written."""
+"""The part of the console that asks the desk: in tasks of their own, in turn where something is written.
+
+Textual's workers do the same, but each is a ring of a dozen objects that only the garbage collector takes apart, and
+tells the console three times how it gets on. With four for each decision that was the time of a frame every few dozen.
+"""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Coroutine
-from contextlib import AbstractContextManager, nullcontext, suppress
+from collections.abc import Awaitable, Callable
+from contextlib import ExitStack, suppress
+from contextvars import Context, copy_context
 from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from textual.screen import Screen
-from textual.worker import Worker
 
 from copydesk.errors import CopydeskError, NoDraftError, NotFoundError
 from copydesk.tui.saying import SayingApp
@@ -21,7 +25,6 @@ if TYPE_CHECKING:
 
 Result = TypeVar("Result")
 Work = Callable[["Desk"], Awaitable[None]]
-_ASKING = "asking"
 ANSWERED_WITHIN = 2.0
 """Seconds that an action waits for its screen to be read."""
 LAST_BULKS = 2.0
@@ -29,6 +32,17 @@ LAST_BULKS = 2.0
 GONE = "This draft is gone: its source was deleted."
 LAST_WRITES = 60.0
 """Seconds that the console waits at its end for what is still to be carried out."""
+
+
+class Asked:
+    """What was asked. Not its task: Textual would wait for one that a timer's or a message's function gives."""
+
+    def __init__(self, task: asyncio.Task[None]) -> None:
+        self._task = task
+
+    def cancel(self) -> None:
+        """The answer is not wanted any more."""
+        self._task.cancel()
 
 
 class AskingApp(SayingApp, inherit_bindings=False):
@@ -41,6 +55,8 @@ class AskingApp(SayingApp, inherit_bindings=False):
         self.desk: Desk | None = None
         self.trouble: CopydeskError | None = None
         """Why the desk is not open, where it could not be opened."""
+        self._own_context: Context | None = None
+        self._asking: set[asyncio.Task[None]] = set()
         self._last_write: asyncio.Task[None] | None = None
         self.ends = asyncio.Event()
         """The console ends: nobody answers a question any more."""
@@ -48,6 +64,10 @@ class AskingApp(SayingApp, inherit_bindings=False):
         """Whether it has waited for that long enough: what is done to many is stopped where that can be."""
         self.last_words = ""
         """Said on the terminal when the console is gone."""
+
+    def on_load(self) -> None:
+        """What is asked belongs to the console: a widget that asks may be gone before the answer is there."""
+        self._own_context = copy_context()
 
     @property
     def is_opening(self) -> bool:
@@ -58,24 +78,41 @@ class AskingApp(SayingApp, inherit_bindings=False):
         self,
         work: Work,
         *,
-        name: str = "",
+        name: str | None = None,
         keys_wait: bool = False,
         opens: bool = False,
         ended: Callable[[], None] | None = None,
-    ) -> Worker[None]:
-        """Do `work` with the desk in a worker, which is returned; what goes wrong is one line in a toast.
+    ) -> Asked:
+        """Do `work` with the desk in a task of its own; what goes wrong is one line in a toast.
 
         With `keys_wait` the keys that are typed next are for what it brings: they wait for it, but for those that do
         the same whatever it is, as to quit. With `opens` they are for what it opens, by `open_over`, and all wait.
         `ended` is called in every case, also where the desk was closed meanwhile and nothing was done.
         """
-        ending = self.type_ahead.waiting(keys_wait, opens=opens)
+        return Asked(self._begin(work, self.type_ahead.waiting(keys_wait, opens=opens), ended, name=name))
+
+    def _begin(
+        self,
+        work: Work,
+        ending: ExitStack,
+        ended: Callable[[], None] | None,
+        *,
+        name: str | None = None,
+        after: asyncio.Task[None] | None = None,
+    ) -> asyncio.Task[None]:
         if ended is not None:
             ending.callback(ended)
-        return self._begin(partial(self._asked, work, ending), name)
+        context = self._own_context.copy() if self._own_context is not None else None
+        asked = self._asked(work, ending, after)
+        task = asyncio.get_running_loop().create_task(asked, name=name, context=context)
+        self._asking.add(task)
+        task.add_done_callback(partial(self._over, ending))
+        return task
 
-    def _begin(self, work: Callable[[], Coroutine[None, None, None]], name: str = "") -> Worker[None]:
-        return self.run_worker(work, name=name, group=_ASKING, exit_on_error=False)
+    def _over(self, ending: ExitStack, task: asyncio.Task[None]) -> None:
+        """What was cancelled before it began has ended nothing by itself."""
+        self._asking.discard(task)
+        ending.close()
 
     def open_over(
         self, below: Screen[Any], opened: Screen[Result], then: Callable[[Result | None], object] | None = None
@@ -86,43 +123,26 @@ class AskingApp(SayingApp, inherit_bindings=False):
         self.push_screen(opened, then)
         return True
 
+    @property
+    def asking(self) -> frozenset[asyncio.Task[None]]:
+        """What was asked and is not answered yet; what is to be carried out, too."""
+        return frozenset(self._asking)
+
     async def answered(self) -> None:
         """Wait until the screens know what they have asked, for a little while; a run is not waited for."""
-        asking = [worker for worker in self.workers if worker.group == _ASKING and worker.name != "run"]
-        waiting = [asyncio.ensure_future(worker.wait()) for worker in asking if not worker.is_finished]
+        waiting = [task for task in self._asking if task.get_name() != "run"]
         if waiting:
             await asyncio.wait(waiting, timeout=ANSWERED_WITHIN)
 
     def carry_out(self, work: Work, *, keys_wait: bool = False, ended: Callable[[], None] | None = None) -> None:
         """As `ask`, after what was to be carried out before it, and to its end even where the user quits."""
         ending = self.type_ahead.waiting(keys_wait, BRIEF)
-        if ended is not None:
-            ending.callback(ended)
-        write = asyncio.create_task(self._in_turn(self._last_write, work, ending))
-        self._last_write = write
-
-        async def wait() -> None:
-            await asyncio.shield(write)
-
-        self._begin(wait)
+        self._last_write = self._begin(work, ending, ended, after=self._last_write)
 
     @property
     def is_writing(self) -> bool:
         """Whether something is still to be carried out."""
         return self._last_write is not None and not self._last_write.done()
-
-    async def _in_turn(
-        self, before: "asyncio.Task[None] | None", work: Work, ending: AbstractContextManager[object]
-    ) -> None:
-        with ending:
-            if before is not None:
-                try:
-                    await asyncio.wait([before])
-                except asyncio.CancelledError:
-                    before.cancel()
-                    await asyncio.wait([before])
-                    raise
-            await self._asked(work)
 
     async def finish_writing(self) -> None:
         """Wait for what is to be carried out, however often this is cancelled: the desk is closed behind it.
@@ -143,8 +163,10 @@ class AskingApp(SayingApp, inherit_bindings=False):
     def _hurry(self) -> None:
         self.hurries = True
 
-    async def _asked(self, work: Work, waiting: AbstractContextManager[object] | None = None) -> None:
-        with waiting or nullcontext():
+    async def _asked(self, work: Work, ending: ExitStack, after: asyncio.Task[None] | None) -> None:
+        with ending:
+            if after is not None:
+                await _end_of(after)
             if self.desk is None:
                 self.complain(self.trouble or CopydeskError("The desk is not open yet."))
                 return
@@ -155,10 +177,19 @@ class AskingApp(SayingApp, inherit_bindings=False):
 
     async def stop_asking(self) -> None:
         """Nobody hears any more what was asked."""
-        asking = [worker for worker in self.workers if worker.group == _ASKING]
-        for worker in asking:
-            worker.cancel()
-        await asyncio.gather(*(worker.wait() for worker in asking), return_exceptions=True)
+        for task in self._asking:
+            task.cancel()
+        await asyncio.gather(*self._asking, return_exceptions=True)
+
+
+async def _end_of(task: asyncio.Task[None]) -> None:
+    """Wait for a task, and where that is cancelled, cancel the task and wait all the same."""
+    try:
+        await asyncio.wait([task])
+    except asyncio.CancelledError:
+        task.cancel()
+        await asyncio.wait([task])
+        raise
 
 
 def known(error: Exception) -> CopydeskError:

@@ -11,11 +11,10 @@ from textual.content import Content
 from textual.message import Message
 from textual.suggester import SuggestFromList
 from textual.widgets import Input, Static
-from textual.worker import Worker
 
 from copydesk.errors import CopydeskError
 from copydesk.text import clean
-from copydesk.tui.asking import known
+from copydesk.tui.asking import Asked, known
 from copydesk.tui.desk_app import DeskApp
 from copydesk.tui.keys import Where, bindings
 from copydesk.tui.modals.over import Over
@@ -79,7 +78,7 @@ class FieldsScreen(Over[str | None], inherit_bindings=False):
         self._submit = submit
         self._hint = clean(hint)
         self._asking = False
-        self._submitting: Worker[None] | None = None
+        self._submitting: Asked | None = None
 
     @property
     def idle(self) -> bool:

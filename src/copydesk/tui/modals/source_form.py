@@ -9,11 +9,11 @@ from textual.containers import Horizontal, Vertical
 from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Input, Static
-from textual.worker import Worker
 
 from copydesk.errors import CopydeskError
 from copydesk.model.source import Source, SourceType
 from copydesk.text import clean
+from copydesk.tui.asking import Asked
 from copydesk.tui.cells import cell
 from copydesk.tui.desk_app import DeskApp
 from copydesk.tui.keys import Where, bindings
@@ -70,7 +70,7 @@ class SourceForm(Over[Source | None], inherit_bindings=False):
         """Whether the user said the type; until then the address does."""
         self._tried: tuple[Place, Tried] | None = None
         self._busy = False
-        self._reading: Worker[None] | None = None
+        self._reading: Asked | None = None
         self._leaving = False
 
     def compose(self) -> ComposeResult:
