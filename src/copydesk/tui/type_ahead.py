@@ -227,4 +227,5 @@ async def _gone_through(pump: MessagePump) -> None:
     done = asyncio.Event()
     if pump.call_later(done.set):
         with suppress(TimeoutError):
-            await asyncio.wait_for(done.wait(), _HOP)
+            async with asyncio.timeout(_HOP):
+                await done.wait()

@@ -180,15 +180,13 @@ class Window(Sequence["ListedDraft | None"]):
         """Take over rows of which the first one is at this position."""
         self.take(Wish(Way.AT, at=start), read)
 
-    def change(self, ids: Iterable[str], how: "Callable[[ListedDraft], ListedDraft]") -> list[str]:
-        """Put other versions in the place of the known rows with these ids; those that there were."""
+    def change(self, ids: Iterable[str], how: "Callable[[ListedDraft], ListedDraft]") -> list[int]:
+        """Put other versions in the place of the known rows with these ids; the positions of those that there were."""
         wanted = frozenset(ids)
-        found = []
-        for at, row in enumerate(self.rows):
-            if row.id in wanted:
-                self.rows[at] = how(row)
-                found.append(row.id)
-        return found
+        found = [at for at, row in enumerate(self.rows) if row.id in wanted]
+        for at in found:
+            self.rows[at] = how(self.rows[at])
+        return [self.start + at for at in found]
 
     def shrink(self, at: int) -> None:
         """Keep only some rows around this position, for the list is not looked at."""

@@ -165,9 +165,7 @@ class ComposeScreen(TypedForm, inherit_bindings=False):
     def _show_look(self, message: Looked) -> None:
         if message.composed.way != self.composed.way or not self.composed.text.strip():
             return
-        top = self.preview.scroll_offset.y
-        self.preview.show(preview_page(message.previews, message.pictures))
-        self.preview.scroll_to(y=top, animate=False)
+        self.preview.show_more(preview_page(message.previews, message.pictures))
 
     # The end.
 

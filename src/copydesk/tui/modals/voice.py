@@ -225,11 +225,9 @@ class VoiceScreen(TypedForm, inherit_bindings=False):
         kind = message.wish.format
         if message.wish.editing != self._editing or kind is not self._shown:
             return
-        top = self.tried.scroll_offset.y
         if message.tried is not None:
             self.tried.set_title(f"{kind.value} by the {clean(message.tried.writer)} writer, of an item of yours")
-            self.tried.show(tried_page(message.tried))
-            self.tried.scroll_to(y=top, animate=False)
+            self.tried.show_more(tried_page(message.tried))
         elif message.error is not None:
             self.tried.show([plain(clean(str(message.error)), "warn")])
 

@@ -109,9 +109,9 @@ class EngagementScreen(DeskScreen):
         if message.found.period != self.period or message.found == self._found:
             return
         before, self._found, self.has_read = self._found, message.found, True
-        top = self.figures_pane.scroll_offset.y if before and before.period == self.period else 0
-        self.figures_pane.show(engagement_page(message.found))
-        self.figures_pane.scroll_to(y=top, animate=False)
+        pane = self.figures_pane
+        show = pane.show_more if before and before.period == self.period else pane.show
+        show(engagement_page(message.found))
         current = self.posts_pane.current
         places = {post.id: at for at, post in enumerate(message.found.posts)}
         self.posts_pane.show(message.found.posts, places.get(current.id, 0) if current else 0)

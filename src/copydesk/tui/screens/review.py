@@ -1,6 +1,6 @@
 """The review: the queue, the draft under the cursor, and the item that it was made of."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from textual import getters, on
@@ -45,7 +45,7 @@ class ReviewScreen(ShowsDraft, PreviewsDraft, Decides, RunScreen, inherit_bindin
     def __init__(self) -> None:
         super().__init__()
         self._items: dict[str, Item] = {}
-        self._reading_item = Latest(self._read_item)
+        self._reading_items = Latest(self._read_items)
 
     def body(self) -> Iterable[Widget]:
         """Each widget is made once; the search's and the run's when there is the first."""
@@ -75,18 +75,26 @@ class ReviewScreen(ShowsDraft, PreviewsDraft, Decides, RunScreen, inherit_bindin
         self.show_text(draft)
         if draft.item_id in self._items:
             self._show_item(self._items[draft.item_id])
-        elif self.app.desk is not None:
-            self.app.ask(lambda desk: self._reading_item.wish((desk, draft.item_id)))
+        unknown = [each for each in self.queue.looked_at() if each.item_id not in self._items]
+        if unknown and self.app.desk is not None:
+            self.app.ask(lambda desk: self._reading_items.wish((desk, unknown)))
 
-    async def _read_item(self, wish: "tuple[Desk, str]") -> None:
-        desk, item_id = wish
-        self.post_message(ItemRead(await desk.drafts.item(item_id)))
+    async def _read_items(self, wish: "tuple[Desk, Sequence[ListedDraft]]") -> None:
+        """That of the draft under the cursor, then that of the next."""
+        desk, drafts = wish
+        for draft in drafts:
+            if draft.item_id not in self._items:
+                with self.ahead(draft):
+                    self._keep_item(await desk.drafts.item(draft.item_id))
 
-    @on(ItemRead)
-    def _keep_item(self, message: ItemRead) -> None:
+    def _keep_item(self, item: "Item") -> None:
         if len(self._items) >= _KEPT_ITEMS:
             self._items.clear()
-        self._items[message.item.id] = message.item
+        self._items[item.id] = item
+        self.post_message(ItemRead(item))
+
+    @on(ItemRead)
+    def _show_read(self, message: ItemRead) -> None:
         if self.queue.current and self.queue.current.item_id == message.item.id:
             self._show_item(message.item)
 

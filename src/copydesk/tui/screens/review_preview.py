@@ -1,18 +1,19 @@
 """The draft under the cursor, how it would stand where it is meant to go, and its pictures."""
 
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 from textual import getters, on
 
-from copydesk.errors import NotFoundError
+from copydesk.errors import CopydeskError, NotFoundError
 from copydesk.tui.latest import Latest
 from copydesk.tui.screens.review_messages import PicturesRead, PreviewRead
 from copydesk.tui.screens.review_queue import QueueScreen
 from copydesk.tui.widgets.page import Page
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Sequence
     from zoneinfo import ZoneInfo
 
     from textual.content import Content
@@ -20,22 +21,27 @@ if TYPE_CHECKING:
     from copydesk.desk import Desk
     from copydesk.model.draft import DraftImage, ListedDraft
     from copydesk.model.picture import Look
-    from copydesk.tui.layout import Block
     from copydesk.tui.pages.outgoing import Outgoing
 
 _KEPT_LOOKS = 16
+_KEPT_READS = 64
 
 
 class PreviewsDraft(QueueScreen, inherit_bindings=False):
-    """First the text, then the previews below it, then the pictures: each when it is known, of the last draft asked."""
+    """First the text, then the previews below it, then the pictures: each when it is known, of the last draft asked.
+
+    Of the draft that is likely to be next the previews are read ahead, so that they are there with the text.
+    """
 
     draft_pane = getters.query_one("#draft", Page)
 
     def __init__(self) -> None:
         super().__init__()
-        self._previewing = Latest(self._read_preview)
+        self._previewing = Latest(self._read_previews)
         self._picturing = Latest(self._read_pictures)
         self._previewed: PreviewRead | None = None
+        self._reads: dict[str, PreviewRead] = {}
+        """What was read, ahead or not, by the ids of the drafts; until something is written."""
         self._looks: dict[str, Look] = {}
         """By the ids of pictures; only of those that can be seen, for the others may come."""
         self._zone: ZoneInfo | None = None
@@ -46,19 +52,61 @@ class PreviewsDraft(QueueScreen, inherit_bindings=False):
         from copydesk.tui.pages.draft import draft_page  # noqa: PLC0415 - what the first paint does not need waits
         from copydesk.tui.pages.outgoing import Outgoing  # noqa: PLC0415
 
-        self._previewed = None
-        outgoing = Outgoing(self._zone)
-        self.draft_pane.show(lambda: draft_page(draft, self.app.clock(), outgoing=outgoing))
-        if self.app.desk is not None:
-            self.app.ask(lambda desk: self._previewing.wish((desk, draft)))
+        self._previewed = read = self._known(draft)
+        previews, outgoing = (read.previews, read.outgoing) if read else ((), Outgoing(self._zone))
+        self.draft_pane.show(lambda: draft_page(draft, self.app.clock(), previews, outgoing=outgoing))
+        self._ask_pictures()
+        self._ask_previews()
 
-    async def _read_preview(self, wish: "tuple[Desk, ListedDraft]") -> None:
-        desk, draft = wish
+    def read(self) -> None:
+        """What was read of drafts may be of before what was written."""
+        self._reads.clear()
+        super().read()
+        self._ask_previews()
+
+    def _known(self, draft: "ListedDraft") -> PreviewRead | None:
+        read = self._reads.get(draft.id)
+        return read if read is not None and read.draft == draft else None
+
+    def _ask_previews(self) -> None:
+        unknown = [each for each in self.queue.looked_at() if self._known(each) is None]
+        if unknown and self.app.desk is not None:
+            self.app.ask(lambda desk: self._previewing.wish((desk, unknown)))
+
+    async def _read_previews(self, wish: "tuple[Desk, Sequence[ListedDraft]]") -> None:
+        """Of those that no other wish has read since."""
+        desk, drafts = wish
+        for draft in drafts:
+            if self._known(draft) is None:
+                with self.ahead(draft):
+                    self._keep_read(await self._read_preview(desk, draft))
+
+    @contextmanager
+    def ahead(self, draft: "ListedDraft") -> Iterator[None]:
+        """What goes wrong with a draft is told when it is looked at, not when it is read ahead."""
+        try:
+            yield
+        except CopydeskError:
+            if self.queue.current is not None and self.queue.current.id == draft.id:
+                raise
+
+    def _keep_read(self, read: PreviewRead) -> None:
+        if len(self._reads) >= _KEPT_READS:
+            self._reads.clear()
+        self._reads[read.draft.id] = read
+        self.post_message(read)
+
+    async def _read_preview(self, desk: "Desk", draft: "ListedDraft") -> PreviewRead:
+        """It as it is when nothing is written meanwhile."""
         alts = [image.alt or "" for image in draft.images]
-        previews = await desk.posting.preview(
-            draft.text, draft.format, draft.target_platforms, tags=draft.tags, alts=alts
-        )
-        self.post_message(PreviewRead(draft, previews, await self._read_outgoing(desk, draft)))
+        while True:
+            changes = self.app.changes
+            previews = await desk.posting.preview(
+                draft.text, draft.format, draft.target_platforms, tags=draft.tags, alts=alts
+            )
+            read = PreviewRead(draft, previews, await self._read_outgoing(desk, draft))
+            if changes == self.app.changes:
+                return read
 
     async def _read_outgoing(self, desk: "Desk", draft: "ListedDraft") -> "Outgoing":
         """The user's clock for what is scheduled, the links for what was posted."""
@@ -81,16 +129,10 @@ class PreviewsDraft(QueueScreen, inherit_bindings=False):
 
         if (message.previews or any(message.outgoing)) and self.queue.current == message.draft:
             self._previewed = message
-            self._show_more(
+            self.draft_pane.show_more(
                 lambda: draft_page(message.draft, self.app.clock(), message.previews, outgoing=message.outgoing)
             )
             self._ask_pictures()
-
-    def _show_more(self, made: "Callable[[], list[Block]]") -> None:
-        """What is being read stays where it is."""
-        line = self.draft_pane.scroll_offset.y
-        self.draft_pane.show(made)
-        self.draft_pane.scroll_to(y=line, animate=False)
 
     # The pictures.
 
@@ -136,7 +178,7 @@ class PreviewsDraft(QueueScreen, inherit_bindings=False):
 
         read = message.of
         if read is self._previewed and self.queue.current == read.draft:
-            self._show_more(
+            self.draft_pane.show_more(
                 lambda: draft_page(read.draft, self.app.clock(), read.previews, message.pictures, read.outgoing)
             )
 

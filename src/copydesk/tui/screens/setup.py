@@ -164,10 +164,8 @@ class SetupScreen(SetupAccounts):
         self.about.set_title(self.section.value if self.section is not Section.ACCOUNTS else "Account")
         if self._found is None:
             return
-        top, before = self.about.scroll_offset.y, self._shown_section
-        self.about.show(partial(self._page, self._found))
-        if before is self.section:
-            self.about.scroll_to(y=top, animate=False)
+        show = self.about.show_more if self._shown_section is self.section else self.about.show
+        show(partial(self._page, self._found))
         self._shown_section = self.section
 
     _shown_section: Section | None = None

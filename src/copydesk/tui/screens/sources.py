@@ -172,11 +172,10 @@ class SourcesScreen(SourceActions, inherit_bindings=False):
 
     def _show(self, title: str, shown: str, made: Callable[[], Sequence[Block]]) -> None:
         """From the beginning; but one that is there already stays where it is read."""
-        top = self.detail.scroll_offset.y if shown == self._shown else 0
+        show = self.detail.show_more if shown == self._shown else self.detail.show
         self._shown = shown
         self.detail.set_title(title)
-        self.detail.show(made)
-        self.detail.scroll_to(y=top, animate=False)
+        show(made)
 
     async def _read_brought(self, wish: "tuple[Desk, str]") -> None:
         desk, source_id = wish

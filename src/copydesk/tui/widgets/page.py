@@ -12,6 +12,8 @@ from copydesk.tui.keys import Where, bindings
 from copydesk.tui.layout import Block, lay_out
 from copydesk.tui.widgets.drawn import Drawn
 
+Text = Sequence[Block] | Callable[[], Sequence[Block]]
+
 
 class Page(Drawn, inherit_bindings=False):
     """Blocks of text."""
@@ -32,12 +34,22 @@ class Page(Drawn, inherit_bindings=False):
         self._lines: list[Content] = []
         self._laid_out_for = 0
 
-    def show(self, text: Sequence[Block] | Callable[[], Sequence[Block]]) -> None:
+    def show(self, text: Text) -> None:
         """Another text, from its beginning; one in which there are ages is given as what makes it."""
+        self._take(text)
+        if self.scroll_offset.y:
+            self.scroll_to(y=0, animate=False)
+
+    def show_more(self, text: Text) -> None:
+        """As `show`, the same text as there is more of it by now: it stays where it is read."""
+        self._take(text)
+        if top := self.scroll_offset.y:
+            self.scroll_to(y=top, animate=False)  # but not beyond its end
+
+    def _take(self, text: Text) -> None:
         self._made = text if callable(text) else None
         self._blocks = text() if callable(text) else text
         self._lay_out()
-        self.scroll_to(y=0, animate=False)
 
     def tell_time(self) -> None:
         """Show the text as it is by now, where the time has changed a word of it; it stays where it is read."""

@@ -1,6 +1,6 @@
 """The drafts of a tab: a window over however many there are, with marks."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from datetime import datetime, tzinfo
 from typing import TYPE_CHECKING
 
@@ -52,6 +52,8 @@ class Queue(Aged["ListedDraft | None"]):
         """Where the range began that grows with the cursor."""
         self.fits: Callable[[ListedDraft], bool] = lambda _: True
         """Whether a draft still belongs to what is shown; one that does not is faded."""
+        self._way = 1
+        """Down, or -1: up."""
         self._faded: dict[str, ListedDraft] = {}
         """What was acted on, as it was before."""
         self._zone: tzinfo | None = None
@@ -114,6 +116,12 @@ class Queue(Aged["ListedDraft | None"]):
         if wish is not None:
             self.post_message(self.Wanted(wish))
 
+    def looked_at(self) -> "list[ListedDraft]":
+        """The draft under the cursor, and the one that is next where the user goes on the same way, as far as known."""
+        positions = (self.cursor, self.cursor + self._way)
+        rows = (self.window[at] for at in positions if 0 <= at < len(self.window))
+        return [row for row in rows if row is not None]
+
     def shown_ids(self) -> tuple[str, ...]:
         """The ids of the rows on the screen."""
         top = self.scroll_offset.y
@@ -155,15 +163,25 @@ class Queue(Aged["ListedDraft | None"]):
                 return row if new == row else new
             return row
 
-        before = self.current
+        before, looks = self.current, self._looks
+        looked = {at: looks(at) for at in self._on_screen()}
         self.window.change(asked, renewed)
-        self.refresh()
+        for at in self._on_screen():
+            if looks(at) != looked.get(at):
+                self.refresh_line(at)
         if self.current is not before:
             self.post_message(self.Moved())
 
-    def _changed(self, ids: Sequence[str]) -> None:
-        self.refresh()
-        if self.current is not None and self.current.id in ids:
+    def _on_screen(self) -> range:
+        top = self.scroll_offset.y
+        return range(top, min(top + self.room.height, len(self.window)))
+
+    def _changed(self, positions: Sequence[int]) -> None:
+        shown = self._on_screen()
+        for at in positions:
+            if at in shown:
+                self.refresh_line(at)
+        if self.cursor in positions:
             self.post_message(self.Moved())
 
     def is_faded(self, row: "ListedDraft") -> bool:
@@ -252,6 +270,7 @@ class Queue(Aged["ListedDraft | None"]):
 
     def watch_cursor(self, before: int, now: int) -> None:
         """A range that grows may change any row; what comes next is to be known."""
+        self._way = 1 if now > before else -1
         super().watch_cursor(before, now)
         if self.range_from is not None:
             self.marks_changed()
@@ -275,13 +294,17 @@ class Queue(Aged["ListedDraft | None"]):
         line = draft_row(row, self.clock(), width, self._zone)
         return Content.styled(line.plain, "dim") if self.is_faded(row) else line
 
-    def _row(self, at: int, width: int) -> Strip:
+    def _looks(self, at: int) -> Hashable:
+        """All that a row is drawn from, but for its cursor and mark."""
         row = self.window[at]
+        return row and (row.id, row.version, row.status, row.archived_at, self.is_faded(row))
+
+    def _row(self, at: int, width: int) -> Strip:
         here, marked = at == self.cursor, self._is_marked(at)
-        faded = row is not None and self.is_faded(row)
-        key = (row and (row.id, row.version, row.status, row.archived_at), here, marked, faded, width)
+        key = (self._looks(at), here, marked, width)
         if key in self._strips:
             return self._strips[key]
+        row = self.window[at]
         signs = Content.styled((CURSOR if here else " ") + (MARK if marked else " "), "accent")
         line = signs + self.draw(row, width - 2)
         return self.strip(line, key=key, below="line-list--cursor" if here else "")
