@@ -10,6 +10,8 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+from processes import alive
+
 PATIENCE = 60.0
 """Seconds; it takes one on an idle machine."""
 
@@ -70,14 +72,6 @@ async def until_gone(process: int) -> None:
     while alive(process):
         assert time.monotonic() < until, f"The process {process} never ended."
         await asyncio.sleep(0.03)
-
-
-def alive(process: int) -> bool:
-    """Whether the process runs; one that has ended and that nobody has asked after does not."""
-    try:
-        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except FileNotFoundError:
-        return False
 
 
 def free_port() -> int:

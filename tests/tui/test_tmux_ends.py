@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from processes import alive
 from real_terminal import PATIENCE, Terminal, real_terminal
 
 WAITING_EDITOR = """
@@ -34,14 +35,6 @@ def until(true: Callable[[], object], what: str) -> None:
         time.sleep(0.02)
 
 
-def is_gone(process: int) -> bool:
-    """Whether it has ended."""
-    try:
-        return " Z " in Path(f"/proc/{process}/stat").read_text(encoding="ascii")
-    except FileNotFoundError:
-        return True
-
-
 def looks(terminal: Terminal) -> str:
     """Whether the terminal still shows another screen, hides its cursor, or tells of the mouse."""
     return terminal.tmux("display-message", "-p", "#{alternate_on} #{mouse_any_flag} #{cursor_flag}").strip()
@@ -54,7 +47,7 @@ def end(terminal: Terminal, how: str) -> None:
         terminal.renew()
     else:
         os.kill(process, getattr(signal, how))
-    until(lambda: is_gone(process), f"{how} did not end it")
+    until(lambda: not alive(process), f"{how} did not end it")
     if how == "SIGTERM":
         terminal.wait_for("ended=143")
         assert looks(terminal) == "0 0 1"
@@ -146,7 +139,7 @@ def test_an_editor_that_has_the_terminal_ends_with_the_console(sample_home: Path
         console = terminal.process
         (child,) = Path(f"/proc/{console}/task/{console}/children").read_text(encoding="ascii").split()
         end(terminal, "SIGTERM")
-        until(lambda: is_gone(int(child)), "the editor was left alone")
+        until(lambda: not alive(int(child)), "the editor was left alone")
         opened(terminal, sample_home)
         terminal.press("e")
         terminal.wait_for("Half a sentence")
@@ -181,4 +174,4 @@ def test_the_console_is_put_aside_and_taken_up_again(sample_home: Path) -> None:
         terminal.wait_for("Approved 1 ")
         process = terminal.process
         terminal.renew()
-        until(lambda: is_gone(process), "it lives on without a terminal")
+        until(lambda: not alive(process), "it lives on without a terminal")
