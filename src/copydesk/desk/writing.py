@@ -47,7 +47,7 @@ async def write_drafts(ground: Ground, ranked: Sequence[Ranked], request: RunReq
     report.expect(min(most, jobs))
     if not ranked or not most:
         return
-    desk = await _Writing.begin(ground, report)
+    desk = await _Writing.begin(ground, report, formats)
     for story in ranked:
         made = report.stats.drafts_created
         room = most - made
@@ -63,33 +63,43 @@ class _Writing:
     """One run's writing: the voice, the writer, and what was written lately."""
 
     def __init__(
-        self, ground: Ground, report: Report, voice: Voice, recent: "Recent", tags: Mapping[str, tuple[str, ...]]
+        self,
+        ground: Ground,
+        report: Report,
+        formats: Sequence[Format],
+        voice: Voice,
+        recent: "Recent",
+        tags: Mapping[str, tuple[str, ...]],
     ) -> None:
         from copydesk.drafting.writer import choose_writer  # noqa: PLC0415 - only a run that drafts needs it
 
         self._ground = ground
         self._report = report
+        self._formats = formats
+        self._turns: dict[Format, Turn] | None = None
+        """What an experiment gives the next drafts, where that was read with the last; None where it is to be read."""
         self._voice = voice
         self._recent = recent
         self._tags = tags
         self._writer = choose_writer()
 
     @classmethod
-    async def begin(cls, ground: Ground, report: Report) -> Self:
+    async def begin(cls, ground: Ground, report: Report, formats: Sequence[Format]) -> Self:
         """Read what every draft of the run needs."""
         from copydesk.drafting.checks import Recent  # noqa: PLC0415 - only a run that drafts needs it
 
         now = ground.clock()
         voice, texts, every = await ground.read(_needed, now - RECENT)
         tags = {source.id: source.config.tags for source in every if source.config}
-        return cls(ground, report, voice or Voice(), await asyncio.to_thread(Recent, texts), tags)
+        return cls(ground, report, formats, voice or Voice(), await asyncio.to_thread(Recent, texts), tags)
 
     async def write(self, story: Ranked, formats: Sequence[Format]) -> None:
         """Write, check and store the drafts of a story, all in one transaction; or what became of it without any."""
         for _ in range(MOST_TURNS - 1):
-            turns = await self._ground.read(_turns, formats)
+            turns = self._turns if self._turns is not None else await self._ground.read(_turns, self._formats)
+            self._turns = None
             with suppress(_TurnTakenError):
-                return await self._write_once(story, formats, turns)
+                return await self._write_once(story, formats, {kind: turns[kind] for kind in formats if kind in turns})
         # Whoever finds the place taken each time takes part in no experiment.
         return await self._write_once(story, formats, {})
 
@@ -185,21 +195,22 @@ class _Writing:
         told = f"told by {lead.source_name}"
         others = [(item.id, ItemState.DUPLICATE, told) for item in story.items if item.id != lead.id]
 
-        def keep(conn: Connection, user_id: str) -> bool:
+        def keep(conn: Connection, user_id: str) -> tuple[bool, dict[Format, Turn] | None]:
             if not written:
                 reason = f"could not be drafted: {errors[0]}"
                 items.settle(conn, user_id, [(item.id, ItemState.FILTERED, reason) for item in story.items])
             elif not items.settle(conn, user_id, [(lead.id, ItemState.DRAFTED, None)]):
-                return False
+                return False, None
             items.settle(conn, user_id, others)
             for draft in written:
                 drafts.add(conn, user_id, self._new(story, draft, turns.get(draft.format)))
             # Also the turns of what could not be written: else the next story would fail in the same variant.
             if not all(take(conn, user_id, turn) for turn in turns.values()):
                 raise _TurnTakenError
-            return bool(written)
+            return bool(written), _turns(conn, user_id, self._formats)
 
-        return await self._ground.write(keep)
+        kept, self._turns = await self._ground.write(keep)
+        return kept
 
     def _new(self, story: Ranked, draft: Draft, turn: Turn | None) -> NewDraft:
         return NewDraft(
