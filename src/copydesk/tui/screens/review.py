@@ -68,6 +68,9 @@ class ReviewScreen(ShowsDraft, PreviewsDraft, Decides, RunScreen, inherit_bindin
     @on(LineList.Moved)
     def _show_current(self) -> None:
         draft = self.queue.current
+        if self.queue.is_jumping:
+            return
+        self.queue.land()
         if draft is None:
             self.draft_pane.show(())
             self.item_pane.show(())

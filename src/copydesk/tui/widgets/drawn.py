@@ -1,6 +1,7 @@
 """A scrolling widget of drawn lines, and one that only stands there."""
 
 from abc import abstractmethod
+from typing import ClassVar
 
 from textual import events
 from textual.content import Content
@@ -21,6 +22,8 @@ class Drawn(Ink, ScrollView, can_focus=True, inherit_bindings=False):
     default styles of the first base only, so what it scrolls by stands in the style sheet.
     """
 
+    STANDING: ClassVar[int] = 0
+    """Lines at the top that do not scroll."""
     # As Textual has it, but without laying out the screen and drawing all lines each time: what there is to scroll over
     # changes with every step through the queue, and moves nothing. Who changes it knows which lines have changed.
     virtual_size = reactive(Size(0, 0), repaint=False)
@@ -48,8 +51,14 @@ class Drawn(Ink, ScrollView, can_focus=True, inherit_bindings=False):
         self._move_thumb()
 
     def watch_scroll_y(self, before: float, now: float) -> None:
-        """The scroll bar follows."""
+        """The lines move as they are drawn, and the scroll bar follows."""
+        drawn, by = self._painted, round(now) - round(before)
+        self._painted = {}
         super().watch_scroll_y(before, now)
+        lines, edge = range(self.STANDING, self.content_region.height), self.edge
+        stay = {y: line for y, line in drawn.items() if y not in lines}
+        move = {y - by: line for y, line in drawn.items() if y in lines and y - by in lines and edge(y) == edge(y - by)}
+        self._painted = stay | move
         self._move_thumb()
 
     def on_resize(self) -> None:

@@ -2,12 +2,13 @@
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from datetime import datetime, tzinfo
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 from textual.content import Content
-from textual.geometry import Size
+from textual.geometry import Region, Size
 from textual.message import Message
 from textual.strip import Strip
+from textual.timer import Timer
 
 from copydesk.tui.layout import Block
 from copydesk.tui.marks import Marks, Span
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from copydesk.model.window import Place, Slice
 
 MARK = "●"
+AT_MOST = 0.06
+"""Seconds for which the screen stays as it was where the cursor has gone to rows that are still to be read."""
 _UNKNOWN = Content.styled("·····", "faint")
 
 
@@ -27,6 +30,8 @@ class Queue(Aged["ListedDraft | None"]):
     """One line a draft. Rows that are not known yet are asked for with `Wanted`, and are empty until they come."""
 
     SIGNS = 2
+    _jumping: Timer | None = None
+    """Runs while the rows that the cursor has gone to are read: the screen stays as it was for as long."""
 
     class Wanted(Message):
         """Rows around the cursor are to be read; only the last wish counts."""
@@ -65,12 +70,14 @@ class Queue(Aged["ListedDraft | None"]):
         """Show this list, with the cursor at this position."""
         self.window, self.marks, self.range_from = window, marks, None
         self._faded.clear()
+        self.land()
         self.show(window, cursor)
         self.want()
 
     def say(self, note: Sequence[Block]) -> None:
         """Show a note in place of the rows."""
         self.window, self.range_from = Window(0), None
+        self.land()
         super().say(note)
 
     def take(self, wish: Wish, read: "Slice") -> None:
@@ -271,10 +278,37 @@ class Queue(Aged["ListedDraft | None"]):
     def watch_cursor(self, before: int, now: int) -> None:
         """A range that grows may change any row; what comes next is to be known."""
         self._way = 1 if now > before else -1
+        if self.current is not None:
+            self.land()
+        elif self._jumping is None and now < len(self.window):
+            self._jumping = self.set_timer(AT_MOST, self._give_up)
         super().watch_cursor(before, now)
         if self.range_from is not None:
             self.marks_changed()
         self.want()
+
+    @property
+    def is_jumping(self) -> bool:
+        """Whether the cursor has gone to rows that will be there in a moment: what is shown beside it waits, too."""
+        return self._jumping is not None and self.current is None
+
+    def land(self) -> None:
+        """Draw where the cursor has gone to, with all that is shown beside it: one picture, not two."""
+        if self._jumping is not None:
+            self._jumping.stop()
+            self._jumping = None
+            self.refresh()
+
+    def _give_up(self) -> None:
+        """The rows take longer than the screen may be of before."""
+        self.land()
+        self.post_message(self.Moved())
+
+    def refresh(self, *regions: Region, repaint: bool = True, layout: bool = False, recompose: bool = False) -> Self:
+        """Not while rows are read that will be there in a moment: the empty ones would be a picture of their own."""
+        if self._jumping is not None and not (layout or recompose):
+            return self
+        return super().refresh(*regions, repaint=repaint, layout=layout, recompose=recompose)
 
     def watch_scroll_y(self, before: float, now: float) -> None:
         """The cursor stays on the screen, whatever scrolled it: rows are known around it."""

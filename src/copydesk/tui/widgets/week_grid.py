@@ -24,6 +24,7 @@ class WeekGrid(Drawn, inherit_bindings=False):
     """One line an hour, below a line with the days that does not scroll."""
 
     COMPONENT_CLASSES = {"week-grid--cursor", "week-grid--block"}
+    STANDING = 1
 
     class Moved(Message):
         """The cursor stands on another cell, or on another thing in it; only the last one counts."""
