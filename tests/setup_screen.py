@@ -82,6 +82,7 @@ async def write(seen: Seen, text: str) -> None:
 async def until(seen: Seen, words: str) -> None:
     """Wait until this is on the screen, or in a toast."""
     await _so(seen, lambda: words in seen.text or any(words in said for said in seen.toasts), words, seen.wait)
+    await seen.wait()  # what is said in a toast may have to be read yet
 
 
 async def asked(seen: Seen, words: str) -> None:

@@ -96,5 +96,6 @@ async def until(seen: Seen, words: str) -> None:
     """Wait until this is on the screen, or in a toast."""
     try:
         await so(lambda: words in seen.text or any(words in said for said in seen.toasts), seen.wait)
+        await seen.wait()  # what is said in a toast may have to be read yet
     except TimeoutError:
         raise AssertionError(f"{words!r} never came:\n{seen.text}\n{seen.toasts}") from None
