@@ -3,9 +3,12 @@
 import asyncio
 from typing import Any
 
+import pytest
+
 from copydesk.errors import CopydeskError
 from copydesk.model.posting import Preview, PreviewPart
 from copydesk.tui.messages import DeskChanged
+from copydesk.tui.screens import review
 from held_answers import so
 from tui_fixtures import FakeDesk, FakePosting, Seen, on_screen
 
@@ -17,6 +20,7 @@ class Places(FakePosting):
         self.account = "bluesky:first.example"
         self.asked: list[str] = []
         self.fails_for = ""
+        self.none = False
         self.answer = asyncio.Event()
         self.answer.set()
 
@@ -27,6 +31,8 @@ class Places(FakePosting):
         await self.answer.wait()
         if text == self.fails_for:
             raise CopydeskError("This cannot be previewed.")
+        if self.none:
+            return ()
         part = PreviewPart(text=text, length=12, limit=300)
         return (Preview(account=account, platform="bluesky", connected=True, parts=(part,)),)
 
@@ -98,3 +104,35 @@ async def test_what_cannot_be_read_ahead_is_told_when_it_is_looked_at() -> None:
         assert seen.toasts == []
         await seen.press("j")
         assert seen.toasts == ["This cannot be previewed."]
+
+
+async def test_an_answer_that_says_nothing_new_changes_nothing_on_the_page() -> None:
+    fake, places = desk(5)
+    async with on_screen(fake) as seen:
+        shown: list[object] = []
+        seen.app.screen.draft_pane.show_more = shown.append
+        asked = len(places.asked)
+        await written(seen)
+        assert len(places.asked) == asked + 2
+        assert not shown
+        places.account = "bluesky:other.example"
+        await written(seen)
+        assert len(shown) == 1
+
+
+async def test_places_that_are_no_more_leave_the_page() -> None:
+    fake, places = desk(5)
+    async with on_screen(fake) as seen:
+        places.none = True
+        await written(seen)
+        assert "bluesky:first.example" not in seen.text
+
+
+async def test_reading_ahead_never_throws_away_what_is_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(review, "_KEPT_ITEMS", 4)
+    fake, _ = desk(12)
+    async with on_screen(fake) as seen:
+        screen = seen.app.screen
+        for key in "jjjjjjjjjkkkkkkk":
+            await seen.press(key)
+            assert screen.queue.current.item_id in screen._items

@@ -72,7 +72,7 @@ class DeskScreen(Screen[None], inherit_bindings=False):
         return ()
 
     def read(self) -> None:
-        """Read from the desk what is shown, in a worker: `self.ask_for(...)`."""
+        """Read from the desk what is shown: `self.ask_for(...)`."""
 
     def ask_for(self, work: Work, *, keys_wait: bool = False) -> None:
         """Ask the desk for what this screen shows: where that fails it is asked again, after a while and by itself."""

@@ -9,6 +9,7 @@ from textual.events import DescendantFocus
 from textual.widget import Widget
 
 from copydesk.tui.browser import follow, is_link
+from copydesk.tui.keeping import keep
 from copydesk.tui.keys import Where, bindings
 from copydesk.tui.latest import Latest
 from copydesk.tui.messages import ItemRead, JobDone, RunChanged
@@ -76,8 +77,9 @@ class ReviewScreen(ShowsDraft, PreviewsDraft, Decides, RunScreen, inherit_bindin
             self.item_pane.show(())
             return
         self.show_text(draft)
-        if draft.item_id in self._items:
-            self._show_item(self._items[draft.item_id])
+        if item := self._items.get(draft.item_id):
+            keep(self._items, item.id, item, _KEPT_ITEMS)
+            self._show_item(item)
         unknown = [each for each in self.queue.looked_at() if each.item_id not in self._items]
         if unknown and self.app.desk is not None:
             self.app.ask(lambda desk: self._reading_items.wish((desk, unknown)))
@@ -88,13 +90,9 @@ class ReviewScreen(ShowsDraft, PreviewsDraft, Decides, RunScreen, inherit_bindin
         for draft in drafts:
             if draft.item_id not in self._items:
                 with self.ahead(draft):
-                    self._keep_item(await desk.drafts.item(draft.item_id))
-
-    def _keep_item(self, item: "Item") -> None:
-        if len(self._items) >= _KEPT_ITEMS:
-            self._items.clear()
-        self._items[item.id] = item
-        self.post_message(ItemRead(item))
+                    item = await desk.drafts.item(draft.item_id)
+                    keep(self._items, item.id, item, _KEPT_ITEMS)
+                    self.post_message(ItemRead(item))
 
     @on(ItemRead)
     def _show_read(self, message: ItemRead) -> None:

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from textual import getters, on
 
-from copydesk.errors import CopydeskError, NotFoundError
+from copydesk.errors import NotFoundError
+from copydesk.tui.keeping import keep
 from copydesk.tui.latest import Latest
 from copydesk.tui.screens.review_messages import PicturesRead, PreviewRead
 from copydesk.tui.screens.review_queue import QueueScreen
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from copydesk.model.draft import DraftImage, ListedDraft
     from copydesk.model.picture import Look
     from copydesk.tui.pages.outgoing import Outgoing
+    from copydesk.tui.pages.pictures import Pictured
 
 _KEPT_LOOKS = 16
 _KEPT_READS = 64
@@ -41,7 +43,9 @@ class PreviewsDraft(QueueScreen, inherit_bindings=False):
         self._picturing = Latest(self._read_pictures)
         self._previewed: PreviewRead | None = None
         self._reads: dict[str, PreviewRead] = {}
-        """What was read, ahead or not, by the ids of the drafts; until something is written."""
+        """What was read lately, ahead or not, by the ids of the drafts; until the list is looked at again."""
+        self._pictures: Sequence[Pictured] = ()
+        """Those of the draft that is previewed, once they are known."""
         self._looks: dict[str, Look] = {}
         """By the ids of pictures; only of those that can be seen, for the others may come."""
         self._zone: ZoneInfo | None = None
@@ -52,7 +56,8 @@ class PreviewsDraft(QueueScreen, inherit_bindings=False):
         from copydesk.tui.pages.draft import draft_page  # noqa: PLC0415 - what the first paint does not need waits
         from copydesk.tui.pages.outgoing import Outgoing  # noqa: PLC0415
 
-        self._previewed = read = self._known(draft)
+        self._previewed, self._pictures = self._known(draft), ()
+        read = self._previewed
         previews, outgoing = (read.previews, read.outgoing) if read else ((), Outgoing(self._zone))
         self.draft_pane.show(lambda: draft_page(draft, self.app.clock(), previews, outgoing=outgoing))
         self._ask_pictures()
@@ -62,7 +67,8 @@ class PreviewsDraft(QueueScreen, inherit_bindings=False):
         """What was read of drafts may be of before what was written."""
         self._reads.clear()
         super().read()
-        self._ask_previews()
+        if self.has_read:
+            self._ask_previews()
 
     def _known(self, draft: "ListedDraft") -> PreviewRead | None:
         read = self._reads.get(draft.id)
@@ -79,34 +85,27 @@ class PreviewsDraft(QueueScreen, inherit_bindings=False):
         for draft in drafts:
             if self._known(draft) is None:
                 with self.ahead(draft):
-                    self._keep_read(await self._read_preview(desk, draft))
+                    changes = self.app.changes
+                    read = await self._read_preview(desk, draft)
+                    if changes == self.app.changes:  # else it may be of before that
+                        keep(self._reads, draft.id, read, _KEPT_READS)
+                    self.post_message(read)
 
     @contextmanager
     def ahead(self, draft: "ListedDraft") -> Iterator[None]:
         """What goes wrong with a draft is told when it is looked at, not when it is read ahead."""
         try:
             yield
-        except CopydeskError:
+        except Exception:
             if self.queue.current is not None and self.queue.current.id == draft.id:
                 raise
 
-    def _keep_read(self, read: PreviewRead) -> None:
-        if len(self._reads) >= _KEPT_READS:
-            self._reads.clear()
-        self._reads[read.draft.id] = read
-        self.post_message(read)
-
     async def _read_preview(self, desk: "Desk", draft: "ListedDraft") -> PreviewRead:
-        """It as it is when nothing is written meanwhile."""
         alts = [image.alt or "" for image in draft.images]
-        while True:
-            changes = self.app.changes
-            previews = await desk.posting.preview(
-                draft.text, draft.format, draft.target_platforms, tags=draft.tags, alts=alts
-            )
-            read = PreviewRead(draft, previews, await self._read_outgoing(desk, draft))
-            if changes == self.app.changes:
-                return read
+        previews = await desk.posting.preview(
+            draft.text, draft.format, draft.target_platforms, tags=draft.tags, alts=alts
+        )
+        return PreviewRead(draft, previews, await self._read_outgoing(desk, draft))
 
     async def _read_outgoing(self, desk: "Desk", draft: "ListedDraft") -> "Outgoing":
         """The user's clock for what is scheduled, the links for what was posted."""
@@ -127,12 +126,22 @@ class PreviewsDraft(QueueScreen, inherit_bindings=False):
         """How it will be live, below its text."""
         from copydesk.tui.pages.draft import draft_page  # noqa: PLC0415 - as above
 
-        if (message.previews or any(message.outgoing)) and self.queue.current == message.draft:
-            self._previewed = message
-            self.draft_pane.show_more(
-                lambda: draft_page(message.draft, self.app.clock(), message.previews, outgoing=message.outgoing)
-            )
-            self._ask_pictures()
+        if self.queue.current != message.draft or self._says(message):
+            return
+        self._previewed, pictures = message, self._pictures
+        self.draft_pane.show_more(
+            lambda: draft_page(message.draft, self.app.clock(), message.previews, pictures, message.outgoing)
+        )
+        self._ask_pictures()
+
+    def _says(self, read: PreviewRead) -> bool:
+        """Whether the page says the same already."""
+        shown = self._previewed
+        return shown is not None and (shown.draft, shown.previews, shown.outgoing) == (
+            read.draft,
+            read.previews,
+            read.outgoing,
+        )
 
     # The pictures.
 
@@ -167,9 +176,7 @@ class PreviewsDraft(QueueScreen, inherit_bindings=False):
             return self._looks[image.id]
         (look,) = await desk.drafts.look_at([image])
         if look.content:
-            if len(self._looks) >= _KEPT_LOOKS:
-                self._looks.clear()
-            self._looks[image.id] = look
+            keep(self._looks, image.id, look, _KEPT_LOOKS)
         return look
 
     @on(PicturesRead)
@@ -178,6 +185,7 @@ class PreviewsDraft(QueueScreen, inherit_bindings=False):
 
         read = message.of
         if read is self._previewed and self.queue.current == read.draft:
+            self._pictures = message.pictures
             self.draft_pane.show_more(
                 lambda: draft_page(read.draft, self.app.clock(), read.previews, message.pictures, read.outgoing)
             )

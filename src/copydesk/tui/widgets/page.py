@@ -37,7 +37,7 @@ class Page(Drawn, inherit_bindings=False):
     def show(self, text: Text) -> None:
         """Another text, from its beginning; one in which there are ages is given as what makes it."""
         self._take(text)
-        if self.scroll_offset.y:
+        if self.scroll_y or self.scroll_target_y:
             self.scroll_to(y=0, animate=False)
 
     def show_more(self, text: Text) -> None:

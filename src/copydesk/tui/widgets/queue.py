@@ -277,10 +277,10 @@ class Queue(Aged["ListedDraft | None"]):
 
     def watch_cursor(self, before: int, now: int) -> None:
         """A range that grows may change any row; what comes next is to be known."""
-        self._way = 1 if now > before else -1
+        self._way = 1 if now >= before else -1  # nowhere, at first: it will be down
         if self.current is not None:
             self.land()
-        elif self._jumping is None and now < len(self.window):
+        elif self._jumping is None and now < len(self.window) and before < len(self.window) and self.window[before]:
             self._jumping = self.set_timer(AT_MOST, self._give_up)
         super().watch_cursor(before, now)
         if self.range_from is not None:
@@ -293,7 +293,7 @@ class Queue(Aged["ListedDraft | None"]):
         return self._jumping is not None and self.current is None
 
     def land(self) -> None:
-        """Draw where the cursor has gone to, with all that is shown beside it: one picture, not two."""
+        """Draw where the cursor has gone to; called by whoever shows what is beside it, so that it is one picture."""
         if self._jumping is not None:
             self._jumping.stop()
             self._jumping = None
