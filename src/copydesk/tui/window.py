@@ -67,10 +67,11 @@ class Window(Sequence["ListedDraft | None"]):
     def __getitem__(self, at: slice) -> "list[ListedDraft | None]": ...
     def __getitem__(self, at: int | slice) -> "ListedDraft | list[ListedDraft | None] | None":
         if isinstance(at, slice):
-            return [self._known(each) for each in range(self.total)[at]]
-        return self._known(range(self.total)[at])
+            return [self.known(each) for each in range(self.total)[at]]
+        return self.known(range(self.total)[at])
 
-    def _known(self, at: int) -> "ListedDraft | None":
+    def known(self, at: int) -> "ListedDraft | None":
+        """The row at this position; None where it is not read, or where there is none."""
         return self.rows[at - self.start] if self.start <= at < self.stop else None
 
     @property

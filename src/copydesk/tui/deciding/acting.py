@@ -18,6 +18,7 @@ from copydesk.tui.deciding.begun import Begun
 from copydesk.tui.deciding.outcomes import Outcome, name_of, words_of
 from copydesk.tui.deciding.standing import Mine, Standing
 from copydesk.tui.going_back import GoingBack
+from copydesk.tui.keeping import keep
 from copydesk.tui.messages import Decided, Worked
 from copydesk.tui.saying import is_refusal
 
@@ -189,11 +190,9 @@ class Acts:
 
     def remember(self, draft: ListedDraft, changed: Draft) -> None:
         """A draft was changed from here."""
-        mine = self._mine.pop(draft.id, None)
+        mine = self._mine.get(draft.id)
         first = mine.first if mine and mine.version > draft.version else Standing.of(draft)
-        self._mine[draft.id] = Mine(first, Standing.of(changed), changed.version)
-        if len(self._mine) > KEPT:
-            del self._mine[next(iter(self._mine))]
+        keep(self._mine, draft.id, Mine(first, Standing.of(changed), changed.version), KEPT)
 
     # Taking back.
 

@@ -19,9 +19,8 @@ class Aged(LineList[Row]):
 
     def tell_time(self) -> None:
         """Draw the rows on the screen anew, where the time has changed a word of them."""
-        top, width = self.scroll_offset.y, self.room.width
-        shown = range(top, min(top + self.room.height, len(self.rows)))
-        if any(self._row(at, width).text[self.SIGNS :].rstrip() != self._now(at, width) for at in shown):
+        width = self.room.width
+        if any(self._row(at, width).text[self.SIGNS :].rstrip() != self._now(at, width) for at in self.on_screen()):
             self.forget_lines()
 
     def _now(self, at: int, width: int) -> str:

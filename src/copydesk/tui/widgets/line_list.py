@@ -79,6 +79,11 @@ class LineList(Drawn, Generic[Row], inherit_bindings=False):
         said = lay_out(self._note, width - 1)
         return self.strip(said[y].pad_left(1) if y < len(said) else Content(""))
 
+    def on_screen(self) -> range:
+        """The positions of the rows on the screen."""
+        top = self.scroll_offset.y
+        return range(top, min(top + self.room.height, len(self.rows)))
+
     def _row(self, at: int, width: int) -> Strip:
         here = at == self.cursor
         key = (at, here, width)

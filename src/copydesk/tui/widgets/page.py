@@ -54,8 +54,7 @@ class Page(Drawn, inherit_bindings=False):
     def tell_time(self) -> None:
         """Show the text as it is by now, where the time has changed a word of it; it stays where it is read."""
         if self._made is not None:
-            self._blocks = self._made()
-            self._lay_out()
+            self._take(self._made)
 
     def _lay_out(self) -> None:
         before, self._lines = self._lines, self._wrapped()

@@ -125,8 +125,7 @@ class Queue(Aged["ListedDraft | None"]):
 
     def looked_at(self) -> "list[ListedDraft]":
         """The draft under the cursor, and the one that is next where the user goes on the same way, as far as known."""
-        positions = (self.cursor, self.cursor + self._way)
-        rows = (self.window[at] for at in positions if 0 <= at < len(self.window))
+        rows = (self.window.known(self.cursor), self.window.known(self.cursor + self._way))
         return [row for row in rows if row is not None]
 
     def shown_ids(self) -> tuple[str, ...]:
@@ -171,20 +170,16 @@ class Queue(Aged["ListedDraft | None"]):
             return row
 
         before, looks = self.current, self._looks
-        looked = {at: looks(at) for at in self._on_screen()}
+        looked = {at: looks(at) for at in self.on_screen()}
         self.window.change(asked, renewed)
-        for at in self._on_screen():
+        for at in self.on_screen():
             if looks(at) != looked.get(at):
                 self.refresh_line(at)
         if self.current is not before:
             self.post_message(self.Moved())
 
-    def _on_screen(self) -> range:
-        top = self.scroll_offset.y
-        return range(top, min(top + self.room.height, len(self.window)))
-
     def _changed(self, positions: Sequence[int]) -> None:
-        shown = self._on_screen()
+        shown = self.on_screen()
         for at in positions:
             if at in shown:
                 self.refresh_line(at)
@@ -280,7 +275,7 @@ class Queue(Aged["ListedDraft | None"]):
         self._way = 1 if now >= before else -1  # nowhere, at first: it will be down
         if self.current is not None:
             self.land()
-        elif self._jumping is None and now < len(self.window) and before < len(self.window) and self.window[before]:
+        elif self._jumping is None and now < len(self.window) and self.window.known(before):
             self._jumping = self.set_timer(AT_MOST, self._give_up)
         super().watch_cursor(before, now)
         if self.range_from is not None:
