@@ -12,7 +12,7 @@ from pathlib import Path
 
 import aiosqlite
 import pytest
-from sqlalchemy import Connection, event, select, update
+from sqlalchemy import Connection, Engine, event, select, update
 from sqlalchemy.exc import IntegrityError
 
 from copydesk.errors import StoreBusyError, StoreError
@@ -56,6 +56,11 @@ class Held:
         before = user_names(connection)
         self.hold()
         return [before, user_names(connection)]
+
+
+def engine_of(store: Engines, way: str) -> Engine:
+    """What opens the connections for this way."""
+    return (store._writer if way == "write" else store._readers.lanes[-1])._engine
 
 
 async def cancel(task: "asyncio.Task[object]") -> None:
@@ -338,9 +343,8 @@ async def test_cancelled_while_the_connection_is_being_opened_the_next_unit_has_
 ) -> None:
     path, opening = store.path, Held()
     late = open_engines(path)
-    lanes = {"write": late._writer, "read": late._readers}[way]
     opened, begun = [], []
-    event.listen(lanes._engine, "connect", lambda *_: (opened.append(way), opening.hold()))
+    event.listen(engine_of(late, way), "connect", lambda *_: (opened.append(way), opening.hold()))
     task = asyncio.create_task(getattr(late, way)(lambda _: begun.append("never")))
     await opening.begun.wait()
     task.cancel()
@@ -447,6 +451,16 @@ async def test_a_reader_at_work_does_not_keep_the_log_from_being_emptied(store: 
 
     assert busy == 0
     assert store.path.with_name("desk.db-wal").stat().st_size == 0
+
+
+async def test_what_waits_to_be_written_does_not_wait_for_the_event_loop(store: Engines) -> None:
+    await store.write(add_user, "Ada")
+    done = threading.Event()
+    units = [asyncio.create_task(store.write(unit)) for unit in (user_names, lambda _: done.set())]
+    await asyncio.sleep(0)
+
+    assert done.wait(60)  # in the loop's own thread, which does nothing else meanwhile
+    assert await asyncio.gather(*units) == [["Ada"], None]
 
 
 async def test_four_readers_work_at_once_while_one_transaction_writes(store: Engines) -> None:
@@ -581,7 +595,7 @@ async def test_closing_waits_for_a_unit_that_is_at_work(tmp_path: Path, way: str
 async def test_closing_forgets_no_connection_that_is_just_being_opened(store: Engines, way: str) -> None:
     """It was in no list yet: its thread and its file stayed open."""
     late, opening = open_engines(store.path), Held()
-    event.listen({"write": late._writer, "read": late._readers}[way]._engine, "connect", lambda *_: opening.hold())
+    event.listen(engine_of(late, way), "connect", lambda *_: opening.hold())
     task = asyncio.create_task(getattr(late, way)(user_names))
     await opening.begun.wait()
     closes = asyncio.create_task(late.close())

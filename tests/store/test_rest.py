@@ -14,7 +14,7 @@ from store_fixtures import add_user, has_statistics, open_store, user_names, wan
 
 def connections(store: Engines) -> tuple[int, int]:
     """How many are open: to read, to write."""
-    return len(store._readers._open), len(store._writer._open)
+    return sum(lane.is_open for lane in store._readers.lanes), int(store._writer.is_open)
 
 
 async def test_what_was_not_used_since_the_last_rest_is_closed(store: Engines) -> None:

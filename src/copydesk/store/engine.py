@@ -14,7 +14,7 @@ from sqlalchemy import URL, Connection, Engine, NullPool, create_engine, event
 
 from copydesk.errors import CopydeskError, StoreError
 from copydesk.store.faults import translated
-from copydesk.store.lanes import Lanes
+from copydesk.store.lanes import Lane, Lanes
 from copydesk.store.place import SameFile, make_private, refuse_network
 from copydesk.store.statements import driver_of
 
@@ -53,11 +53,9 @@ class Engines:
         self.path = path
         self._busy_timeout = busy_timeout
         self._same_file = SameFile(path)
-        self._writer = Lanes(
-            _write_engine(path, busy_timeout, foreign_keys=True), 1, self._same_file, parting=self._tidy
-        )
+        self._writer = Lane(_write_engine(path, busy_timeout, foreign_keys=True), self._same_file, parting=self._tidy)
         self._readers = Lanes(_read_engine(path, busy_timeout), READERS, self._same_file)
-        self._watcher = Lanes(_read_engine(path, busy_timeout), 1, self._same_file)
+        self._watcher = Lane(_read_engine(path, busy_timeout), self._same_file)
 
     async def changes(self) -> int:
         """A number that is another one after each commit, whichever connection or process made it."""
@@ -120,12 +118,12 @@ class Engines:
         An upgrade builds tables anew; with them on, dropping the old table deletes every row that points at it.
         They cannot be switched inside a transaction.
         """
-        lanes = Lanes(_write_engine(self.path, self._busy_timeout, foreign_keys=False), 1, self._same_file)
+        lane = Lane(_write_engine(self.path, self._busy_timeout, foreign_keys=False), self._same_file)
         try:
             with translated(self.path):
-                return await lanes.run(_in_transaction, work)
+                return await lane.run(_in_transaction, work)
         finally:
-            await lanes.close()
+            await lane.close()
 
     async def rest(self) -> bool:
         """Close the connections that were not used since this was called last; whether there were any.
@@ -133,7 +131,7 @@ class Engines:
         Each holds megabytes of pages. They are opened again when they are needed, which takes a millisecond. The one
         that writes refreshes SQLite's statistics before, and brings what is only in the log yet into the database.
         """
-        return any([await lanes.rest() for lanes in (self._readers, self._writer)])
+        return any([await each.rest() for each in (self._readers, self._writer)])
 
     async def close(self) -> None:
         """Does what is left to do at rest, then ends every connection and its thread."""

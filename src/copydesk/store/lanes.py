@@ -2,7 +2,7 @@
 
 import asyncio
 import sqlite3
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine
 from contextlib import AsyncExitStack
 from typing import Any, TypeVar, cast
 
@@ -15,14 +15,12 @@ from copydesk.store.statements import driver_of
 T = TypeVar("T")
 
 
-class Lane(aiosqlite.Connection):
+class _Opened(aiosqlite.Connection):
     """A connection and the thread that it lives in, with SQLAlchemy inside the thread."""
 
     def __init__(self, engine: Engine, file: SameFile) -> None:
         super().__init__(self._open, iter_chunk_size=64)
         self._file = file
-        self.used = True
-        """Since the last `rest`."""
         # A thread that hangs in a statement must not keep the program from ending.
         self._thread.daemon = True
         self._engine = engine
@@ -46,80 +44,69 @@ class Lane(aiosqlite.Connection):
             raise
 
 
-class Lanes:
-    """At most so many connections to one file, each opened when it is first needed; `parting` is its last work."""
+class Lane:
+    """One connection to a file; `parting` is its last work.
 
-    def __init__(
-        self, engine: Engine, most: int, file: SameFile, *, parting: Callable[[Connection], None] | None = None
-    ) -> None:
+    What waits for it waits in its own thread, which so goes from one to the next without asking the event loop: that
+    may be busy for longer than the work takes.
+    """
+
+    def __init__(self, engine: Engine, file: SameFile, *, parting: Callable[[Connection], None] | None = None) -> None:
         self._engine = engine
-        self._most = most
         self._file = file
         self._parting = parting
-        self._free = asyncio.Semaphore(most)
-        self._idle: list[Lane] = []
-        self._open: list[Lane] = []
+        self._opened: _Opened | None = None
+        self._changing = asyncio.Lock()
+        """Held while it is opened or ended."""
+        self._used = False
+        """Since the last `rest`."""
+
+    @property
+    def is_open(self) -> bool:
+        """Whether there is a connection now."""
+        return self._opened is not None
 
     async def run(self, how: Callable[[Connection, Any], T], work: Any) -> T:
-        """What `how` makes of `work` on the next connection that is free; first come, first served."""
-        async with self._free:
-            lane = self._idle.pop() if self._idle else await self._another()
-            lane.used = True
-            try:
-                return await lane.run(lambda: self._there(how, lane.connection, work))
-            finally:
-                self._idle.append(lane)
+        """What `how` makes of `work` on the connection; first come, first served."""
+        opened = self._opened or await self._open()
+        self._used = True
+        return await opened.run(lambda: self._there(how, opened.connection, work))
 
     def _there(self, how: Callable[[Connection, Any], T], connection: Connection, work: Any) -> T:
         # In the thread: the one that answers keys asks nothing of the disk.
         self._file.check()
         return how(connection, work)
 
-    async def _another(self) -> Lane:
-        lane = Lane(self._engine, self._file)
-        try:
-            await to_the_end(self._opened(lane))
-        except asyncio.CancelledError:
-            if lane in self._open:
-                self._idle.append(lane)
-            raise
-        return lane
+    async def _open(self) -> _Opened:
+        async with self._changing:
+            if self._opened is None:
+                await to_the_end(self._begin())
+            assert self._opened is not None
+            return self._opened
 
-    async def _opened(self, lane: Lane) -> None:
-        await lane
-        self._open.append(lane)
+    async def _begin(self) -> None:
+        opened = _Opened(self._engine, self._file)
+        await opened
+        self._opened = opened
 
     async def rest(self) -> bool:
-        """End the connections that were not used since the last time; whether there were any."""
-        unused = [lane for lane in self._idle if not lane.used]
-        self._idle = [lane for lane in self._idle if lane.used]
-        for lane in self._open:
-            lane.used = False
-        await to_the_end(self._end(unused))
-        return bool(unused)
-
-    async def _end(self, unused: Sequence[Lane]) -> None:
-        for lane in unused:
-            async with self._free:
-                if lane in self._open:  # else `close` was before this
-                    self._open.remove(lane)
-                    await self._ended(lane)
+        """End the connection if it was not used since the last time; whether there was one to end."""
+        unused = self.is_open and not self._used
+        self._used = False
+        if unused:
+            await to_the_end(self.close())
+        return unused
 
     async def close(self) -> None:
-        """Ends every connection after what it is still at, and after what was asked for before."""
-        async with AsyncExitStack() as every:
-            # A connection that is just being opened is in no list yet.
-            for _ in range(self._most):
-                await every.enter_async_context(self._free)
-            self._idle.clear()
-            while self._open:
-                await self._ended(self._open.pop())
-
-    async def _ended(self, lane: Lane) -> None:
-        try:
-            await lane.run(lambda: self._part(lane.connection))
-        finally:
-            await lane.close()
+        """End the connection after what it is still at, and after what waits for it."""
+        async with self._changing:
+            opened, self._opened = self._opened, None
+            if opened is None:
+                return
+            try:
+                await opened.run(lambda: self._part(opened.connection))
+            finally:
+                await opened.close()
 
     def _part(self, connection: Connection) -> None:
         try:
@@ -127,6 +114,38 @@ class Lanes:
                 self._parting(connection)
         finally:
             connection.close()
+
+
+class Lanes:
+    """Several connections to one file."""
+
+    def __init__(self, engine: Engine, most: int, file: SameFile) -> None:
+        self._most = most
+        self._free = asyncio.Semaphore(most)
+        self.lanes = tuple(Lane(engine, file) for _ in range(most))
+        self._idle = list(self.lanes)
+        """The one to take next is the last: so the others are not opened without need, and rest."""
+
+    async def run(self, how: Callable[[Connection, Any], T], work: Any) -> T:
+        """What `how` makes of `work` on the next connection that is free; first come, first served."""
+        async with self._free:
+            lane = self._idle.pop()
+            try:
+                return await lane.run(how, work)
+            finally:
+                self._idle.append(lane)
+
+    async def rest(self) -> bool:
+        """End the connections that were not used since the last time; whether there were any."""
+        return any([await lane.rest() for lane in self._idle.copy()])
+
+    async def close(self) -> None:
+        """Ends every connection after what it is still at, and after what was asked for before."""
+        async with AsyncExitStack() as every:
+            for _ in range(self._most):
+                await every.enter_async_context(self._free)
+            for lane in self.lanes:
+                await lane.close()
 
 
 async def to_the_end(work: Coroutine[object, object, object]) -> None:
