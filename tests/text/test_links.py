@@ -22,6 +22,7 @@ PIECES = st.sampled_from(
         "x",
         "1",
         " ",
+        "\n",
         "ſ",
         "ı",
         "K",
@@ -37,8 +38,10 @@ PIECES = st.sampled_from(
 @given(st.lists(PIECES, max_size=9).map("".join))
 @settings(max_examples=500)
 def test_the_cheap_look_for_a_host_without_a_scheme_misses_none(text: str) -> None:
-    looked_for = links._BARE.search(text)
-    assert links._DOTTED.search(text) or not looked_for
+    everywhere = [found.span() for found in links._BARE.finditer(text)]
+    assert list(links._bare(text)) == [
+        (start, start + len(links.address(text[start:end]))) for start, end in everywhere
+    ]
 
 
 @pytest.mark.parametrize("text", ["3.11.7", "the U.S. and e.g. this", "at 9.30 a.m.", "Next.js"])

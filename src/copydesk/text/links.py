@@ -1,6 +1,7 @@
 """Links, mentions and hashtags in a text, as platforms read them."""
 
 import re
+from collections.abc import Iterator
 from urllib.parse import urlsplit
 
 Span = tuple[int, int]
@@ -20,8 +21,8 @@ _BARE = re.compile(
     rf"|(?:{_LABEL}){{2,4}}{_COUNTRY}(?![\w-]|\.\w)(?:{_PATH})?|{_LABEL}{_COUNTRY}{_PATH})",
     re.IGNORECASE,
 )
-# Every bare name has one: a cheap look before the long one.
-_DOTTED = re.compile(rf"[a-z0-9]\.(?:{_ENDING}|{_COUNTRY})(?![\w-])", re.IGNORECASE)
+# Every bare name has one: a cheap look from full stop to full stop, and the long one only where it finds something.
+_DOTTED = re.compile(rf"\.(?<=[a-z0-9]\.)(?:{_ENDING}|{_COUNTRY})(?![\w-])", re.IGNORECASE)
 MENTION = re.compile(r"(?<![\w/.@])@\w+(?:[.-]\w+)*(?:@\w+(?:[.-]\w+)+)?")
 """A handle: `@user`, `@user.bsky.social`, `@user@host.tld`."""
 HASHTAG = re.compile(r"(?<![\w&/#])[#＃](?=\d*[^\W\d])\w+")
@@ -46,16 +47,13 @@ def spans(text: str) -> list[Span]:
     """Where the addresses with a scheme stand, in order."""
     if "://" not in text:
         return []
-    return [(match.start(), match.start() + len(address(match[0]))) for match in URL.finditer(text)]
+    return [_span(match) for match in URL.finditer(text)]
 
 
 def all_spans(text: str) -> list[Span]:
     """Where a platform makes a link: addresses with a scheme, and names of hosts that stand without one."""
     found = spans(text)
-    rest = _blanked(text, found)
-    if not _DOTTED.search(rest):
-        return found
-    bare = [(match.start(), match.start() + len(address(match[0]))) for match in _BARE.finditer(rest)]
+    bare = list(_bare(_blanked(text, found)))
     return sorted(found + bare) if bare else found
 
 
@@ -123,6 +121,22 @@ def postable(url: str | None) -> str | None:
         return None
     match = URL.fullmatch(url)
     return url if match and address(url) == url else None
+
+
+def _bare(text: str) -> Iterator[Span]:
+    """Where a name of a host stands without a scheme; it has no space in it."""
+    end = 0
+    for dotted in _DOTTED.finditer(text):
+        if dotted.start() >= end:
+            start = text.rfind(" ", end, dotted.start()) + 1 or end
+            end = text.find(" ", dotted.end())
+            end = end if end >= 0 else len(text)
+            yield from map(_span, _BARE.finditer(text, start, end))
+
+
+def _span(found: re.Match[str]) -> Span:
+    """Where the address is that was found."""
+    return found.start(), found.start() + len(address(found[0]))
 
 
 def _blanked(text: str, places: list[Span]) -> str:
