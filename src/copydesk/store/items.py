@@ -39,7 +39,10 @@ _NEW = Rows(
 )
 
 _PLACE = "UPDATE item SET story_id = ? WHERE id = ? AND user_id = ?"
-_SETTLE = f"UPDATE item SET state = ?, reason = ? WHERE id = ? AND user_id = ? AND state = '{ItemState.NEW.value}'"  # noqa: S608
+# Written out, as each of the two states has an index of its own.
+_NEW_ONE = f"state = '{ItemState.NEW.value}'"
+_LEFT_OUT = f"state = '{ItemState.FILTERED.value}'"
+_SETTLE = f"UPDATE item SET state = ?, reason = ? WHERE id = ? AND user_id = ? AND {_NEW_ONE}"  # noqa: S608
 
 YOU = "you"
 """In the place of a source's name, for what the user gave."""
@@ -134,7 +137,7 @@ def waiting(conn: Connection, user_id: str, source_ids: Collection[str] | None) 
     asked_for, wanted = ("source.enabled", ()) if source_ids is None else (_among(source_ids), tuple(source_ids))
     # Not by id alone: which source was stored first is the network's luck.
     order = "ORDER BY item.published, item.source_id, item.id"
-    return _found(conn, f"item.state = ? AND {asked_for} {order}", user_id, ItemState.NEW.value, *wanted)
+    return _found(conn, f"item.{_NEW_ONE} AND {asked_for} {order}", user_id, *wanted)
 
 
 def one(conn: Connection, user_id: str, item_id: str) -> Item | None:
@@ -143,8 +146,8 @@ def one(conn: Connection, user_id: str, item_id: str) -> Item | None:
 
 
 def newest(conn: Connection, user_id: str, most: int) -> tuple[Item, ...]:
-    """The items that sources brought last, the newest first."""
-    return _found(conn, "item.source_id IS NOT NULL ORDER BY item.id DESC LIMIT ?", user_id, most)
+    """What sources published last, the newest first."""
+    return _found(conn, "item.source_id IS NOT NULL ORDER BY item.published DESC LIMIT ?", user_id, most)
 
 
 def add_own(conn: Connection, user_id: str, new: NewItem) -> None:
@@ -194,9 +197,8 @@ def reopen(conn: Connection, user_id: str, source_ids: Sequence[str], since: dat
     count = 0
     for some in in_parts(source_ids):
         again = f"""UPDATE item SET state = ?, reason = NULL
-            WHERE user_id = ? AND state = ? AND published >= ? AND {_among(some)}"""  # noqa: S608 - names of our own
-        left_out = (user_id, ItemState.FILTERED.value, microseconds(since))
-        count += run(conn, again, (ItemState.NEW.value, *left_out, *some)).rowcount
+            WHERE user_id = ? AND {_LEFT_OUT} AND published >= ? AND {_among(some)}"""  # noqa: S608 - names of our own
+        count += run(conn, again, (ItemState.NEW.value, user_id, microseconds(since), *some)).rowcount
     return count
 
 

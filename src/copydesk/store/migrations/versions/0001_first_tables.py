@@ -318,8 +318,14 @@ def _item() -> None:
     )
     op.create_index(op.f("ix_item_source_id_alias"), "item", ["source_id", "alias"], unique=False)
     op.create_index(op.f("ix_item_user_id_published"), "item", ["user_id", "published"], unique=False)
-    op.create_index(op.f("ix_item_user_id_state_published"), "item", ["user_id", "state", "published"], unique=False)
-    op.create_index(op.f("ix_item_user_id_story_id"), "item", ["user_id", "story_id"], unique=False)
+    for state in ("new", "filtered"):
+        op.create_index(
+            f"ix_item_user_id_state_published_{state}",
+            "item",
+            ["user_id", "state", "published"],
+            unique=False,
+            sqlite_where=sa.text(f"state = '{state}'"),
+        )
 
 
 def _draft() -> None:
