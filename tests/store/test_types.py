@@ -141,7 +141,7 @@ def test_a_word_comes_back_as_its_choice(connection: Connection) -> None:
 
 
 def test_a_word_that_is_no_choice_is_refused_in_both_directions(connection: Connection) -> None:
-    with pytest.raises(StatementError, match="'blue' is not a valid Colour"):
+    with pytest.raises(StatementError, match="'blue' is none of Colour"):
         kept(connection, "colour", "blue")
 
     kept(connection, "colour", None)

@@ -69,11 +69,11 @@ def keep_reading(
 
 def _new_items(ground: Ground, stored: StoredSource, entries: Sequence[Entry], now: datetime) -> list[NewItem]:
     """The entries as items. Only what is new enough of a first fetch, and within the source's cap, can be drafted."""
+    first, hours = stored.state.last_ok is None, ground.settings.pipeline.first_fetch_hours
     made = []
     for entry in entries:
         published = min(entry.published or now, now)
-        hours = ground.settings.pipeline.first_fetch_hours
-        fresh = decide.eligible(published, now, stored.state.last_ok is None, hours)
+        fresh = decide.eligible(published, now, first, hours)
         state = ItemState.NEW if fresh else ItemState.HISTORY
         canonical = canonical_url(entry.url or "")
         made.append(NewItem(id=new_id(now), entry=entry, canonical=canonical, published=published, state=state))

@@ -1,8 +1,8 @@
 """What a writer is given, what it gives back, and the choice of one."""
 
-import pkgutil
 from datetime import datetime
-from typing import Protocol, cast
+from importlib import import_module
+from typing import Protocol
 
 from copydesk.errors import SettingsError
 from copydesk.model.draft import Field, Format, Trace
@@ -84,14 +84,16 @@ class Writer(Protocol):
 
 
 # Resolved when chosen, so that a writer's imports cost nothing where it is not used.
-WRITERS = {"offline": "copydesk.drafting.extractive:OfflineWriter"}
+WRITERS = {"offline": ("copydesk.drafting.extractive", "OfflineWriter")}
 
 
 def choose_writer(name: str = "offline") -> Writer:
     """The writer called `name`. Raises SettingsError for a name that is not known."""
     if name not in WRITERS:
         raise SettingsError(f"There is no writer called {name!r}.", hint=f"Known writers: {', '.join(WRITERS)}.")
-    return cast("Writer", pkgutil.resolve_name(WRITERS[name])())
+    module, kind = WRITERS[name]
+    made: Writer = getattr(import_module(module), kind)()
+    return made
 
 
 def brief_of(

@@ -107,7 +107,12 @@ class Choice(TypeDecorator[E], Generic[E]):
 
     def process_bind_param(self, value: E | None, _dialect: Dialect) -> str | None:
         """ValueError for a word that is none of the choices."""
-        return None if value is None else self.choices(value).value
+        if value is None:
+            return None
+        try:
+            return self._by_word[value].value
+        except KeyError:
+            raise ValueError(f"{value!r} is none of {self.choices.__name__}") from None
 
     def process_result_value(self, value: str | None, _dialect: Dialect) -> E | None:
         """The choice; StoreDamagedError for a word that is none."""
