@@ -3,7 +3,8 @@
 Only frames that are true of any item: nothing here says that a story is important or what it means.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from functools import cache
 from hashlib import blake2b
 from typing import NamedTuple
 
@@ -108,13 +109,15 @@ def _line(line: str, pieces: dict[str, Piece | None]) -> tuple[str, list[Trace]]
     return shown, [*traces, *_template(framing)]
 
 
-def _places(line: str) -> Iterator[tuple[str, str]]:
+@cache
+def _places(line: str) -> tuple[tuple[str, str], ...]:
     """The literal text before each place of a frame's line, and the place's name; the rest with an empty name."""
+    found: list[tuple[str, str]] = []
     while "{" in line:
         literal, _, rest = line.partition("{")
         place, _, line = rest.partition("}")
-        yield literal, place
-    yield line, ""
+        found.append((literal, place))
+    return (*found, (line, ""))
 
 
 def _template(words: str) -> list[Trace]:
