@@ -96,10 +96,12 @@ class StoryIndex:
         Chaudhuri, Ganti, Kaushik, ICDE 2006), so that of what the lists hold none is missed.
         """
         count = len(told.title.words)
-        by_rarity = sorted((self._words.get(word, []) for word in told.title.words), key=len)
+        known = [same for word in told.title.words if (same := self._words.get(word))]
+        # The rarest words are those that nobody said yet.
+        rarest = int(count - NEAR * count) + 2 - (count - len(known))
         once: set[_Told] = set()
         twice: set[_Told] = set()
-        for same_word in by_rarity[: int(count - NEAR * count) + 2]:
+        for same_word in sorted(known, key=len)[: max(rarest, 0)]:
             twice.update(once.intersection(same_word))
             once.update(same_word)
         return (one for one in twice if self._is_near(one, told))
