@@ -5,7 +5,7 @@ from datetime import timedelta
 
 import pytest
 
-from copydesk.desk.left_behind import sort_entries
+from copydesk.desk.left_behind import keep_reading, sort_entries
 from copydesk.model.item import Entry
 from copydesk.model.run import RunRequest, RunStatus
 from copydesk.store.items import KnownItem, content_hash
@@ -55,6 +55,36 @@ async def test_a_corrected_link_is_the_key_to_compare_by_too(tmp_path):
         await desk.pipeline.run()
 
     assert rows(tmp_path, "SELECT url, canonical FROM item") == [("https://site.example/right",) * 2]
+
+
+@pytest.mark.parametrize(("attended", "most"), [(False, 3), (True, 1)])
+async def test_beside_somebody_at_the_keys_sources_wait_to_be_stored_outside_of_the_thread(tmp_path, attended, most):
+    """Where they wait in it, it is at work all the time, and each key has half of the interpreter."""
+    web, asked, together = Web(), [], asyncio.Event()
+    for number, url in enumerate((ONE, TWO, THREE)):
+        web.put(url, feed(entry(number)))
+    async with open_at(tmp_path, web, Watch()) as desk:
+        for url in (ONE, TWO, THREE):
+            await add(desk, url)
+        write = desk.ground.write
+
+        async def watched(work, *args):
+            if work is not keep_reading:
+                return await write(work, *args)
+            asked.append(work)
+            if len(asked) == most:
+                together.set()
+            await asyncio.wait_for(together.wait(), 60)
+            try:
+                return await write(work, *args)
+            finally:
+                asked.remove(work)
+                assert len(asked) < most
+
+        desk.ground.attended, desk.ground.write = attended, watched
+        run = await desk.pipeline.run()
+
+    assert run.stats.items_new == 3
 
 
 async def test_a_feed_that_did_not_change_is_not_parsed(tmp_path, monkeypatch):

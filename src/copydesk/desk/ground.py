@@ -60,6 +60,8 @@ class Ground:
         self.transport = transport
         self.ask = ask
         """Asks the user for the passphrase of the keys; None where nobody can be asked."""
+        self.attended = False
+        """Whether somebody works at the desk in this very process: what else goes on leaves room for the keys."""
         self.platforms = Platforms(self, platforms or {})
         self._random = random.Random()  # noqa: S311 - it spreads requests in time, and keeps no secret
 

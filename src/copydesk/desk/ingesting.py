@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from copydesk.ingest.visit import Reading
 
 log = logging.getLogger(__name__)
+MOST_WAITING = 16
+"""Sources that wait to be stored in the thread that does; what they brought is in memory, and no other write passes."""
 NOTED = 1.0
 """Seconds after which it is noted at the latest that a source had nothing new."""
 
@@ -75,6 +77,8 @@ class _Stage:
         """Sources that had nothing new, which is not noted yet."""
         self._failed: list[tuple[StoredSource, FetchError]] = []
         self._reached: list[StoredSource] = []
+        # Waiting in the thread that stores they are stored soonest, and every key meets a thread that is at work.
+        self._at_once = asyncio.Semaphore(1 if ground.attended else MOST_WAITING)
         self.new: set[str] = set()
         """The ids of the new items."""
 
@@ -99,7 +103,8 @@ class _Stage:
 
     async def _store(self, stored: StoredSource, reading: "Reading") -> None:
         """Store what a source brought, in one transaction."""
-        fresh = await self._ground.write(keep_reading, self._ground, stored, reading, self._ground.clock())
+        async with self._at_once:
+            fresh = await self._ground.write(keep_reading, self._ground, stored, reading, self._ground.clock())
         self._report.add(items_ingested=len(fresh), items_new=len(fresh))
         self.new.update(item.id for item in fresh)
 

@@ -101,6 +101,7 @@ class DeskApp(AskingApp, inherit_bindings=False):
                 self.desk = desk
                 self.type_ahead.came()
                 desk.ground.ask = self._ask_passphrase
+                desk.ground.attended = True
                 self._tell(DeskOpened())
                 watching = asyncio.create_task(self._watch(desk))
                 try:
