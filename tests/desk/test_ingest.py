@@ -5,6 +5,7 @@ from datetime import timedelta
 
 import pytest
 
+from copydesk.desk import ingesting
 from copydesk.desk.left_behind import keep_reading, sort_entries
 from copydesk.model.item import Entry
 from copydesk.model.run import RunRequest, RunStatus
@@ -57,9 +58,12 @@ async def test_a_corrected_link_is_the_key_to_compare_by_too(tmp_path):
     assert rows(tmp_path, "SELECT url, canonical FROM item") == [("https://site.example/right",) * 2]
 
 
-@pytest.mark.parametrize(("attended", "most"), [(False, 3), (True, 1)])
-async def test_beside_somebody_at_the_keys_sources_wait_to_be_stored_outside_of_the_thread(tmp_path, attended, most):
-    """Where they wait in it, it is at work all the time, and each key has half of the interpreter."""
+@pytest.mark.parametrize(("attended", "most"), [(False, 2), (True, 1)])
+async def test_beside_somebody_at_the_keys_one_source_at_a_time_is_handed_to_the_thread_that_stores(
+    tmp_path, monkeypatch, attended, most
+):
+    """Where it has the next at hand it is at work without a gap, and each key has half of the interpreter."""
+    monkeypatch.setattr(ingesting, "MOST_WAITING", 2)
     web, asked, together = Web(), [], asyncio.Event()
     for number, url in enumerate((ONE, TWO, THREE)):
         web.put(url, feed(entry(number)))

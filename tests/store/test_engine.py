@@ -322,6 +322,42 @@ async def test_a_unit_whose_caller_is_cancelled_before_its_turn_is_not_begun(sto
     assert await store.read(user_names) == ["held", "held to the end", "third"]
 
 
+async def test_nor_are_those_that_wait_in_the_thread_while_the_event_loop_is_busy(store: Engines) -> None:
+    unit, last, done = Held(), threading.Event(), []
+    first = asyncio.create_task(store.write(unit.write))
+    await unit.begun.wait()
+    cancelled = [asyncio.create_task(store.write(lambda _, number=number: done.append(number))) for number in range(9)]
+    kept = asyncio.create_task(store.write(lambda _: last.set()))
+    await asyncio.sleep(0)
+    for task in cancelled:
+        task.cancel()
+    unit.go.set()
+
+    assert last.wait(60)  # in the loop's own thread: no task has heard of its end yet
+    assert done == []
+    await asyncio.gather(first, kept)
+    assert all(
+        isinstance(how, asyncio.CancelledError) for how in await asyncio.gather(*cancelled, return_exceptions=True)
+    )
+
+
+async def test_what_cleans_up_after_a_cancellation_is_carried_out(store: Engines) -> None:
+    asked = asyncio.Event()
+
+    async def work() -> None:
+        try:
+            asked.set()
+            await asyncio.Event().wait()
+        finally:
+            await store.write(add_user, "Ada")
+
+    task = asyncio.create_task(work())
+    await asked.wait()
+    await cancel(task)
+
+    assert await store.read(user_names) == ["Ada"]
+
+
 async def test_nor_is_one_that_waits_behind_a_unit_whose_caller_was_cancelled_too(store: Engines) -> None:
     # It has the connection already, whose thread is still at work for the first one.
     unit = Held()
@@ -355,6 +391,23 @@ async def test_cancelled_while_the_connection_is_being_opened_the_next_unit_has_
 
     assert await getattr(late, way)(user_names) == []
     assert (opened, begun) == ([way], [])
+    await late.close()
+
+
+@pytest.mark.parametrize("way", ["write", "read"])
+async def test_cancelled_twice_while_the_connection_is_being_opened_it_is_not_lost(store: Engines, way: str) -> None:
+    late, opening, opened = open_engines(store.path), Held(), []
+    event.listen(engine_of(late, way), "connect", lambda *_: (opened.append(way), opening.hold()))
+    task = asyncio.create_task(getattr(late, way)(user_names))
+    await opening.begun.wait()
+    for _ in range(2):
+        task.cancel()
+        await asyncio.sleep(0)
+    opening.go.set()
+    await asyncio.gather(task, return_exceptions=True)
+
+    assert await getattr(late, way)(user_names) == []
+    assert opened == [way]
     await late.close()
 
 
@@ -490,6 +543,20 @@ async def test_writers_of_one_process_are_served_in_the_order_they_came(store: E
     assert order == list(range(30))
 
 
+async def test_also_those_that_wait_until_the_connection_is_open(store: Engines) -> None:
+    late, opening, order = open_engines(store.path), Held(), []
+    event.listen(engine_of(late, "write"), "connect", lambda *_: opening.hold())
+    units = [asyncio.create_task(late.write(lambda _, number=number: order.append(number))) for number in range(5)]
+    await opening.begun.wait()
+    opening.go.set()
+    while not late._writer.is_open:  # noqa: ASYNC110 - the very moment in which it is
+        await asyncio.sleep(0)
+    await asyncio.gather(*units, late.write(lambda _: order.append(5)))
+
+    assert order == list(range(6))
+    await late.close()
+
+
 async def test_another_process_that_holds_the_lock_is_a_busy_store_and_nothing_is_changed(tmp_path: Path) -> None:
     store = await open_store(tmp_path, busy_timeout=0.05)
     with closing(sqlite3.connect(store.path, isolation_level=None)) as other:
@@ -608,14 +675,18 @@ async def test_closing_forgets_no_connection_that_is_just_being_opened(store: En
     await_end(connection_threads())
 
 
-async def test_closing_waits_for_what_was_asked_for_before(store: Engines) -> None:
+@pytest.mark.parametrize("is_open", [False, True])
+@pytest.mark.parametrize("way", ["write", "read"])
+async def test_closing_waits_for_what_was_asked_for_before(store: Engines, way: str, is_open: bool) -> None:
     late = open_engines(store.path)
-    reads = [asyncio.create_task(late.read(user_names)) for _ in range(9)]
+    if is_open:
+        await getattr(late, way)(user_names)
+    units = [asyncio.create_task(getattr(late, way)(user_names)) for _ in range(9)]
     await asyncio.sleep(0)
 
     await late.close()
 
-    assert await asyncio.gather(*reads) == [[]] * 9
+    assert await asyncio.gather(*units) == [[]] * 9
     await store.close()
     await_end(connection_threads())
 

@@ -1,13 +1,16 @@
 """Items as they are kept: what is known is found by an index, and only what is the user's."""
 
+from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
+import pytest
 from sqlalchemy import Connection, event, update
 
 from copydesk.model.item import Entry
 from copydesk.store import items, tables
 from copydesk.store.engine import Engines
+from copydesk.store.statements import driver_of
 from store_fixtures import NOW, add_item, add_source, add_user
 
 
@@ -32,6 +35,35 @@ async def test_known_entries_are_found_by_an_index_for_each_of_their_keys(store:
     assert not any(step.startswith("SCAN") for plan in plans for step in plan)
     assert "(source_id=? AND ident=?)" in plans[0][0]
     assert "(source_id=? AND alias=?)" in plans[1][0]
+
+
+@pytest.mark.parametrize(
+    ("ask", "index"),
+    [
+        (lambda conn: items.waiting(conn, "user", None), "ix_item_user_id_state_published_new"),
+        (lambda conn: items.waiting(conn, "user", ["one", "other"]), "ix_item_user_id_state_published_new"),
+        (lambda conn: items.reopen(conn, "user", ["one", "other"], NOW), "ix_item_user_id_state_published_filtered"),
+        (lambda conn: items.newest(conn, "user", 20), "ix_item_user_id_published"),
+        (lambda conn: items.story_members(conn, "user", NOW), "ix_item_user_id_published"),
+    ],
+    ids=["waiting", "waiting of some sources", "left out", "newest", "told in the window"],
+)
+async def test_items_are_looked_for_by_their_index(
+    store: Engines, ask: Callable[[Connection], object], index: str
+) -> None:
+    def plan_of(conn: Connection) -> list[str]:
+        asked: list[str] = []
+        driver = driver_of(conn)
+        driver.set_trace_callback(asked.append)
+        ask(conn)
+        driver.set_trace_callback(None)
+        (statement,) = asked
+        return [row.detail for row in conn.exec_driver_sql(f"EXPLAIN QUERY PLAN {statement}")]
+
+    plan = await store.write(plan_of)
+
+    assert any(step.startswith(f"SEARCH item USING INDEX {index} ") for step in plan)
+    assert "USE TEMP B-TREE FOR ORDER BY" not in plan
 
 
 async def test_an_entry_is_known_by_either_key_and_once(store: Engines) -> None:

@@ -69,7 +69,8 @@ async def test_another_process_that_writes_keeps_nothing_in_the_log(store: Engin
         assert b"Ada of the log" in store.path.read_bytes()
 
 
-async def test_what_is_in_use_is_left_alone(store: Engines) -> None:
+@pytest.mark.parametrize("way", ["write", "read"])
+async def test_what_is_in_use_is_left_alone(store: Engines, way: str) -> None:
     loop, begun, go = asyncio.get_running_loop(), asyncio.Event(), asyncio.Event()
 
     def slow(connection: Connection) -> list[str]:
@@ -77,13 +78,13 @@ async def test_what_is_in_use_is_left_alone(store: Engines) -> None:
         asyncio.run_coroutine_threadsafe(go.wait(), loop).result(60)
         return user_names(connection)
 
-    reading = asyncio.create_task(store.read(slow))
+    at_work = asyncio.create_task(getattr(store, way)(slow))
     await begun.wait()
-    await store.rest()
-    await store.rest()
-    assert connections(store)[0] == 1
+    await asyncio.wait_for(store.rest(), 60)
+    await asyncio.wait_for(store.rest(), 60)
+    assert connections(store)[way == "write"] == 1
     go.set()
-    assert await reading == await store.read(user_names)
+    assert await at_work == await store.read(user_names)
 
 
 @pytest.mark.parametrize("steps", range(12))

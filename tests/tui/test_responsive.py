@@ -117,4 +117,6 @@ async def test_a_console_leaves_python_as_it_found_it() -> None:
         assert gc.get_threshold() == (responsive.YOUNG, responsive.MIDDLE, responsive.OLD)
         assert gc.get_freeze_count()
         assert sys.getswitchinterval() == pytest.approx(TURN)
+        assert app.desk is not None
+        assert app.desk.ground.attended
     assert (gc.get_threshold(), sys.getswitchinterval()) == before

@@ -174,13 +174,13 @@ async def test_the_voice_is_tried_while_it_is_edited_and_kept_when_asked(tmp_pat
         await seen.press("j", "e")
         assert "characters" in seen.text
         assert "maxLength" not in seen.text
-        await until(seen, "https://stories.example/3")
+        await until(seen, "https://stories.example/1")
         await seen.press(*["tab"] * 9)
         for _ in range(2):
             await seen.press("right")
         assert "‹never›" in next(line for line in seen.lines if " link " in line)
         await seen.press("ctrl+t")
-        await gone(seen, "https://stories.example/3")
+        await gone(seen, "https://stories.example/1")
         assert "by the offline writer" in seen.text
         await seen.press("ctrl+s")
         await until(seen, "The voice is kept.")

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 MOST_WAITING = 16
-"""Sources that wait to be stored in the thread that does; what they brought is in memory, and no other write passes."""
+"""Sources that are handed to the thread that stores at once: any other write waits for all of them."""
 NOTED = 1.0
 """Seconds after which it is noted at the latest that a source had nothing new."""
 
@@ -77,7 +77,7 @@ class _Stage:
         """Sources that had nothing new, which is not noted yet."""
         self._failed: list[tuple[StoredSource, FetchError]] = []
         self._reached: list[StoredSource] = []
-        # Waiting in the thread that stores they are stored soonest, and every key meets a thread that is at work.
+        # A thread that has the next source at hand stores without a gap; beside keys it is given one at a time.
         self._at_once = asyncio.Semaphore(1 if ground.attended else MOST_WAITING)
         self.new: set[str] = set()
         """The ids of the new items."""

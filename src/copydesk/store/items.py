@@ -147,7 +147,8 @@ def one(conn: Connection, user_id: str, item_id: str) -> Item | None:
 
 def newest(conn: Connection, user_id: str, most: int) -> tuple[Item, ...]:
     """What sources published last, the newest first."""
-    return _found(conn, "item.source_id IS NOT NULL ORDER BY item.published DESC LIMIT ?", user_id, most)
+    order = "ORDER BY item.published DESC, item.rid DESC LIMIT ?"
+    return _found(conn, f"item.source_id IS NOT NULL {order}", user_id, most)
 
 
 def add_own(conn: Connection, user_id: str, new: NewItem) -> None:

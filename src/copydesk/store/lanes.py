@@ -31,17 +31,17 @@ class _Opened(aiosqlite.Connection):
         return driver_of(self.connection)
 
     async def run(self, work: Callable[[], T]) -> T:
-        """What `work` returns, carried out in the thread; not begun where the caller is cancelled before that."""
-        wanted = True
+        """What `work` returns, carried out in the thread; not begun where the caller was cancelled before that."""
+        caller = asyncio.current_task()
+        assert caller is not None
+        # The thread asks the task itself: what waits here would hear of it only when the loop comes round. Whoever was
+        # cancelled earlier, and is cleaning up, may go on asking.
+        before = caller.cancelling()
 
         def begin() -> T | None:
-            return work() if wanted else None
+            return work() if caller.cancelling() == before else None
 
-        try:
-            return cast("T", await self._execute(begin))  # type: ignore[no-untyped-call]
-        except asyncio.CancelledError:
-            wanted = False
-            raise
+        return cast("T", await self._execute(begin))  # type: ignore[no-untyped-call]
 
 
 class Lane:
@@ -60,6 +60,8 @@ class Lane:
         """Held while it is opened or ended."""
         self._used = False
         """Since the last `rest`."""
+        self._asked = 0
+        """Units that are at work, or wait."""
 
     @property
     def is_open(self) -> bool:
@@ -68,9 +70,14 @@ class Lane:
 
     async def run(self, how: Callable[[Connection, Any], T], work: Any) -> T:
         """What `how` makes of `work` on the connection; first come, first served."""
-        opened = self._opened or await self._open()
         self._used = True
-        return await opened.run(lambda: self._there(how, opened.connection, work))
+        self._asked += 1
+        try:
+            # Also where it is open: whoever waits for that was here before.
+            opened = await self._open()
+            return await opened.run(lambda: self._there(how, opened.connection, work))
+        finally:
+            self._asked -= 1
 
     def _there(self, how: Callable[[Connection, Any], T], connection: Connection, work: Any) -> T:
         # In the thread: the one that answers keys asks nothing of the disk.
@@ -91,7 +98,7 @@ class Lane:
 
     async def rest(self) -> bool:
         """End the connection if it was not used since the last time; whether there was one to end."""
-        unused = self.is_open and not self._used
+        unused = self.is_open and not self._used and not self._asked
         self._used = False
         if unused:
             await to_the_end(self.close())
@@ -149,13 +156,17 @@ class Lanes:
 
 
 async def to_the_end(work: Coroutine[object, object, object]) -> None:
-    """Waits for the end of `work`, even where this is cancelled: what is half open or half closed would be lost."""
+    """Waits for the end of `work`, however often this is cancelled: what is half open or half closed would be lost."""
     task = asyncio.ensure_future(work)
-    try:
-        await asyncio.wait([task])
-    except asyncio.CancelledError:
-        await asyncio.wait([task])
-        if not task.cancelled():
-            task.exception()  # Whoever would hear of it is gone: it is not worth a complaint in the log.
-        raise
-    await task
+    cancelled = False
+    while not task.done():
+        try:
+            await asyncio.wait([task])
+        except asyncio.CancelledError:
+            cancelled = True
+    if not cancelled:
+        task.result()
+        return
+    if not task.cancelled():
+        task.exception()  # Whoever would hear of it is gone: it is not worth a complaint in the log.
+    raise asyncio.CancelledError

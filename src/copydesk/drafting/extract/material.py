@@ -118,7 +118,7 @@ def room(brief: Brief, *, short_links: bool = False) -> Fits:
     elif not platforms and (most is None or most <= LIMITS["bluesky"]):
         platforms = DEFAULT_PLATFORMS
     # X's length takes longest to tell, and most texts that are too long are so for the others as well.
-    platforms = tuple(sorted(platforms, key="x".__eq__))
+    platforms = tuple(sorted(platforms, key=lambda platform: platform == "x"))
 
     def within(text: str) -> bool:
         if most is not None and len(graphemes(text)) > most:
