@@ -341,6 +341,19 @@ async def test_nor_are_those_that_wait_in_the_thread_while_the_event_loop_is_bus
     )
 
 
+async def test_nor_is_one_whose_time_was_over_before_its_turn(store: Engines) -> None:
+    unit = Held()
+    first = asyncio.create_task(store.write(unit.write))
+    await unit.begun.wait()
+    with pytest.raises(TimeoutError):
+        async with asyncio.timeout(0):
+            await store.write(add_user, "never")
+    unit.go.set()
+    await first
+
+    assert await store.write(user_names) == ["held", "held to the end"]
+
+
 async def test_what_cleans_up_after_a_cancellation_is_carried_out(store: Engines) -> None:
     asked = asyncio.Event()
 

@@ -35,13 +35,17 @@ class _Opened(aiosqlite.Connection):
         caller = asyncio.current_task()
         assert caller is not None
         # The thread asks the task itself: what waits here would hear of it only when the loop comes round. Whoever was
-        # cancelled earlier, and is cleaning up, may go on asking.
-        before = caller.cancelling()
+        # cancelled earlier, and is cleaning up, may go on asking; a timeout takes its cancellation back.
+        before, wanted = caller.cancelling(), True
 
         def begin() -> T | None:
-            return work() if caller.cancelling() == before else None
+            return work() if wanted and caller.cancelling() == before else None
 
-        return cast("T", await self._execute(begin))  # type: ignore[no-untyped-call]
+        try:
+            return cast("T", await self._execute(begin))  # type: ignore[no-untyped-call]
+        except asyncio.CancelledError:
+            wanted = False
+            raise
 
 
 class Lane:
