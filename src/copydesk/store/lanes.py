@@ -131,7 +131,6 @@ class Lanes:
     """Several connections to one file."""
 
     def __init__(self, engine: Engine, most: int, file: SameFile) -> None:
-        self._most = most
         self._free = asyncio.Semaphore(most)
         self.lanes = tuple(Lane(engine, file) for _ in range(most))
         self._idle = list(self.lanes)
@@ -148,12 +147,12 @@ class Lanes:
 
     async def rest(self) -> bool:
         """End the connections that were not used since the last time; whether there were any."""
-        return any([await lane.rest() for lane in self._idle.copy()])
+        return any([await lane.rest() for lane in self.lanes])
 
     async def close(self) -> None:
         """Ends every connection after what it is still at, and after what was asked for before."""
         async with AsyncExitStack() as every:
-            for _ in range(self._most):
+            for _ in self.lanes:
                 await every.enter_async_context(self._free)
             for lane in self.lanes:
                 await lane.close()
