@@ -1,4 +1,4 @@
-"""A bad source beside a good one: a server for both, and a run of them."""
+"""Run the pipeline on a broken source next to a good one."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,12 +12,12 @@ from desk_fixtures import Watch, add, damage, drafts_of, entry, feed, rows, sett
 from feed_server import FeedServer
 
 GOOD = 7
-"""The number of the good source's story."""
+"""Number of the good source's story."""
 
 
 @contextmanager
 def serve_a_good_one() -> Iterator[FeedServer]:
-    """A real server with the good source; each address of 127.0.0.0/8 is a host of its own."""
+    """Yield a real server with the good source. Every address of 127.0.0.0/8 counts as a host of its own."""
     with FeedServer("0.0.0.0") as server:
         server.serve("/good", feed(entry(GOOD)))
         yield server
@@ -26,7 +26,10 @@ def serve_a_good_one() -> Iterator[FeedServer]:
 async def beside_a_good_one(
     home: Path, server: FeedServer, path: str = "/bad", **named: str
 ) -> tuple[Source, list[ListedDraft]]:
-    """The source at `path` after one run, and what was drafted of it."""
+    """Run the pipeline once; return the source at `path` and the drafts made from it.
+
+    Asserts that the good source is drafted all the same and that the database is intact.
+    """
     named = {"network__allow_private": "true", "network__timeout": "60"} | named
     async with open_desk(settings_at(home, **named), clock=Watch()) as desk:
         bad = await add(desk, server.url(path), name="Bad")
@@ -44,12 +47,12 @@ def _items_of(home: Path, source: Source) -> set[object]:
 
 
 async def refused(home: Path, server: FeedServer, **named: str) -> str:
-    """The error of the bad source, of which nothing is stored."""
+    """Return the broken source's error message; assert that nothing of it is stored."""
     source, drafts = await beside_a_good_one(home, server, **named)
     assert (source.item_count, source.fail_count, drafts) == (0, 1, [])
     return str(source.last_error)
 
 
 def whole_database(home: Path) -> bytes:
-    """Every byte that the desk wrote."""
+    """Return all bytes of the desk's folder."""
     return b"".join(path.read_bytes() for path in home.iterdir())

@@ -1,12 +1,13 @@
-"""The Bluesky network on loopback, from npm and with a PostgreSQL of its own: a PDS, and the AppView that counts.
+"""The Bluesky network on loopback: a PDS, the AppView that counts, and their own PostgreSQL.
 
-    with running() as network:
-        ann, ben = network.pds.writer("ann"), network.pds.writer("ben")
+    with run_network() as network:
+        ann, ben = network.pds.create_account("ann"), network.pds.create_account("ben")
         post = ...  # ann posts
         network.like(ben, post)
-        network.settle()  # now the AppView knows
+        network.wait_for_appview()  # the like is counted from here on
 
-PostgreSQL is the machine's: its programs are looked for on the PATH and where Debian puts them.
+Both servers are installed from npm. PostgreSQL is the machine's: its programs are looked up on the PATH and in
+Debian's folders.
 """
 
 import os
@@ -31,7 +32,7 @@ WRITTEN = "2026-02-10T09:30:00.000Z"
 
 
 class Ref(NamedTuple):
-    """A record, as others name it."""
+    """A strong reference to a record."""
 
     uri: str
     cid: str
@@ -44,70 +45,75 @@ class Network(NamedTuple):
     server: NodeServer
 
     def settle(self) -> None:
-        """Wait until the AppView knows everything that the PDS holds."""
+        """Wait until the AppView has indexed everything in the PDS."""
         assert self.server.ask() == "settled"
 
     def ref(self, uri: str) -> Ref:
-        """A post that the PDS holds."""
-        (found,) = [each for each in self.pds.posts(uri.split("/")[2]) if each["uri"] == uri]
-        return Ref(uri, str(found["cid"]))
+        """Return the reference to a post in the PDS."""
+        (match,) = [post for post in self.pds.posts(uri.split("/")[2]) if post["uri"] == uri]
+        return Ref(uri, str(match["cid"]))
 
     def like(self, who: Writer, uri: str) -> Ref:
-        """Somebody likes a post."""
-        return self._record(who, "app.bsky.feed.like", subject=self.ref(uri)._asdict())
+        """Like a post and return the like's reference."""
+        return self._create_record(who, "app.bsky.feed.like", subject=self.ref(uri)._asdict())
 
     def repost(self, who: Writer, uri: str) -> Ref:
-        """Somebody reposts a post."""
-        return self._record(who, "app.bsky.feed.repost", subject=self.ref(uri)._asdict())
+        """Repost a post and return the repost's reference."""
+        return self._create_record(who, "app.bsky.feed.repost", subject=self.ref(uri)._asdict())
 
     def reply(self, who: Writer, uri: str, root: str = "") -> Ref:
-        """Somebody replies to a post, in the thread that begins with `root`."""
-        about = {"root": self.ref(root or uri)._asdict(), "parent": self.ref(uri)._asdict()}
-        return self._record(who, "app.bsky.feed.post", text="A reply.", reply=about)
+        """Reply to a post in the thread that starts with `root`; return the reply's reference."""
+        reply = {"root": self.ref(root or uri)._asdict(), "parent": self.ref(uri)._asdict()}
+        return self._create_record(who, "app.bsky.feed.post", text="A reply.", reply=reply)
 
     def quote(self, who: Writer, uri: str) -> Ref:
-        """Somebody posts something about a post."""
+        """Quote a post and return the new post's reference."""
         embed = {"$type": "app.bsky.embed.record", "record": self.ref(uri)._asdict()}
-        return self._record(who, "app.bsky.feed.post", text="Look at this.", embed=embed)
+        return self._create_record(who, "app.bsky.feed.post", text="Look at this.", embed=embed)
 
     def delete(self, who: Writer, uri: str) -> None:
-        """Somebody takes something back."""
+        """Delete a record of the account."""
         collection, key = uri.split("/")[3:]
-        self._ask(who, "deleteRecord", {"repo": who.did, "collection": collection, "rkey": key})
+        self._call(who, "deleteRecord", {"repo": who.did, "collection": collection, "rkey": key})
 
-    def _record(self, who: Writer, collection: str, **value: object) -> Ref:
+    def _create_record(self, account: Writer, collection: str, **value: object) -> Ref:
         record = {"$type": collection, "createdAt": WRITTEN, **value}
-        made = self._ask(who, "createRecord", {"repo": who.did, "collection": collection, "record": record})
-        return Ref(made["uri"], made["cid"])
+        response = self._call(
+            account, "createRecord", {"repo": account.did, "collection": collection, "record": record}
+        )
+        return Ref(response["uri"], response["cid"])
 
-    def _ask(self, who: Writer, name: str, asked: dict[str, Any]) -> dict[str, Any]:
-        headers = {"authorization": f"Bearer {who.token}"}
-        answer = httpx.post(f"{self.pds.url}/xrpc/com.atproto.repo.{name}", json=asked, headers=headers, timeout=30)
-        assert answer.status_code == 200, answer.text
-        made: dict[str, Any] = answer.json()
-        return made
+    def _call(self, account: Writer, name: str, body: dict[str, Any]) -> dict[str, Any]:
+        headers = {"authorization": f"Bearer {account.token}"}
+        response = httpx.post(f"{self.pds.url}/xrpc/com.atproto.repo.{name}", json=body, headers=headers, timeout=30)
+        assert response.status_code == 200, response.text
+        result: dict[str, Any] = response.json()
+        return result
 
 
 @contextmanager
 def running() -> Iterator[Network]:
-    """A network of its own, which ends with the block, or with this process; raises UnavailableError."""
-    with node_server.running("bsky_network", str(_postgres()), *_ids()) as server:
+    """Run a network of its own for the block, or until this process ends.
+
+    Raise UnavailableError if it cannot run here.
+    """
+    with node_server.running("bsky_network", str(_find_postgres()), *_unprivileged_ids()) as server:
         yield Network(Pds(**server.said), server)
 
 
-def _postgres() -> Path:
-    """The folder of PostgreSQL's programs: that on the PATH, else Debian's newest."""
+def _find_postgres() -> Path:
+    """Return the folder with PostgreSQL's programs: the one on the PATH, else Debian's newest."""
     on_path = shutil.which("postgres")
-    debian = DEBIAN.glob("*/bin") if DEBIAN.is_dir() else ()
-    newest_first = sorted(debian, key=lambda folder: float(folder.parent.name), reverse=True)
+    candidates = DEBIAN.glob("*/bin") if DEBIAN.is_dir() else ()
+    newest_first = sorted(candidates, key=lambda folder: float(folder.parent.name), reverse=True)
     for folder in [*([Path(on_path).resolve().parent] if on_path else []), *newest_first]:
         if all(os.access(folder / name, os.X_OK) for name in PROGRAMS):
             return folder
     raise UnavailableError(f"there is no PostgreSQL: {', '.join(PROGRAMS)} on the PATH or in {DEBIAN}/*/bin")
 
 
-def _ids() -> tuple[str, ...]:
-    """Whom PostgreSQL runs as where this is root, which it refuses: its own user, else nobody."""
+def _unprivileged_ids() -> tuple[str, ...]:
+    """Return user and group id for PostgreSQL, which refuses to run as root; empty for other users."""
     if os.geteuid() != 0:
         return ()
     for name in ("postgres", "nobody"):

@@ -1,4 +1,4 @@
-"""A certificate for servers of the tests."""
+"""Create a TLS certificate for the test servers."""
 
 import shutil
 import subprocess
@@ -8,11 +8,13 @@ import pytest
 
 
 def certificate_in(folder: Path) -> Path:
-    """A certificate of 127.0.0.1, signed by itself, with its key in the same file."""
+    """Create a self-signed certificate for 127.0.0.1 with its key in the same file; return its path."""
     if shutil.which("openssl") is None:
         pytest.skip("there is no openssl to make a certificate with")
-    made = folder / "both.pem"
-    ask = "openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=test -addext subjectAltName=IP:127.0.0.1"
-    subprocess.run([*ask.split(), "-keyout", folder / "key", "-out", folder / "crt"], check=True, capture_output=True)
-    made.write_bytes((folder / "key").read_bytes() + (folder / "crt").read_bytes())
-    return made
+    combined = folder / "both.pem"
+    command = "openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=test -addext subjectAltName=IP:127.0.0.1"
+    subprocess.run(
+        [*command.split(), "-keyout", folder / "key", "-out", folder / "crt"], check=True, capture_output=True
+    )
+    combined.write_bytes((folder / "key").read_bytes() + (folder / "crt").read_bytes())
+    return combined

@@ -1,4 +1,4 @@
-"""Every clock change of a zone, found by looking at its offset hour by hour, and what its clocks show around one."""
+"""Find every clock change of a time zone hour by hour, without the code under test."""
 
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
@@ -10,42 +10,42 @@ HOUR, MINUTE = timedelta(hours=1), timedelta(minutes=1)
 
 
 class Change(NamedTuple):
-    """The first instant of the new offset, and by how much the clocks go forward."""
+    """The first instant of the new offset, and by how much the wall clock moves forward."""
 
     at: datetime
     forward: timedelta
 
 
 def changes(zone: ZoneInfo, first: datetime = FIRST, last: datetime = LAST) -> Iterator[Change]:
-    """Every change between the two."""
+    """Yield every clock change between `first` and `last`, in order."""
     at, offset = first, first.astimezone(zone).utcoffset()
     while at < last:
-        later = at + 6 * HOUR
-        new = later.astimezone(zone).utcoffset()
-        if new != offset:
-            yield Change(_bisected(at, later, offset, zone), new - offset)
-        at, offset = later, new
+        next_at = at + 6 * HOUR
+        new_offset = next_at.astimezone(zone).utcoffset()
+        if new_offset != offset:
+            yield Change(_bisect(at, next_at, offset, zone), new_offset - offset)
+        at, offset = next_at, new_offset
 
 
-def _bisected(early, late, offset, zone):
-    while late - early > MINUTE:
-        middle = early + (late - early) // MINUTE // 2 * MINUTE
-        early, late = (middle, late) if middle.astimezone(zone).utcoffset() == offset else (early, middle)
-    return late
+def _bisect(before, after, offset, zone):
+    while after - before > MINUTE:
+        middle = before + (after - before) // MINUTE // 2 * MINUTE
+        before, after = (middle, after) if middle.astimezone(zone).utcoffset() == offset else (before, middle)
+    return after
 
 
 def shown_by_clock(zone: ZoneInfo, first: datetime, last: datetime) -> dict[datetime, datetime]:
-    """Each minute that the clocks show from `first` to `last`, with the instant at which they first show it."""
-    seen: dict[datetime, datetime] = {}
+    """Map each wall-clock minute from `first` to `last` to the first instant at which clocks show it."""
+    instants: dict[datetime, datetime] = {}
     at = first
     while at <= last:
-        seen.setdefault(at.astimezone(zone).replace(tzinfo=None, fold=0), at)
+        instants.setdefault(at.astimezone(zone).replace(tzinfo=None, fold=0), at)
         at += MINUTE
-    return seen
+    return instants
 
 
 def is_shown(wall: datetime, zone: ZoneInfo) -> bool:
-    """Whether the clocks show `wall` at all: by the offset of the day before, or of the day after."""
-    about = wall.replace(tzinfo=UTC)
-    offsets = {(about + shift).astimezone(zone).utcoffset() for shift in (-24 * HOUR, 24 * HOUR)}
-    return any((about - offset).astimezone(zone).replace(tzinfo=None) == wall for offset in offsets)
+    """Return whether the wall time occurs at all, judged by the offsets of the day before and the day after."""
+    naive_utc = wall.replace(tzinfo=UTC)
+    offsets = {(naive_utc + shift).astimezone(zone).utcoffset() for shift in (-24 * HOUR, 24 * HOUR)}
+    return any((naive_utc - offset).astimezone(zone).replace(tzinfo=None) == wall for offset in offsets)

@@ -1,4 +1,4 @@
-"""The command line for tests: called as a user calls it, in a process of its own or in this one."""
+"""Call the command line as a user does, in a process of its own or in this one."""
 
 import os
 import subprocess
@@ -16,7 +16,7 @@ COMMAND = (sys.executable, "-m", "copydesk")
 
 
 class Said(NamedTuple):
-    """What a call printed, and how it ended."""
+    """Exit code and output of a call."""
 
     code: int
     out: str
@@ -24,15 +24,15 @@ class Said(NamedTuple):
 
 
 def environment(home: Path, **named: str) -> dict[str, str]:
-    """The environment of a call: sources may be on this machine; `named` are further variables."""
-    plain = {key: value for key, value in os.environ.items() if not key.startswith(("COPYDESK", "COV"))}
-    ours = {"COPYDESK_HOME": str(home), "COPYDESK_NETWORK__ALLOW_PRIVATE": "true"}
-    return plain | ours | {key.upper(): value for key, value in named.items()}
+    """Return the environment for a call. Sources may be on this machine; `variables` are added in upper case."""
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith(("COPYDESK", "COV"))}
+    defaults = {"COPYDESK_HOME": str(home), "COPYDESK_NETWORK__ALLOW_PRIVATE": "true"}
+    return inherited | defaults | {name.upper(): value for name, value in named.items()}
 
 
 def call(home: Path, *args: str, stdin: str = "", limit: Callable[[], object] | None = None, **named: str) -> Said:
-    """Call `copydesk` in a process of its own."""
-    ran = subprocess.run(
+    """Run `copydesk` in a process of its own. `limit` is called in it before the program starts."""
+    completed = subprocess.run(
         [*COMMAND, *args],
         env=environment(home, **named),
         input=stdin,
@@ -43,11 +43,11 @@ def call(home: Path, *args: str, stdin: str = "", limit: Callable[[], object] | 
         check=False,
         preexec_fn=limit,
     )
-    return Said(ran.returncode, ran.stdout, ran.stderr)
+    return Said(completed.returncode, completed.stdout, completed.stderr)
 
 
 def call_here(home: Path, *args: str, stdin: str = "", **named: str) -> Said:
-    """Call `copydesk` in this process, which is much faster. Not from within an event loop."""
+    """Run `copydesk` in this process, which is much faster. Not from within an event loop."""
     out, err = StringIO(), StringIO()
     code: object = 0
     with (
@@ -59,13 +59,13 @@ def call_here(home: Path, *args: str, stdin: str = "", **named: str) -> Said:
     ):
         try:
             main()
-        except SystemExit as end:
-            code = end.code
+        except SystemExit as exit_error:
+            code = exit_error.code
     return Said(code if isinstance(code, int) else 0 if code is None else 1, out.getvalue(), err.getvalue())
 
 
 def assert_one_line(said: Said, code: int) -> None:
-    """The call failed with `code`, and with one line that says why."""
+    """Assert that the call failed with `code` and one line on stderr."""
     assert (said.code, said.out) == (code, ""), said
     assert said.err.startswith("Error: "), said
     assert said.err.count("\n") == 1, said

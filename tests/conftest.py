@@ -1,4 +1,4 @@
-"""For every test: hypothesis tries the same examples each time, and Ctrl-C reaches whom it is sent to."""
+"""Settings for all tests: reproducible hypothesis examples, and a working Ctrl-C."""
 
 import signal
 
@@ -8,9 +8,10 @@ from hypothesis.internal.conjecture import providers
 settings.register_profile("same", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("same")
 
-# It also tries constants that it finds in whatever modules are loaded by then: with other tests before, other examples.
+# Hypothesis also draws constants from the modules loaded so far, so that examples would depend
+# on the tests run before.
 assert callable(providers._get_local_constants)
 providers._get_local_constants = lambda: providers._local_constants
 
-# A shell lets what it runs in the background ignore it, and what that starts ignores it too.
+# A shell makes its background jobs ignore SIGINT, and child processes inherit that.
 signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -1,6 +1,6 @@
-"""Writes each text of a JSON list to the terminal and asks it where its cursor is then.
+"""Write each text of a JSON list to the terminal and ask the terminal for its cursor column after each.
 
-`python cursor_columns.py TEXTS ANSWERS`: two files; the columns, from 0, are written as a JSON list.
+`python cursor_columns.py TEXTS ANSWERS`: two files. The columns, counted from 0, are written as a JSON list.
 """
 
 import json
@@ -13,7 +13,7 @@ from pathlib import Path
 
 
 def column_after(text: str) -> int:
-    """The column of the cursor after `text` at the beginning of a cleared line, as the terminal says."""
+    """Return the cursor's column after `text` on a cleared line, as reported by the terminal."""
     os.write(1, b"\r\x1b[2K" + text.encode() + b"\x1b[6n")
     answer = b""
     while not answer.endswith(b"R"):
@@ -24,13 +24,13 @@ def column_after(text: str) -> int:
 
 
 def main(texts: Path, answers: Path) -> None:
-    """Ask for all of them."""
-    before = termios.tcgetattr(0)
+    """Write the columns of all texts in `texts` to `answers`."""
+    saved_mode = termios.tcgetattr(0)
     tty.setraw(0)
     try:
         columns = [column_after(text) for text in json.loads(texts.read_text(encoding="utf-8"))]
     finally:
-        termios.tcsetattr(0, termios.TCSADRAIN, before)
+        termios.tcsetattr(0, termios.TCSADRAIN, saved_mode)
     answers.write_text(json.dumps(columns), encoding="utf-8")
 
 

@@ -1,4 +1,4 @@
-"""The console before a real desk with a few drafts to decide about."""
+"""The console on a real desk with a few drafts to review."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
@@ -27,7 +27,7 @@ TEXTS = (
 
 
 class Review(Seen):
-    """The review, its desk, and what is in both."""
+    """Drives the review screen; `desk` is the console's own desk."""
 
     def __init__(self, app: Console, pilot: Pilot[int]) -> None:
         super().__init__(app, pilot)
@@ -44,20 +44,20 @@ class Review(Seen):
         return draft
 
     def row(self, draft_id: str) -> ListedDraft:
-        """A draft as its row shows it."""
+        """Return the row of the queue that shows this draft."""
         return next(row for row in self.screen.query_one(Queue).window.rows if row.id == draft_id)
 
     def choose(self, *ids: str) -> None:
-        """Let the next action be for these."""
-        chosen: Callable[[], Chosen] = lambda: these(ids)  # noqa: E731
-        self.screen.chosen = chosen  # type: ignore[method-assign]
+        """Make the next action apply to these drafts."""
+        selection: Callable[[], Chosen] = lambda: these(ids)  # noqa: E731
+        self.screen.chosen = selection  # type: ignore[method-assign]
 
     async def status(self, draft_id: str) -> Status:
-        """What the desk says of a draft."""
+        """Return the draft's status in the desk."""
         return (await self.desk.drafts.get(draft_id)).status
 
     async def until(self, ready: Callable[[], object]) -> None:
-        """Wait for something that happens by itself."""
+        """Wait until `condition` is true without a key press; fail with the screen's text."""
         try:
             await so(ready, lambda: asyncio.sleep(0.005))
         except TimeoutError:
@@ -68,11 +68,11 @@ class Review(Seen):
 async def reviewing(
     home: Path, *, texts: tuple[str, ...] = TEXTS, size: tuple[int, int] = (120, 32), **named: str
 ) -> AsyncIterator[Review]:
-    """The console on drafts with these texts."""
+    """Open the console on drafts with these texts."""
     async with open_at(home, **named) as desk:
-        have = {draft.text for draft in (await desk.drafts.list(limit=100)).items}
+        existing = {draft.text for draft in (await desk.drafts.list(limit=100)).items}
         for text in texts:
-            if text not in have:
+            if text not in existing:
                 await desk.drafts.create({"text": text})
     app = Console(lambda: open_at(home, **named), clock=lambda: NOW)
     async with app.run_test(size=size, notifications=True) as pilot:

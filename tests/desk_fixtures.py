@@ -1,9 +1,9 @@
-"""A desk for tests: a folder of its own, a clock that stands still, and a small web instead of the network.
+"""A desk for tests: its own folder, a fixed clock, and fake pages instead of the network.
 
-    web = Web()
+    web = FakeWeb()
     web.put("https://one.example/feed", feed(entry(1), entry(2, hours=70)))
-    async with open_at(tmp_path, web) as desk:
-        source = await add(desk, "https://one.example/feed")
+    async with open_desk_at(tmp_path, web) as desk:
+        source = await create_source(desk, "https://one.example/feed")
         run = await desk.pipeline.run()
 
 Everything but the network is real: client, parsers, ranking, writer, database.
@@ -41,13 +41,13 @@ _SYLLABLES = [consonant + vowel for consonant in "bdfgklmnprstvz" for vowel in "
 
 
 def word(number: int) -> str:
-    """A made-up word; another one for each number below 343,000."""
-    first, rest = number % 70, number // 70
-    return (_SYLLABLES[first] + _SYLLABLES[(first * 3 + rest) % 70] + _SYLLABLES[rest % 70] + "rn").capitalize()
+    """Return a made-up word, a different one for each number below 343,000."""
+    first, quotient = number % 70, number // 70
+    return (_SYLLABLES[first] + _SYLLABLES[(first * 3 + quotient) % 70] + _SYLLABLES[quotient % 70] + "rn").capitalize()
 
 
 def title(number: int) -> str:
-    """A headline that has no two rare words in common with that of another number."""
+    """Return a headline that shares at most one rare word with any other number's."""
     return f"{word(4 * number)} opens a {word(4 * number + 1)} ferry to {word(4 * number + 2)}"
 
 
@@ -63,14 +63,16 @@ def entry(
     more: str = "",
     now: datetime = NOW,
 ) -> str:
-    """The inside of an RSS item: the story `number`, `hours` old at `now`."""
-    told = title(number) if named is None else named
-    says = f"The new line of {word(4 * number + 3)} carries {number + 40} passengers each day. It began on Monday."
+    """Return the inside of an RSS item: story `number`, published `hours` before `now`."""
+    headline = title(number) if named is None else named
+    default_text = (
+        f"The new line of {word(4 * number + 3)} carries {number + 40} passengers each day. It began on Monday."
+    )
     fields = {
-        "title": told,
+        "title": headline,
         "link": link or f"https://stories.example/{number}",
         "guid": guid or f"story-{number}",
-        "description": says if text is None else text,
+        "description": default_text if text is None else text,
     }
     if dated:
         fields["pubDate"] = format_datetime(now - timedelta(hours=hours))
@@ -78,14 +80,14 @@ def entry(
 
 
 def feed(*entries: str, title: str = "Site") -> bytes:
-    """An RSS feed of `entries`."""
-    items = "".join(f"<item>{inside}</item>" for inside in entries)
+    """Return an RSS feed of `entries`."""
+    items = "".join(f"<item>{item}</item>" for item in entries)
     head = f"<title>{escape(title)}</title><link>https://site.example/</link><description/>"
     return f'<?xml version="1.0" encoding="utf-8"?><rss version="2.0"><channel>{head}{items}</channel></rss>'.encode()
 
 
 class Held:
-    """A page that is not answered before it is let go: `came` says that somebody asked."""
+    """A response that is held back: `requested` is set by the request, setting `released` lets it finish."""
 
     def __init__(self) -> None:
         self.came = asyncio.Event()
@@ -93,7 +95,7 @@ class Held:
 
 
 class Web(httpx.AsyncBaseTransport):
-    """Pages by their address, in place of the network; what is not there is 404."""
+    """Pages by URL, in place of the network. Unknown URLs get 404."""
 
     def __init__(self) -> None:
         self.asked: list[httpx.Request] = []
@@ -102,32 +104,32 @@ class Web(httpx.AsyncBaseTransport):
 
     @property
     def urls(self) -> list[str]:
-        """What was asked for, in order."""
+        """The requested URLs, in order."""
         return [str(request.url) for request in self.asked]
 
     def put(self, url: str, body: bytes | str, *, etag: bool = True, status: int = 200, **headers: str) -> None:
-        """Put a page at `url`; with an etag it answers a conditional request with 304."""
+        """Serve `body` at `url`. With an ETag, conditional requests get 304."""
         raw = body.encode() if isinstance(body, str) else body
-        named = {"content-type": RSS} | {name.replace("_", "-"): value for name, value in headers.items()}
+        response_headers = {"content-type": RSS} | {name.replace("_", "-"): value for name, value in headers.items()}
         if etag:
-            named["etag"] = f'"{hashlib.sha256(raw).hexdigest()[:12]}"'
-        self._pages[url] = (status, raw, named)
+            response_headers["etag"] = f'"{hashlib.sha256(raw).hexdigest()[:12]}"'
+        self._pages[url] = (status, raw, response_headers)
 
     def fail(self, url: str, status: int, **headers: str) -> None:
-        """Answer with an error."""
+        """Respond with an error status."""
         self.put(url, b"no", etag=False, status=status, **headers)
 
     def cut(self, url: str) -> None:
-        """Let nobody reach `url`."""
+        """Let connections to `url` fail."""
         self._pages[url] = httpx.ConnectError("no route to host")
 
     def hold(self, url: str) -> Held:
-        """Keep the next one who asks for `url` waiting until it is let go."""
+        """Hold back the next response for `url`."""
         held = self._held[url] = Held()
         return held
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        """The page at the address that was asked for."""
+        """Return the page at the requested URL."""
         self.asked.append(request)
         page = self._pages.get(str(request.url), (404, b"", {}))
         held = self._held.pop(str(request.url), None)
@@ -143,7 +145,7 @@ class Web(httpx.AsyncBaseTransport):
 
 
 def settings_at(home: Path, **named: str) -> Settings:
-    """Settings of a desk in `home`; `named` as in the environment: `pipeline__max_drafts="3"`."""
+    """Return settings of a desk in `home`; `overrides` are named as in the environment: `pipeline__max_drafts="3"`."""
     return load({f"COPYDESK_{name.upper()}": value for name, value in named.items()}, home)
 
 
@@ -151,64 +153,64 @@ def settings_at(home: Path, **named: str) -> Settings:
 async def open_at(
     home: Path, web: httpx.AsyncBaseTransport | None = None, clock: Clock | None = None, **named: str
 ) -> AsyncIterator[Desk]:
-    """The desk in `home`, on a clock that stands still at NOW unless another is given."""
+    """Open the desk in `home`. Its clock stands still at NOW unless another is given."""
     async with open_desk(settings_at(home, **named), clock=clock or Watch(), transport=web) as desk:
         yield desk
 
 
 async def add(desk: Desk, url: str = ONE, *, name: str | None = None, type: str = "rss", **config: object) -> Source:
-    """A source, without a test fetch; `config` in the interface's shape."""
+    """Create a source without a test fetch. `config` has the shape of the HTTP interface."""
     return await desk.sources.create(type, url, name=name, config=config or None, test=False)
 
 
 async def drafts_of(desk: Desk) -> list[ListedDraft]:
-    """Every draft, in the order in which they were made."""
-    found: list[ListedDraft] = []
+    """Return all drafts, oldest first."""
+    drafts: list[ListedDraft] = []
     cursor = None
     while True:
         page = await desk.drafts.list(limit=100, cursor=cursor)
-        found += page.items
+        drafts += page.items
         cursor = page.next_cursor
         if cursor is None:
-            return found[::-1]
+            return drafts[::-1]
 
 
 async def titles(desk: Desk) -> list[str]:
-    """The titles that drafts were made of, in the order in which they were made."""
+    """Return the story titles of all drafts, oldest draft first."""
     return [draft.item.title for draft in await drafts_of(desk)]
 
 
 def rows(home: Path, query: str, *values: object) -> list[tuple[object, ...]]:
-    """What the desk's database answers."""
+    """Query the desk's database with a connection of its own."""
     with closing(sqlite3.connect(home / "copydesk.db")) as connection:
         return connection.execute(query, values).fetchall()
 
 
 def change(home: Path, statement: str, *values: object) -> None:
-    """Change the desk's database behind its back."""
+    """Write to the desk's database with a connection of its own."""
     with closing(sqlite3.connect(home / "copydesk.db")) as connection, connection:
         connection.execute(statement, values)
 
 
 def states(home: Path) -> dict[str, str]:
-    """Title of each item -> its state."""
-    return {str(name): str(state) for name, state in rows(home, "SELECT title, state FROM item")}
+    """Return the state of each item by title."""
+    return {str(item_title): str(state) for item_title, state in rows(home, "SELECT title, state FROM item")}
 
 
 def reasons(home: Path) -> dict[str, str]:
-    """Title of each item that was left out -> why."""
-    found = rows(home, "SELECT title, reason FROM item WHERE state = ?", ItemState.FILTERED.value)
-    return {str(name): str(reason) for name, reason in found}
+    """Return why each filtered item was left out, by title."""
+    filtered = rows(home, "SELECT title, reason FROM item WHERE state = ?", ItemState.FILTERED.value)
+    return {str(item_title): str(reason) for item_title, reason in filtered}
 
 
 def damage(home: Path) -> list[tuple[object, ...]]:
-    """What SQLite finds wrong with the database and with what its rows point at; empty where all is well."""
-    found = rows(home, "PRAGMA integrity_check") + rows(home, "PRAGMA foreign_key_check")
-    return [row for row in found if row != ("ok",)]
+    """Return what SQLite's integrity and foreign key checks report; empty if the database is intact."""
+    findings = rows(home, "PRAGMA integrity_check") + rows(home, "PRAGMA foreign_key_check")
+    return [row for row in findings if row != ("ok",)]
 
 
 class Steps:
-    """Remembers how runs got on."""
+    """A progress callback that records the events of runs."""
 
     def __init__(self) -> None:
         self.seen: list[Progress] = []
@@ -217,12 +219,15 @@ class Steps:
         self.seen.append(progress)
 
     def of(self, stage: Stage) -> list[Progress]:
-        """What was told of one stage."""
+        """Return the events of one stage."""
         return [progress for progress in self.seen if progress.stage is stage]
 
 
 class StubbornWriter:
-    """Writes the title; of the titles in `fails` it raises the error, at those in `waits` it never comes back."""
+    """Writes the story's title and link.
+
+    Raises the error given for a title in `errors`; never returns for those in `hang_on`.
+    """
 
     name = "stubborn"
 
@@ -233,7 +238,7 @@ class StubbornWriter:
         self.written: list[str] = []
 
     async def write(self, brief: Brief) -> Written:
-        """The title and the link."""
+        """Return the title and the link."""
         if brief.title in self.fails:
             raise self.fails[brief.title]
         if brief.title in self.waits:
@@ -244,10 +249,10 @@ class StubbornWriter:
 
 
 def cannot_write(*named: str) -> dict[str, Exception]:
-    """Errors for a StubbornWriter: of these titles it has nothing to say."""
-    return {each: WriterError("There is nothing to say.") for each in named}
+    """Return the errors for a `FailingWriter` that cannot write about these titles."""
+    return {title: WriterError("There is nothing to say.") for title in named}
 
 
 def at(hours: float) -> datetime:
-    """So many hours before NOW."""
+    """Return the instant this many hours before NOW."""
     return NOW - timedelta(hours=hours)

@@ -1,7 +1,7 @@
-"""Changes of many drafts, in processes that are killed from outside at any moment.
+"""Change many drafts in processes that are killed from outside at any moment.
 
-As a script it reads lines of home, work and delay in seconds, forks a process for each, lets it begin when all is open
-and imported, kills it that long after, and prints how it ended and whether it had said that it was done.
+As a script it reads lines of home, operation and delay in seconds. For each it forks a process, waits until the desk
+is open, kills it after the delay, and prints exit code, completion and seconds.
 """
 
 import asyncio
@@ -28,18 +28,18 @@ AUTO = "auto"
 ARCHIVE, APPROVE, REJECT, SCHEDULE = Action.ARCHIVE, Action.APPROVE, Action.REJECT, Action.SCHEDULE
 WORKS = (APPROVE, REJECT, ARCHIVE, SCHEDULE, AUTO)
 STARTS_AS = {APPROVE: "pending_review", REJECT: "pending_review"}
-"""Of which drafts each work does a hundred; the others of those that are approved."""
+"""Initial status of the drafts each operation is applied to; "approved" for the others."""
 NEVER = 60.0
 
 
 def concerned(home: Path, work: str) -> list[str]:
-    """The drafts that `work` is to be done to."""
+    """Return the ids of the drafts that `operation` applies to."""
     status = STARTS_AS.get(Action(work) if work != AUTO else AUTO, "approved")
     return [draft_id for draft_id, row in drafts_in(home).items() if row["status"] == status]
 
 
 async def do(desk: Desk, work: str, ids: list[str]) -> None:
-    """Carry out one of WORKS."""
+    """Run one of OPERATIONS."""
     if work == AUTO:
         await desk.schedule.auto()
     else:
@@ -47,10 +47,10 @@ async def do(desk: Desk, work: str, ids: list[str]) -> None:
 
 
 def work_until_killed(home: Path, work: str, says: int) -> None:
-    """Do it, saying when it begins and when it is done; then wait for the end."""
+    """Run the operation; write "go" to `status_fd` when it begins and "done" when it is complete."""
     ids = concerned(home, work)
 
-    async def begin() -> None:
+    async def run() -> None:
         async with open_desk(settings_at(home), clock=Watch()) as desk:
             await desk.drafts.counts()
             await desk.ground.write(lambda *_: None)
@@ -58,65 +58,67 @@ def work_until_killed(home: Path, work: str, says: int) -> None:
             await do(desk, work, ids)
             os.write(says, b"done")
 
-    asyncio.run(begin())
+    asyncio.run(run())
 
 
 def serve() -> None:
-    """Do what the lines on standard input say."""
+    """Run the operations named on standard input."""
     for line in sys.stdin:
-        home, work, delay = line.split()
-        hears, says = os.pipe()
+        home, operation, delay = line.split()
+        read_fd, write_fd = os.pipe()
         child = os.fork()
         if not child:
-            work_until_killed(Path(home), work, says)
+            work_until_killed(Path(home), operation, write_fd)
             os._exit(0)
-        os.close(says)
-        done, took = _watch(child, hears, float(delay))
+        os.close(write_fd)
+        completed, seconds = _kill_after(child, read_fd, float(delay))
         _, status = os.waitpid(child, 0)
-        print(os.waitstatus_to_exitcode(status), int(done), took, flush=True)
+        print(os.waitstatus_to_exitcode(status), int(completed), seconds, flush=True)
 
 
-def _watch(child: int, hears: int, delay: float) -> tuple[bool, float]:
-    """Kill the child so long after it began, or when it is done; whether it was, and how long it had."""
-    assert os.read(hears, 2) == b"go"
-    began = time.monotonic()
-    select.select([hears], [], [], delay)
-    took = time.monotonic() - began
+def _kill_after(child: int, read_fd: int, delay: float) -> tuple[bool, float]:
+    """Kill the child `delay` seconds after it began, or when complete.
+
+    Return whether it completed and the seconds it ran.
+    """
+    assert os.read(read_fd, 2) == b"go"
+    started = time.monotonic()
+    select.select([read_fd], [], [], delay)
+    seconds = time.monotonic() - started
     os.kill(child, signal.SIGKILL)
-    with os.fdopen(hears, "rb") as rest:
-        return rest.read() == b"done", took
+    with os.fdopen(read_fd, "rb") as pipe:
+        return pipe.read() == b"done", seconds
 
 
 class Ended(NamedTuple):
-    """How a process ended."""
+    """The end of a process."""
 
     code: int
-    """-9 where it was killed."""
+    """-9 if it was killed."""
     done: bool
-    """It had said that it was done."""
+    """The process reported completion before it ended."""
     took: float
-    """Seconds."""
 
 
 class Doom:
-    """The script, for the test."""
+    """The test's side of the script."""
 
     def __init__(self, process: "subprocess.Popen[str]") -> None:
         self._process = process
 
     def work(self, home: Path, work: str, delay: float) -> Ended:
-        """Work on the desk in `home`, killed `delay` seconds after it began."""
+        """Run the operation on the desk in `home` and kill it `delay` seconds after it began."""
         assert self._process.stdin
         assert self._process.stdout
         self._process.stdin.write(f"{home} {work} {delay}\n")
         self._process.stdin.flush()
-        code, done, took = self._process.stdout.readline().split()
-        return Ended(int(code), done == "1", float(took))
+        code, completed, seconds = self._process.stdout.readline().split()
+        return Ended(int(code), completed == "1", float(seconds))
 
 
 @contextmanager
 def doom() -> Iterator[Doom]:
-    """Start the script, and end it."""
+    """Run the script for the block."""
     command = [sys.executable, __file__]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         yield Doom(process)

@@ -1,7 +1,7 @@
-"""Runs in processes of their own that are killed at the moment that the test chose.
+"""Run the pipeline in processes that are killed at a chosen step.
 
-As a script it reads lines of home, moment and delay, forks a run for each, and prints how it ended. What a run needs
-is imported by then, so that each one takes milliseconds to start.
+As a script it reads lines of home, step and delay, forks a run for each, and prints its exit code. The parent has
+imported everything a run needs, so that each run starts within milliseconds.
 """
 
 import asyncio
@@ -29,46 +29,49 @@ ALL = RunRequest(max_drafts=1000)
 
 
 def run_until_killed(home: str, moment: int, delay: float) -> None:
-    """Run the pipeline of the desk in `home`; SIGKILL `delay` seconds after its `moment`-th step or statement."""
+    """Run the pipeline in `home`.
+
+    SIGKILL the process `delay` seconds after progress event or SQL statement number `step`.
+    """
     count = 0
 
-    def tick(*_: object, **__: object) -> None:
+    def count_step(*_: object, **__: object) -> None:
         nonlocal count
         count += 1
         if count == moment:
             threading.Timer(delay, os.kill, (os.getpid(), signal.SIGKILL)).start()
 
-    event.listen(Engine, "before_cursor_execute", tick)
-    event.listen(Engine, "commit", tick)
+    event.listen(Engine, "before_cursor_execute", count_step)
+    event.listen(Engine, "commit", count_step)
 
-    async def work() -> None:
+    async def run_pipeline() -> None:
         settings = settings_at(Path(home), network__allow_private="true")
         async with open_desk(settings, clock=Watch()) as desk:
-            await desk.pipeline.run(ALL, tick)
+            await desk.pipeline.run(ALL, count_step)
 
-    asyncio.run(work())
+    asyncio.run(run_pipeline())
 
 
 def serve() -> None:
-    """Do what the lines on standard input say."""
+    """Execute the runs named on standard input."""
     for line in sys.stdin:
-        home, moment, delay = line.split()
+        home, step, delay = line.split()
         child = os.fork()
         if not child:
-            run_until_killed(home, int(moment), float(delay))
+            run_until_killed(home, int(step), float(delay))
             os._exit(0)
         _, status = os.waitpid(child, 0)
         print(os.waitstatus_to_exitcode(status), flush=True)
 
 
 class Doom:
-    """The script, for the test."""
+    """The test's side of the script."""
 
     def __init__(self, process: "subprocess.Popen[str]") -> None:
         self._process = process
 
     def run(self, home: Path, moment: int, delay: float = 0) -> int:
-        """A run that is killed; its exit code, -9 for a killed one."""
+        """Run the pipeline and kill it; return the exit code, -9 if it was killed."""
         assert self._process.stdin
         assert self._process.stdout
         self._process.stdin.write(f"{home} {moment} {delay}\n")
@@ -78,7 +81,7 @@ class Doom:
 
 @contextmanager
 def doom() -> Iterator[Doom]:
-    """Start the script, and end it."""
+    """Run the script for the block."""
     command = [sys.executable, __file__]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         yield Doom(process)

@@ -1,7 +1,7 @@
-"""Sends what is due of a desk in processes of their own, each killed at the moment that the test chose.
+"""Send due drafts in processes that are killed at a chosen crash point.
 
-As a script it reads a line with an Order, forks a process for each sender of it, and prints how they ended. What a
-sender needs is imported by then, so that each one takes milliseconds to start.
+As a script it reads an `Order` per line, forks a process for each of its senders, and prints how they ended. The
+parent has imported everything a sender needs, so that each one starts within milliseconds.
 """
 
 import asyncio
@@ -38,18 +38,18 @@ KILLED, NO_STORE, UNEXPECTED = -signal.SIGKILL, 3, 70
 
 
 class Ended(msgspec.Struct, frozen=True):
-    """How a sender ended."""
+    """The end of a sender."""
 
     code: int
-    """KILLED, NO_STORE where the disk was full, 0."""
+    """KILLED, STORE_FAILED if the disk was full, else 0."""
     passed: tuple[str, ...]
-    """The boundaries that it reached, in order."""
+    """The crash points reached, in order."""
     took: float = 0.0
-    """Seconds from its beginning to its end, where it came to that."""
+    """Seconds from start to end; 0 if it did not finish."""
 
 
 def platform_of(order: Order, boundaries: Boundaries, transport: httpx.AsyncBaseTransport) -> Platform:
-    """The platform that is sent to."""
+    """Return the platform that is sent to."""
 
     def clock() -> datetime:
         return _now(order)
@@ -60,7 +60,7 @@ def platform_of(order: Order, boundaries: Boundaries, transport: httpx.AsyncBase
     if order.platform == "mastodon":
         return Mastodon(Caller(transport), secrets, clock=clock)
     server = LateServer(Path(order.server), knows_keys=order.keyed)
-    server.faults.extend(Fault(each) if each else None for each in order.faults)
+    server.faults.extend(Fault(fault) if fault else None for fault in order.faults)
     fake = WatchedFake(server, trust=Trust(keyed=order.keyed))
     fake.boundaries = boundaries
     return fake
@@ -71,57 +71,57 @@ def _now(order: Order) -> datetime:
 
 
 def send(order: Order, says: int) -> None:
-    """Pick up what is due, and send it."""
+    """Dispatch what is due and send it."""
     boundaries = Boundaries(says, order)
 
-    async def work() -> None:
+    async def run() -> None:
         transport = WatchedTransport(boundaries)
         platform = platform_of(order, boundaries, transport)
         if order.wrong:
             MUTANTS[order.wrong](platform)
-        settings, given = settings_at(Path(order.home)), {order.platform: platform}
-        async with open_desk(settings, clock=lambda: _now(order), platforms=given) as desk:
+        settings, platforms = settings_at(Path(order.home)), {order.platform: platform}
+        async with open_desk(settings, clock=lambda: _now(order), platforms=platforms) as desk:
             try:
-                await _watched(desk, boundaries, order)
+                await _send_due(desk, boundaries, order)
             finally:
                 boundaries.on = False
         await transport.aclose()
 
-    asyncio.run(work())
+    asyncio.run(run())
 
 
-async def _watched(desk: Desk, boundaries: Boundaries, order: Order) -> None:
+async def _send_due(desk: Desk, boundaries: Boundaries, order: Order) -> None:
     engines = desk.ground.engines
-    for way in ("write", "write_through", "write_each"):
-        setattr(engines, way, boundaries.committing(getattr(engines, way)))
+    for method_name in ("write", "write_through", "write_each"):
+        setattr(engines, method_name, boundaries.committing(getattr(engines, method_name)))
     boundaries.on = True
     if order.kill_after:
         threading.Timer(order.kill_after, os.kill, (os.getpid(), signal.SIGKILL)).start()
-    began = time.monotonic()
+    started = time.monotonic()
     await desk.schedule.picking_up.pick_up()
     await desk.posting.send_due()
-    os.write(boundaries._says, f"took {time.monotonic() - began}\n".encode())
+    os.write(boundaries._says, f"took {time.monotonic() - started}\n".encode())
 
 
 def serve() -> None:
-    """Do what the lines on standard input say."""
+    """Execute the orders on standard input."""
     for line in sys.stdin:
         order = msgspec.json.decode(line, type=Order)
         forked = [_fork(order) for _ in range(order.senders)]
-        ended = [_outcome(child, hears) for child, hears in forked]
-        print(msgspec.json.encode(ended).decode(), flush=True)
+        results = [_wait_for(child, read_fd) for child, read_fd in forked]
+        print(msgspec.json.encode(results).decode(), flush=True)
 
 
 def _fork(order: Order) -> tuple[int, int]:
-    """Start a sender; its process id, and where it says what it passes."""
-    hears, says = os.pipe()
+    """Start a sender; return its process id and the pipe from which its crash points are read."""
+    read_fd, write_fd = os.pipe()
     child = os.fork()
     if child:
-        os.close(says)
-        return child, hears
+        os.close(write_fd)
+        return child, read_fd
     code = 0
     try:
-        send(order, says)
+        send(order, write_fd)
     except StoreError:
         code = NO_STORE
     except BaseException:
@@ -130,23 +130,23 @@ def _fork(order: Order) -> tuple[int, int]:
     os._exit(code)
 
 
-def _outcome(child: int, hears: int) -> Ended:
-    with os.fdopen(hears, encoding="utf-8") as file:
-        said = file.read().splitlines()
+def _wait_for(child: int, read_fd: int) -> Ended:
+    with os.fdopen(read_fd, encoding="utf-8") as file:
+        lines = file.read().splitlines()
     _, status = os.waitpid(child, 0)
-    took = [float(each.removeprefix("took ")) for each in said if each.startswith("took ")]
-    passed = tuple(each for each in said if not each.startswith("took "))
-    return Ended(os.waitstatus_to_exitcode(status), passed, took[0] if took else 0.0)
+    seconds = [float(line.removeprefix("took ")) for line in lines if line.startswith("took ")]
+    crash_points = tuple(line for line in lines if not line.startswith("took "))
+    return Ended(os.waitstatus_to_exitcode(status), crash_points, seconds[0] if seconds else 0.0)
 
 
 class Doom:
-    """The script, for the test."""
+    """The test's side of the script."""
 
     def __init__(self, process: "subprocess.Popen[str]") -> None:
         self._process = process
 
     async def send(self, order: Order) -> list[Ended]:
-        """Let one or more senders do it; how they ended."""
+        """Run the order's senders; return how they ended."""
         return await asyncio.to_thread(self._send, order)
 
     def _send(self, order: Order) -> list[Ended]:
@@ -159,7 +159,7 @@ class Doom:
 
 @contextmanager
 def doom() -> Iterator[Doom]:
-    """Start the script, and end it."""
+    """Run the script for the block."""
     command = [sys.executable, __file__]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         yield Doom(process)

@@ -1,4 +1,4 @@
-"""Briefs for the tests of drafting, and the proof that a draft's words are its source's."""
+"""Briefs for the drafting tests, and the assertion that a draft's words come from its source."""
 
 import re
 from datetime import UTC, datetime
@@ -12,7 +12,7 @@ from copydesk.model.voice import FormatVoice, Voice
 
 NOW = datetime(2026, 2, 18, 9, 30, tzinfo=UTC)
 FEEDS = Path(__file__).resolve().parents[1] / ".." / "shared" / "feeds"
-"""Real feeds, beside the checkout where there are any."""
+"""Captured feeds, beside the checkout where available."""
 
 SUMMARY = (
     "The city opened a library of things on Tuesday, where people borrow drills instead of books. "
@@ -35,8 +35,8 @@ The post A library where you borrow drills appeared first on River News.
 
 
 def brief(format: Format = Format.SHORT, *, voice: Voice | None = None, **changes: Any) -> Brief:
-    """An ordinary news item, changed where a test wants it so."""
-    ordinary: dict[str, Any] = {
+    """Return a brief for an ordinary news item with `changes` applied."""
+    defaults: dict[str, Any] = {
         "item_id": "0199-library",
         "title": "A library where you borrow drills",
         "url": "https://rivernews.example/library",
@@ -49,32 +49,32 @@ def brief(format: Format = Format.SHORT, *, voice: Voice | None = None, **change
         "published": NOW,
         "tags": ("News", "Circular Economy", "Lyon"),
     }
-    return Brief(format=format, voice=voice or Voice(), **(ordinary | changes))
+    return Brief(format=format, voice=voice or Voice(), **(defaults | changes))
 
 
 def voice(format: Format = Format.SHORT, *, avoid: tuple[str, ...] = (), **settings: Any) -> Voice:
-    """A voice with these settings for one format."""
+    """Return a voice with these settings for one format."""
     return Voice(avoid=avoid, formats={format: FormatVoice(**settings)})
 
 
 def bare(text: str) -> str:
-    """Letters and figures only."""
+    """Return `text` without punctuation, whitespace and underscores."""
     return re.sub(r"[\W_]", "", text)
 
 
 def assert_traced(written: Written, given: Brief) -> None:
-    """Every word of the draft is accounted for, and every word that is not framing is the source's, in its order."""
+    """Assert that every word is traced and that words outside templates come from the source, in its order."""
     assert "".join(bare(trace.text) for trace in written.sentences) == bare(written.text.replace("\n---\n", "\n"))
     for trace in written.sentences:
         if trace.field is Field.TEMPLATE:
             assert trace.start is None
             continue
         assert trace.start is not None
-        place = getattr(given, trace.field)[trace.start : trace.end]
-        assert is_subsequence(bare(trace.text), bare(place)), (trace.text, place)
+        passage = getattr(given, trace.field)[trace.start : trace.end]
+        assert is_subsequence(bare(trace.text), bare(passage)), (trace.text, passage)
 
 
 def is_subsequence(some: str, whole: str) -> bool:
-    """Whether `some` is `whole` with things left out."""
-    rest = iter(whole)
-    return all(character in rest for character in some)
+    """Return whether `part` is `whole` with characters left out."""
+    remaining = iter(whole)
+    return all(character in remaining for character in some)

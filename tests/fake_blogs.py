@@ -1,4 +1,4 @@
-"""What the blogs share that are all here: their faults, what is late, and a sender that takes a delivery to its end."""
+"""Shared by the fake blogs: faults, late requests, and a sender that takes a delivery to its end."""
 
 from collections import deque
 from collections.abc import Callable, Mapping
@@ -48,12 +48,12 @@ Json = dict[str, Any]
 
 
 def blog_post(at: datetime, text: str = TEXT, *, title: str = "", tags: tuple[str, ...] = ()) -> Post:
-    """An article as it was approved."""
+    """Return an article as approved."""
     return Post(format=Format.BLOG, parts=(text,), at=at, title=title, tags=tags)
 
 
 class Clock:
-    """A clock that stands until it is set."""
+    """A clock that stands still until it is set."""
 
     def __init__(self, now: datetime) -> None:
         self.now = now
@@ -76,7 +76,7 @@ class Kept:
 
 
 class Fault(StrEnum):
-    """What may go wrong with one request."""
+    """A fault of one request."""
 
     NO_CONNECTION = "no connection"
     THROTTLED = "throttled"
@@ -90,11 +90,11 @@ class Fault(StrEnum):
 
 
 class KilledError(Exception):
-    """Whoever posts was killed in the middle of a request."""
+    """The sender was killed in the middle of a request."""
 
 
 class FakeBlog(httpx.AsyncBaseTransport):
-    """What the blogs share: faults, what is late, and how a request is answered."""
+    """Applies faults and delays to requests; subclasses implement the platform's rules in `respond`."""
 
     def __init__(self, clock: Clock) -> None:
         self.clock = clock
@@ -105,11 +105,11 @@ class FakeBlog(httpx.AsyncBaseTransport):
 
     @property
     def seen(self) -> list[Json]:
-        """What people can see."""
+        """The posts that are public."""
         return [post for post in self.posts if post["status"] == "publish"]
 
     def answer(self, request: httpx.Request) -> httpx.Response:
-        """What the platform does with a request."""
+        """Apply the platform's rules to a request and return the response."""
         raise NotImplementedError
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
@@ -126,24 +126,24 @@ class FakeBlog(httpx.AsyncBaseTransport):
             self._late.append((self.clock.now + 70 * SECOND, request))
         if fault in (Fault.LATE, Fault.CUT_BEFORE):
             raise httpx.ReadTimeout("no answer")
-        answer = self.answer(request)
+        response = self.answer(request)
         if fault is Fault.CUT_AFTER:
             raise httpx.ReadError("cut")
         if fault is Fault.KILLED_AFTER:
             raise KilledError
         if fault is Fault.BROKEN_AFTER:
             return said(500, "Something broke.")
-        return httpx.Response(200, text="<html>") if fault is Fault.GARBAGE_AFTER else answer
+        return httpx.Response(200, text="<html>") if fault is Fault.GARBAGE_AFTER else response
 
     def arrive(self) -> None:
-        """What was on its way long enough is there now."""
+        """Process the late requests that are due."""
         for due, request in list(self._late):
             if due <= self.clock.now:
                 self._late.remove((due, request))
                 self.answer(request)
 
     def with_free_slug(self, wanted: str) -> str:
-        """The slug, or the next free one."""
+        """Return the requested slug, with the next free number if it is taken."""
         taken, number, slug = {post["slug"] for post in self.posts}, 2, wanted
         while slug in taken:
             slug, number = f"{wanted}-{number}", number + 1
@@ -151,45 +151,45 @@ class FakeBlog(httpx.AsyncBaseTransport):
 
 
 def said(status: int, message: str, **more: object) -> httpx.Response:
-    """An error as each of the platforms words it."""
+    """Return an error response that holds the message in every platform's field."""
     return httpx.Response(status, json={"message": message, "error": message, **more})
 
 
 def asked(request: httpx.Request) -> dict[str, str]:
-    """The query of a request."""
+    """Return the query parameters of a request."""
     return {name: values[0] for name, values in parse_qs(request.url.query.decode()).items()}
 
 
 def form(request: httpx.Request) -> Json:
-    """The fields of a form with a file, read by the standard library."""
-    head = f"content-type: {request.headers['content-type']}\r\n\r\n".encode()
-    parts = BytesParser().parsebytes(head + request.content).get_payload()
+    """Return the fields of a multipart form, parsed with the standard library."""
+    headers = f"content-type: {request.headers['content-type']}\r\n\r\n".encode()
+    parts = BytesParser().parsebytes(headers + request.content).get_payload()
     assert isinstance(parts, list)
-    found: Json = {}
+    fields: Json = {}
     for part in parts:
         content = part.get_payload(decode=True)
         name = part.get_param("name", header="content-disposition")
-        found[name] = content if part.get_filename() else content.decode()
+        fields[name] = content if part.get_filename() else content.decode()
         if part.get_filename():
-            found["filename"] = part.get_filename()
-    return found
+            fields["filename"] = part.get_filename()
+    return fields
 
 
 courses = st.lists(st.sampled_from([None, None, *Fault]), max_size=14)
-"""What happens to the requests of a delivery, in their order."""
+"""The faults of a delivery's requests, in order; None is a request without one."""
 
 
 async def deliver(
     platform: Platform, account: Account, intent: Intent, clock: Clock, check: Callable[[], None]
 ) -> Delivery:
-    """Take a delivery to its end as a sender would, whatever happens; `check` is called after each move."""
+    """Take a delivery to its end as a sender would. `check` is called after each action."""
     delivery = Delivery(steps=len(intent.steps))
     for _ in range(80):
-        move = next_move(delivery, platform.trust(account), clock.now)
-        if move is Move.SEND:
+        action = next_move(delivery, platform.trust(account), clock.now)
+        if action is Move.SEND:
             delivery = await _send(platform, account, intent, sent_now(delivery, clock.now), clock.now)
-        elif move is Move.LOOK:
-            delivery = await _look(platform, account, intent, delivery, clock.now)
+        elif action is Move.LOOK:
+            delivery = await _look_up(platform, account, intent, delivery, clock.now)
         check()
         if delivery.state in ENDED or delivery.state is State.NEEDS_USER:
             return delivery
@@ -205,13 +205,13 @@ async def _send(platform: Platform, account: Account, intent: Intent, delivery: 
     except RefusedPostError as error:
         return refused(delivery, error.message)
     except (NotSentError, LoginError) as error:
-        again = error.retry_after if isinstance(error, NotSentError) else None
-        return not_sent(delivery, error.message, now, jitter=0.5, retry_after=again)
+        retry_after = error.retry_after if isinstance(error, NotSentError) else None
+        return not_sent(delivery, error.message, now, jitter=0.5, retry_after=retry_after)
     except UnknownOutcomeError as error:
         return lost(delivery, error.message)
 
 
-async def _look(platform: Platform, account: Account, intent: Intent, delivery: Delivery, now: datetime) -> Delivery:
+async def _look_up(platform: Platform, account: Account, intent: Intent, delivery: Delivery, now: datetime) -> Delivery:
     trust = platform.trust(account)
     assert delivery.first_sent_at is not None
     try:

@@ -1,4 +1,4 @@
-"""A Ghost that is all here."""
+"""A fake Ghost."""
 
 import hmac
 import json
@@ -10,7 +10,7 @@ from fake_blogs import Clock, FakeBlog, Json, asked, form
 
 
 class FakeGhost(FakeBlog):
-    """Ghost 6: a slug that is taken gets -2, an id of ours is ignored, a stale change is a 409."""
+    """Ghost 6: appends -2 to a taken slug, ignores ids chosen by the client, rejects a stale change with 409."""
 
     name, secret = "6489a", "0123456789abcdef" * 4
 
@@ -20,64 +20,69 @@ class FakeGhost(FakeBlog):
         self.changed_meanwhile = 0
 
     def answer(self, request: httpx.Request) -> httpx.Response:
-        if not self._knows(request.headers.get("authorization", "")):
-            return _fault(401, "Invalid token")
-        where = request.url.path.removeprefix("/ghost/api/admin")
-        if where == "/images/upload/":
+        if not self._is_authorized(request.headers.get("authorization", "")):
+            return _error_response(401, "Invalid token")
+        path = request.url.path.removeprefix("/ghost/api/admin")
+        if path == "/images/upload/":
             self.images.append(form(request))
             return httpx.Response(201, json={"images": [{"url": f"https://blog.example/{len(self.images)}.png"}]})
-        if where == "/posts/":
-            return self._all(request) if request.method == "GET" else self._keep(request)
-        found = [post for post in self.posts if where in (f"/posts/{post['id']}/", f"/posts/slug/{post['slug']}/")]
-        if not found:
-            return _fault(404, "Resource not found error, cannot read post.")
+        if path == "/posts/":
+            return self._list(request) if request.method == "GET" else self._create(request)
+        matches = [post for post in self.posts if path in (f"/posts/{post['id']}/", f"/posts/slug/{post['slug']}/")]
+        if not matches:
+            return _error_response(404, "Resource not found error, cannot read post.")
         if request.method == "DELETE":
-            self.posts.remove(found[0])
+            self.posts.remove(matches[0])
             return httpx.Response(204)
-        return self._change(request, found[0]) if request.method == "PUT" else _posts(found)
+        return self._update(request, matches[0]) if request.method == "PUT" else _posts_response(matches)
 
-    def _knows(self, header: str) -> bool:
-        """Whether the token is signed with the key, for this, and for now: read anew from RFC 7519."""
-        head, claims, mark = header.removeprefix("Ghost ").split(".")
-        signed = hmac.digest(bytes.fromhex(self.secret), f"{head}.{claims}".encode(), "sha256")
-        say, now = json.loads(_unpacked(claims)), self.clock.now.timestamp()
-        good = _unpacked(mark) == signed and json.loads(_unpacked(head))["kid"] == self.name
-        return good and say["aud"] == "/admin/" and say["iat"] <= now < say["exp"] <= say["iat"] + 300
+    def _is_authorized(self, header: str) -> bool:
+        """Return whether the JWT is signed with the key, meant for this API and still valid.
 
-    def _all(self, request: httpx.Request) -> httpx.Response:
-        named = asked(request).get("filter", "")
-        return _posts([post for post in self.posts if not named or f"'{post['id']}'" in named])
+        Checked against RFC 7519, not our code.
+        """
+        head, claims, signature = header.removeprefix("Ghost ").split(".")
+        expected = hmac.digest(bytes.fromhex(self.secret), f"{head}.{claims}".encode(), "sha256")
+        payload, now = json.loads(_decode(claims)), self.clock.now.timestamp()
+        authentic = _decode(signature) == expected and json.loads(_decode(head))["kid"] == self.name
+        return (
+            authentic and payload["aud"] == "/admin/" and payload["iat"] <= now < payload["exp"] <= payload["iat"] + 300
+        )
 
-    def _keep(self, request: httpx.Request) -> httpx.Response:
+    def _list(self, request: httpx.Request) -> httpx.Response:
+        id_filter = asked(request).get("filter", "")
+        return _posts_response([post for post in self.posts if not id_filter or f"'{post['id']}'" in id_filter])
+
+    def _create(self, request: httpx.Request) -> httpx.Response:
         assert asked(request) == {"source": "html"}
         (fields,) = json.loads(request.content)["posts"]
         slug, number = self.with_free_slug(fields["slug"]), len(self.posts)
-        more = {"id": f"65f{number}", "slug": slug, "url": f"https://blog.example/p/{number}", "updated_at": "1"}
-        self.posts.append({**fields, **more})
-        return _posts(self.posts[-1:], 201)
+        generated = {"id": f"65f{number}", "slug": slug, "url": f"https://blog.example/p/{number}", "updated_at": "1"}
+        self.posts.append({**fields, **generated})
+        return _posts_response(self.posts[-1:], 201)
 
-    def _change(self, request: httpx.Request, post: Json) -> httpx.Response:
+    def _update(self, request: httpx.Request, post: Json) -> httpx.Response:
         (fields,) = json.loads(request.content)["posts"]
         if self.changed_meanwhile:
             self.changed_meanwhile -= 1
             post["updated_at"] += "1"
-        if fields["updated_at"] != post["updated_at"] and fields["status"] != _as_ghost(post)["status"]:
-            return _fault(409, "Saving failed! Someone else is editing this post.")
+        if fields["updated_at"] != post["updated_at"] and fields["status"] != _to_json(post)["status"]:
+            return _error_response(409, "Saving failed! Someone else is editing this post.")
         post.update(status="publish", updated_at=post["updated_at"] + "1", url=f"https://blog.example/{post['slug']}/")
-        return _posts([post])
+        return _posts_response([post])
 
 
-def _unpacked(text: str) -> bytes:
+def _decode(text: str) -> bytes:
     return urlsafe_b64decode(text + "=" * (-len(text) % 4))
 
 
-def _as_ghost(post: Json) -> Json:
+def _to_json(post: Json) -> Json:
     return {**post, "status": "published" if post["status"] == "publish" else post["status"]}
 
 
-def _posts(posts: list[Json], status: int = 200) -> httpx.Response:
-    return httpx.Response(status, json={"posts": [_as_ghost(post) for post in posts]})
+def _posts_response(posts: list[Json], status: int = 200) -> httpx.Response:
+    return httpx.Response(status, json={"posts": [_to_json(post) for post in posts]})
 
 
-def _fault(status: int, message: str) -> httpx.Response:
+def _error_response(status: int, message: str) -> httpx.Response:
     return httpx.Response(status, json={"errors": [{"message": message, "context": None, "type": "X"}]})

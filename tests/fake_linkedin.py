@@ -1,5 +1,8 @@
-"""LinkedIn as far as its Posts API is known here (Microsoft Learn, li-lms-2026-01): it refuses the same text and names
-the first post with it, cuts a text at what is not escaped, and shows nobody what a member posted."""
+"""A fake LinkedIn, as its Posts API is documented (Microsoft Learn, li-lms-2026-01).
+
+It rejects a repeated text and names the first post with it, cuts a text at the first unescaped reserved character, and
+offers no way to read a member's posts.
+"""
 
 import json
 import re
@@ -9,8 +12,8 @@ import httpx
 
 from faulty_server import Clock, FaultyServer
 
-_MEANS_SOMETHING = re.compile(r"[|{}@\[\]()<>#*_~]")
-_ELEMENT = re.compile(r"\{hashtag\|\\#\|(\w+)\}")
+_RESERVED = re.compile(r"[|{}@\[\]()<>#*_~]")
+_HASHTAG = re.compile(r"\{hashtag\|\\#\|(\w+)\}")
 FIELDS = {
     "author",
     "commentary",
@@ -23,28 +26,28 @@ FIELDS = {
 
 
 def read_little(text: str) -> str:
-    """The text that people see."""
-    out, place = "", 0
-    while place < len(text):
-        if match := _ELEMENT.match(text, place):
-            out, place = f"{out}#{match[1]}", match.end()
-        elif text[place] == "\\":
-            out, place = out + text[place + 1 : place + 2], place + 2
-        elif _MEANS_SOMETHING.match(text, place):
-            return out
+    """Return the text that readers see."""
+    result, position = "", 0
+    while position < len(text):
+        if match := _HASHTAG.match(text, position):
+            result, position = f"{result}#{match[1]}", match.end()
+        elif text[position] == "\\":
+            result, position = result + text[position + 1 : position + 2], position + 2
+        elif _RESERVED.match(text, position):
+            return result
         else:
-            out, place = out + text[place], place + 1
-    return out
+            result, position = result + text[position], position + 1
+    return result
 
 
 class FakeLinkedIn(FaultyServer):
-    """One member with the id `abc-1`, and what they posted."""
+    """One member with the id `abc-1`, and their posts."""
 
     def __init__(self, clock: Clock) -> None:
         super().__init__(clock)
         self.posts: list[dict] = []
         self.known: dict[str, str] = {}
-        """The first post with each text; one that was deleted stays."""
+        """Text -> URN of the first post with it. Deleted posts stay."""
         self.pictures: dict[str, bytes] = {}
         self.upload = "https://www.linkedin.com/dms-uploads/1"
         self.token = "token"
@@ -53,9 +56,9 @@ class FakeLinkedIn(FaultyServer):
         path = request.url.path
         if path == "/oauth/v2/accessToken":
             form = parse_qs(request.content.decode())
-            ok = form["grant_type"] == ["authorization_code"] and form["client_secret"] == ["hush"]
+            valid = form["grant_type"] == ["authorization_code"] and form["client_secret"] == ["hush"]
             granted = {"access_token": self.token, "expires_in": 5_184_000, "scope": "w_member_social"}
-            return httpx.Response(200, json=granted) if ok else problem(401, "invalid_client", "No.")
+            return httpx.Response(200, json=granted) if valid else problem(401, "invalid_client", "No.")
         if request.headers.get("authorization") != f"Bearer {self.token}":
             return problem(401, "INVALID_ACCESS_TOKEN", "Invalid access token")
         if path == "/v2/userinfo":
@@ -82,9 +85,9 @@ class FakeLinkedIn(FaultyServer):
     def create(self, body: dict) -> httpx.Response:
         if set(body) - FIELDS or body["author"] != "urn:li:person:abc-1":
             return problem(422, "INVALID", "A field is wrong.")
-        first = self.known.get(body["commentary"])
-        if first:
-            return problem(422, "DUPLICATE_POST", f"Content is a duplicate of {first}")
+        existing = self.known.get(body["commentary"])
+        if existing:
+            return problem(422, "DUPLICATE_POST", f"Content is a duplicate of {existing}")
         milliseconds = int(self.clock.now.timestamp() * 1000)
         urn = f"urn:li:share:{(milliseconds << 22) + len(self.posts)}"
         self.known[body["commentary"]] = urn

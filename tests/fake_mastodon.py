@@ -1,8 +1,8 @@
-"""A Mastodon for tests, all in memory: it keeps state, misbehaves as it is told, and is strict where Mastodon is.
+"""An in-memory Mastodon for tests: stateful, with faults on request, and as strict as Mastodon.
 
-It does what mastodon-mock does not: keys end after an hour, a key whose post was deleted is answered with 404, a
-picture goes with one post only, a post that is not there cannot be answered, and pictures take their time. `GOTOSOCIAL`
-is another server that speaks the API: it knows no keys, and says what an author wrote.
+It does what mastodon-mock does not: idempotency keys expire after an hour, a key whose post was deleted gets 404, an
+image can be attached to one post only, replies to missing posts are rejected, and images take time to process.
+`GOTOSOCIAL` is another server with the same API: it has no keys, and returns the source text of a post.
 
     server = FakeMastodon(clock)
     server.faults["POST /api/v1/statuses"].append(Fault.CUT_AFTER)
@@ -28,13 +28,13 @@ HOUR = timedelta(hours=1)
 
 
 class Fault(Enum):
-    """What happens to one request instead of its answer."""
+    """A fault of one request, in place of the normal response."""
 
     NO_CONNECTION = "no connection"
     CUT_BEFORE = "cut before"
     CUT_AFTER = "cut after"
     LATE = "late"
-    """It arrives with `arrive`."""
+    """Processed by `deliver_late`."""
     GARBAGE_AFTER = "garbage after"
     NO_ID_AFTER = "no id after"
     BROKEN_BEFORE = "500 before"
@@ -43,8 +43,8 @@ class Fault(Enum):
     WALL = "403 of something before it"
 
 
-_INSTEAD = {Fault.WALL: 403, Fault.BROKEN_BEFORE: 500}
-_AFTER = {
+_STATUS_INSTEAD = {Fault.WALL: 403, Fault.BROKEN_BEFORE: 500}
+_RESPONSE_AFTER = {
     Fault.GARBAGE_AFTER: (200, b"<html>"),
     Fault.NO_ID_AFTER: (200, b"{}"),
     Fault.BROKEN_AFTER: (503, b'{"error": "Something went wrong"}'),
@@ -53,7 +53,7 @@ _AFTER = {
 
 @dataclass(frozen=True)
 class Software:
-    """How a kind of server behaves."""
+    """The behaviour of one kind of server."""
 
     name: str
     version: str
@@ -62,7 +62,7 @@ class Software:
     has_source: bool = True
     by_ids: bool = True
     replays_break: bool = False
-    """As 4.6 before mastodon#40399 was settled: a key that is known is answered with 500."""
+    """As 4.6 before mastodon#40399 was fixed: a repeated key gets 500."""
     refusal: int = 422
 
 
@@ -75,7 +75,7 @@ PLEROMA = Software("pleroma", "2.7.0", keys=False, has_source=False, by_ids=Fals
 
 @dataclass
 class Status:
-    """A post as the server keeps it."""
+    """A stored post."""
 
     id: str
     account: str
@@ -90,7 +90,7 @@ class Status:
 
 @dataclass
 class Upload:
-    """A picture as the server keeps it."""
+    """A stored image."""
 
     description: str
     content: bytes
@@ -99,7 +99,7 @@ class Upload:
 
 
 class FakeMastodon(httpx.AsyncBaseTransport):
-    """The server; `clock` tells its time. `faults` are by method and path, one for each request."""
+    """The server, on the time of `clock`. `faults` are by method and path, one per request."""
 
     def __init__(self, clock: Callable[[], datetime], software: Software = MASTODON) -> None:
         self.clock = clock
@@ -111,7 +111,7 @@ class FakeMastodon(httpx.AsyncBaseTransport):
         self.challenges: dict[str, str] = {}
         self.pkce = True
         self.busy = 0
-        """Looks at a picture before it is ready."""
+        """Requests for an image's state before it is ready."""
         self.longest = 500
         self.faults: dict[str, deque[Fault | int | None]] = defaultdict(deque)
         self.asked: list[httpx.Request] = []
@@ -120,26 +120,26 @@ class FakeMastodon(httpx.AsyncBaseTransport):
         self._count = 100
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        """Answer, or do what the next fault for it is."""
+        """Respond normally, or with the next fault for this path."""
         await request.aread()
         self.asked.append(request)
-        waiting = self.faults[f"{request.method} {request.url.path}"]
-        fault = waiting.popleft() if waiting else None
-        return self._answer(request) if fault is None else self._faulty(request, fault)
+        path_faults = self.faults[f"{request.method} {request.url.path}"]
+        fault = path_faults.popleft() if path_faults else None
+        return self._answer(request) if fault is None else self._respond_with_fault(request, fault)
 
     def arrive(self) -> None:
-        """What was on its way is there now."""
+        """Process the late requests."""
         while self._late:
             self._answer(self._late.pop(0))
 
     def said(self, account: str = ME) -> list[tuple[str, str | None]]:
-        """The texts of an account in order, each with the text of what it answers."""
+        """Return the account's texts in order, each with the text it replies to."""
         texts = {status.id: status.text for status in self.statuses}
-        mine = [status for status in self.statuses if status.account == account]
-        return [(status.text, texts.get(status.parent or "")) for status in mine]
+        statuses = [status for status in self.statuses if status.account == account]
+        return [(status.text, texts.get(status.parent or "")) for status in statuses]
 
     def write(self, text: str, *, at: datetime | None = None, account: str = ME, **more: object) -> Status:
-        """Somebody posts with another program."""
+        """Add a post as if made with another program."""
         status = Status(self._new_id(), account, text, None, at or self.clock(), "public", [])
         for name, value in more.items():
             setattr(status, name, value)
@@ -147,10 +147,10 @@ class FakeMastodon(httpx.AsyncBaseTransport):
         return status
 
     def requests(self, method: str, path: str) -> list[httpx.Request]:
-        """What was asked there."""
-        return [each for each in self.asked if (each.method, each.url.path) == (method, path)]
+        """Return the requests received for a path."""
+        return [request for request in self.asked if (request.method, request.url.path) == (method, path)]
 
-    def _faulty(self, request: httpx.Request, fault: Fault | int) -> httpx.Response:
+    def _respond_with_fault(self, request: httpx.Request, fault: Fault | int) -> httpx.Response:
         if isinstance(fault, int):
             return httpx.Response(fault, json={"error": "As told"})
         if fault is Fault.NO_CONNECTION:
@@ -159,16 +159,16 @@ class FakeMastodon(httpx.AsyncBaseTransport):
             reset = (self.clock() + timedelta(minutes=4)).isoformat().replace("+00:00", "Z")
             headers = {"x-ratelimit-remaining": "0", "x-ratelimit-reset": reset}
             return httpx.Response(429, headers=headers, json={"error": "Too many requests"})
-        if fault in _INSTEAD:
-            return httpx.Response(_INSTEAD[fault], content=b"<html>Blocked</html>")
+        if fault in _STATUS_INSTEAD:
+            return httpx.Response(_STATUS_INSTEAD[fault], content=b"<html>Blocked</html>")
         if fault is Fault.LATE:
             self._late.append(request)
         if fault in (Fault.CUT_BEFORE, Fault.LATE):
             raise httpx.ReadError("cut")
         self._answer(request)
-        if fault not in _AFTER:
+        if fault not in _RESPONSE_AFTER:
             raise httpx.ReadError("cut")
-        status, content = _AFTER[fault]
+        status, content = _RESPONSE_AFTER[fault]
         return httpx.Response(status, content=content)
 
     def _answer(self, request: httpx.Request) -> httpx.Response:
@@ -178,7 +178,7 @@ class FakeMastodon(httpx.AsyncBaseTransport):
                 return answer(self, request, *match.groups())
         return _error(404, "Record not found")
 
-    def _account(self, request: httpx.Request) -> str | None:
+    def _account_of(self, request: httpx.Request) -> str | None:
         return self.tokens.get(request.headers.get("authorization", "").removeprefix("Bearer "))
 
     def _new_id(self) -> str:
@@ -189,26 +189,26 @@ class FakeMastodon(httpx.AsyncBaseTransport):
         return next((status for status in self.statuses if status.id == status_id), None)
 
     def post_status(self, request: httpx.Request) -> httpx.Response:
-        """Make a post, or find the one that has this key."""
-        account = self._account(request)
+        """Create a post, or return the existing one with this key."""
+        account = self._account_of(request)
         if account is None:
             return _error(401, "The access token is invalid")
         key = request.headers.get("idempotency-key", "")
-        if self.software.keys and (known := self._known(account, key)):
+        if self.software.keys and (existing_id := self._find_by_key(account, key)):
             if self.software.replays_break:
                 return _error(500, "Something went wrong")
-            status = self._find(known)
+            status = self._find(existing_id)
             return _ok(self._shown(status)) if status else _error(404, "Record not found")
-        asked = msgspec.json.decode(request.content)
-        problem = self._problem(asked)
-        if problem is not None:
-            return problem
+        body = msgspec.json.decode(request.content)
+        error = self._validate(body)
+        if error is not None:
+            return error
         status = self.write(
-            asked["status"].strip(),
+            body["status"].strip(),
             account=account,
-            parent=asked.get("in_reply_to_id"),
-            media=asked.get("media_ids", []),
-            visibility=asked.get("visibility", "unlisted"),
+            parent=body.get("in_reply_to_id"),
+            media=body.get("media_ids", []),
+            visibility=body.get("visibility", "unlisted"),
         )
         for media in status.media:
             self.uploads[media].used = True
@@ -216,17 +216,17 @@ class FakeMastodon(httpx.AsyncBaseTransport):
             self._keys[account, key] = (status.id, self.clock())
         return _ok(self._shown(status))
 
-    def _known(self, account: str, key: str) -> str | None:
-        status_id, at = self._keys.get((account, key), ("", self.clock() - 2 * HOUR))
-        return status_id if self.clock() < at + HOUR else None
+    def _find_by_key(self, account: str, key: str) -> str | None:
+        status_id, created_at = self._keys.get((account, key), ("", self.clock() - 2 * HOUR))
+        return status_id if self.clock() < created_at + HOUR else None
 
-    def _problem(self, asked: dict[str, object]) -> httpx.Response | None:
-        parent, media = asked.get("in_reply_to_id"), asked.get("media_ids", [])
+    def _validate(self, body: dict[str, object]) -> httpx.Response | None:
+        parent, media = body.get("in_reply_to_id"), body.get("media_ids", [])
         if parent is not None and self._find(str(parent)) is None:
             return _error(404, "Record not found")
-        if len(str(asked["status"])) > self.longest:
+        if len(str(body["status"])) > self.longest:
             return _error(self.software.refusal, "Validation failed: Text character limit of 500 exceeded")
-        uploads = [self.uploads.get(each) for each in media]
+        uploads = [self.uploads.get(media_id) for media_id in media]
         if any(upload is None or upload.used for upload in uploads):
             return _error(self.software.refusal, "Validation failed: media not found")
         if any(upload and upload.busy for upload in uploads):
@@ -234,18 +234,18 @@ class FakeMastodon(httpx.AsyncBaseTransport):
         return None
 
     def post_media(self, request: httpx.Request) -> httpx.Response:
-        """Take a picture."""
-        if self._account(request) is None:
+        """Store an image."""
+        if self._account_of(request) is None:
             return _error(401, "The access token is invalid")
-        head = b"content-type: " + request.headers["content-type"].encode() + b"\r\n\r\n"
-        parts = email.message_from_bytes(head + request.content).get_payload()
-        values = {part.get_param("name", header="content-disposition"): part.get_payload(decode=True) for part in parts}
+        headers = b"content-type: " + request.headers["content-type"].encode() + b"\r\n\r\n"
+        parts = email.message_from_bytes(headers + request.content).get_payload()
+        fields = {part.get_param("name", header="content-disposition"): part.get_payload(decode=True) for part in parts}
         media = self._new_id()
-        self.uploads[media] = Upload(values["description"].decode(), values["file"], self.busy)
+        self.uploads[media] = Upload(fields["description"].decode(), fields["file"], self.busy)
         return httpx.Response(202 if self.busy else 200, json={"id": media})
 
     def get_media(self, request: httpx.Request, media: str) -> httpx.Response:
-        """Whether a picture is ready."""
+        """Return whether an image has been processed."""
         upload = self.uploads.get(media)
         if upload is None or upload.used:
             return _error(404, "Record not found")
@@ -253,32 +253,32 @@ class FakeMastodon(httpx.AsyncBaseTransport):
         return httpx.Response(206 if upload.busy else 200, json={"id": media})
 
     def get_statuses(self, request: httpx.Request, account: str) -> httpx.Response:
-        """What an account posted, the latest first."""
-        if self._account(request) is None:
+        """Return an account's posts, newest first."""
+        if self._account_of(request) is None:
             return _error(401, "The access token is invalid")
         query = parse_qs(request.url.query.decode())
-        before, limit = query.get("max_id", ["999999"])[0], min(int(query.get("limit", ["20"])[0]), 40)
-        mine = [each for each in reversed(self.statuses) if each.account == account and each.id < before]
+        max_id, limit = query.get("max_id", ["999999"])[0], min(int(query.get("limit", ["20"])[0]), 40)
+        statuses = [status for status in reversed(self.statuses) if status.account == account and status.id < max_id]
         if "exclude_reblogs" in query:
-            mine = [each for each in mine if each.reblog_of is None]
-        return _ok([self._shown(each) for each in mine[:limit]])
+            statuses = [status for status in statuses if status.reblog_of is None]
+        return _ok([self._shown(status) for status in statuses[:limit]])
 
     def get_by_ids(self, request: httpx.Request) -> httpx.Response:
-        """Some posts at once; those that are gone are left out."""
+        """Return several posts, leaving out those deleted."""
         if not self.software.by_ids:
             return _error(404, "Record not found")
         ids = parse_qs(request.url.query.decode())["id[]"]
         if len(ids) > 20:
             return _error(422, "Validation failed")
-        return _ok([self._shown(found) for each in ids if (found := self._find(each))])
+        return _ok([self._shown(status) for status_id in ids if (status := self._find(status_id))])
 
     def get_status(self, request: httpx.Request, status_id: str) -> httpx.Response:
-        """One post."""
+        """Return one post."""
         status = self._find(status_id)
         return _ok(self._shown(status)) if status else _error(404, "Record not found")
 
     def get_source(self, request: httpx.Request, status_id: str) -> httpx.Response:
-        """What its author wrote."""
+        """Return a post's source text."""
         status = self._find(status_id)
         if status is None or not self.software.has_source:
             return _error(404, "Record not found")
@@ -293,7 +293,7 @@ class FakeMastodon(httpx.AsyncBaseTransport):
         return _ok(self._shown(status))
 
     def _shown(self, status: Status) -> dict[str, object]:
-        shown: dict[str, object] = {
+        result: dict[str, object] = {
             "id": status.id,
             "created_at": status.at.isoformat().replace("+00:00", "Z"),
             "in_reply_to_id": status.parent,
@@ -303,54 +303,58 @@ class FakeMastodon(httpx.AsyncBaseTransport):
             "account": {"id": status.account},
             "reblog": {"id": status.reblog_of} if status.reblog_of else None,
             "favourites_count": status.favourites,
-            "replies_count": sum(each.parent == status.id for each in self.statuses),
-            "reblogs_count": sum(each.reblog_of == status.id for each in self.statuses),
+            "replies_count": sum(other.parent == status.id for other in self.statuses),
+            "reblogs_count": sum(other.reblog_of == status.id for other in self.statuses),
         }
-        return shown | {"text": status.text} if self.software.says_text else shown
+        return result | {"text": status.text} if self.software.says_text else result
 
     def verify(self, request: httpx.Request) -> httpx.Response:
-        """Whose token it is."""
-        account = self._account(request)
+        """Return the account of the token."""
+        account = self._account_of(request)
         if account is None:
             return _error(401, "The access token is invalid")
         return _ok({"id": account, "username": "me", "acct": "me", "display_name": "\x1b[31mMe"})
 
     def instance(self, request: httpx.Request, version: str) -> httpx.Response:
-        """How it is set up."""
+        """Return the server's configuration."""
         configuration = {"statuses": {"max_characters": self.longest, "characters_reserved_per_url": 23}}
         return _ok({"domain": "social.example", "configuration": configuration})
 
     def nodeinfo_links(self, request: httpx.Request) -> httpx.Response:
-        """Where NodeInfo is: said to be elsewhere, as some proxies have it."""
+        """Return the NodeInfo link, pointing to an internal host as behind some proxies."""
         rel = "http://nodeinfo.diaspora.software/ns/schema/2.0"
         return _ok({"links": [{"rel": rel, "href": "http://inside.example:3000/nodeinfo/2.0"}]})
 
     def nodeinfo(self, request: httpx.Request) -> httpx.Response:
-        """What it runs."""
+        """Return the server's software."""
         return _ok({"version": "2.0", "software": {"name": self.software.name, "version": self.software.version}})
 
     def register(self, request: httpx.Request) -> httpx.Response:
-        """A new app."""
+        """Register an app."""
         form = _form(request)
         self.apps["an-app"] = form["redirect_uris"]
         return _ok({"client_id": "an-app", "client_secret": "cd-planted-app-secret", "redirect_uri": "x"})
 
     def means(self, request: httpx.Request) -> httpx.Response:
-        """What it can do while somebody signs in."""
+        """Return the OAuth metadata."""
         return _ok({"code_challenge_methods_supported": ["S256"]}) if self.pkce else _error(404, "Record not found")
 
     def token(self, request: httpx.Request) -> httpx.Response:
-        """A code for a token; a code is good once, and only with what the browser was sent with."""
+        """Exchange a code for a token. A code is valid once, and only with the verifier of its challenge."""
         form = _form(request)
-        known = self.challenges.pop(form["code"], None)
-        proper = known is not None and form["client_secret"] == "cd-planted-app-secret"
-        if not proper or form["redirect_uri"] != self.apps[form["client_id"]] or form.get("code_verifier", "") != known:
+        challenge = self.challenges.pop(form["code"], None)
+        valid = challenge is not None and form["client_secret"] == "cd-planted-app-secret"
+        if (
+            not valid
+            or form["redirect_uri"] != self.apps[form["client_id"]]
+            or form.get("code_verifier", "") != challenge
+        ):
             return httpx.Response(400, json={"error": "invalid_grant", "error_description": "The code is invalid."})
         self.tokens["cd-planted-new-token"] = ME
         return _ok({"access_token": "cd-planted-new-token", "token_type": "Bearer", "scope": "read:accounts"})
 
     def revoke(self, request: httpx.Request) -> httpx.Response:
-        """Take a token back."""
+        """Revoke a token."""
         form = _form(request)
         if form.get("client_secret") != "cd-planted-app-secret":
             return _error(403, "unauthorized_client")
@@ -365,25 +369,25 @@ class Keys:
     held: dict[str, str] = field(default_factory=lambda: {"token": TOKEN})
 
     async def read(self, account: object) -> dict[str, str]:
-        """What is held."""
         return self.held
 
     async def keep(self, account: object, secrets: dict[str, str]) -> None:
-        """Hold something else."""
         self.held = dict(secrets)
 
 
 def as_html(text: str) -> str:
-    """A text as Mastodon shows it: links in pieces, mentions without their server."""
-    shown = html.escape(text, quote=False)
-    shown = re.sub(
+    """Return the text as Mastodon's HTML: links in pieces, mentions without their server."""
+    content = html.escape(text, quote=False)
+    content = re.sub(
         r"(https?://)(\S{1,30})(\S*)",
         r'<a href="\1\2\3"><span class="invisible">\1</span><span class="ellipsis">\2</span>'
         r'<span class="invisible">\3</span></a>',
-        shown,
+        content,
     )
-    shown = re.sub(r"(?<!\S)@(\w+)@([\w.]+)", r'<a href="https://\2/@\1" class="mention">@<span>\1</span></a>', shown)
-    blocks = [block.replace("\n", "<br />") for block in re.split(r"\n{2,}", shown.strip())]
+    content = re.sub(
+        r"(?<!\S)@(\w+)@([\w.]+)", r'<a href="https://\2/@\1" class="mention">@<span>\1</span></a>', content
+    )
+    blocks = [block.replace("\n", "<br />") for block in re.split(r"\n{2,}", content.strip())]
     return "".join(f"<p>{block}</p>" for block in blocks)
 
 
@@ -395,8 +399,8 @@ def _ok(content: object) -> httpx.Response:
     return httpx.Response(200, json=content)
 
 
-def _error(status: int, says: str) -> httpx.Response:
-    return httpx.Response(status, json={"error": says})
+def _error(status: int, message: str) -> httpx.Response:
+    return httpx.Response(status, json={"error": message})
 
 
 _ROUTES = (

@@ -1,4 +1,4 @@
-"""A site with Micropub that is all here."""
+"""A fake site with Micropub."""
 
 import json
 from collections.abc import Mapping
@@ -9,7 +9,7 @@ from fake_blogs import Clock, FakeBlog, Json, asked, form
 
 
 class FakeMicropub(FakeBlog):
-    """A site with Micropub: every post is seen at once, and the hint for the slug is taken or not."""
+    """A Micropub site. Posts are public at once; the requested slug is used if `honors_slugs`."""
 
     def __init__(self, clock: Clock) -> None:
         super().__init__(clock)
@@ -23,7 +23,7 @@ class FakeMicropub(FakeBlog):
             self.files.append(form(request))
             return httpx.Response(201, headers={"location": f"/files/{len(self.files)}.png"})
         if request.method == "GET":
-            return self._asked(asked(request))
+            return self._query(asked(request))
         fields = json.loads(request.content)
         if fields.get("action") == "delete":
             self.posts = [post for post in self.posts if post["url"] != fields["url"]]
@@ -33,11 +33,13 @@ class FakeMicropub(FakeBlog):
 
     def keep(self, properties: Json) -> None:
         slug = self.with_free_slug(properties["mp-slug"][0]) if self.takes_slugs else str(len(self.posts) + 1)
-        shown = {**properties, "published": [self.clock.now.isoformat()]}
-        del shown["mp-slug"]
-        self.posts.append({"status": "publish", "slug": slug, "url": f"https://me.example/{slug}", "properties": shown})
+        stored = {**properties, "published": [self.clock.now.isoformat()]}
+        del stored["mp-slug"]
+        self.posts.append(
+            {"status": "publish", "slug": slug, "url": f"https://me.example/{slug}", "properties": stored}
+        )
 
-    def _asked(self, query: Mapping[str, str]) -> httpx.Response:
+    def _query(self, query: Mapping[str, str]) -> httpx.Response:
         if query["q"] == "config":
             return httpx.Response(200, json={"media-endpoint": "/media"} if self.has_media else {})
         if not self.has_list:

@@ -1,4 +1,4 @@
-"""A receiver of webhooks that is all here."""
+"""A fake receiver of webhooks."""
 
 import hmac
 import json
@@ -10,15 +10,15 @@ from fake_blogs import FakeBlog, said
 
 
 class FakeReceiver(FakeBlog):
-    """A receiver of webhooks that follows the rules: it takes an id once, and only what is signed."""
+    """A correct webhook receiver: accepts an id once, and only signed requests."""
 
     secret = "s" * 20
 
     def answer(self, request: httpx.Request) -> httpx.Response:
-        signs = dict(piece.split("=", 1) for piece in request.headers["copydesk-signature"].split(","))
-        signed = f"{signs['t']}.".encode() + request.content
-        fresh = abs(int(signs["t"]) - self.clock.now.timestamp()) <= 300
-        if not fresh or signs["v1"] != hmac.new(self.secret.encode(), signed, "sha256").hexdigest():
+        signature_fields = dict(field.split("=", 1) for field in request.headers["copydesk-signature"].split(","))
+        payload = f"{signature_fields['t']}.".encode() + request.content
+        fresh = abs(int(signature_fields["t"]) - self.clock.now.timestamp()) <= 300
+        if not fresh or signature_fields["v1"] != hmac.new(self.secret.encode(), payload, "sha256").hexdigest():
             return said(401, "The signature is wrong.")
         fields = json.loads(request.content)
         if fields["event"] == "delete":
@@ -27,6 +27,6 @@ class FakeReceiver(FakeBlog):
             return httpx.Response(204)
         if all(post["id"] != fields["id"] for post in self.posts):
             assert request.headers["idempotency-key"] == fields["id"]
-            pictures = [b64decode(one["content"]) for one in fields.get("pictures", ())]
-            self.posts.append({**fields, "status": "publish", "files": pictures})
+            images = [b64decode(image["content"]) for image in fields.get("pictures", ())]
+            self.posts.append({**fields, "status": "publish", "files": images})
         return httpx.Response(200, json={"id": fields["id"], "url": "https://me.example/1"})

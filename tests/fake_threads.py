@@ -1,4 +1,4 @@
-"""Threads as far as its API is known here: containers with their states, publication by id, lists of own posts.
+"""A fake Threads: containers with their states, publication by id, lists of own posts.
 
 From developers.facebook.com (Threads) and Meta's own sample, fbsamples/threads_api.
 """
@@ -14,7 +14,7 @@ PER_PAGE = 100
 
 
 class FakeThreads(FaultyServer):
-    """One account, `me.too` with the id 77. `ready` is whether a container is finished as soon as it is made."""
+    """One account, `me.too` with the id 77. With `containers_ready`, a container is finished once created."""
 
     def __init__(self, clock: Clock) -> None:
         super().__init__(clock)
@@ -29,8 +29,8 @@ class FakeThreads(FaultyServer):
         query = {name: values[0] for name, values in parse_qs(request.url.query.decode()).items()}
         form = {name: values[0] for name, values in parse_qs(request.content.decode()).items()}
         if path == "oauth/access_token":
-            ok = form["code"] == "code" and form["client_secret"] == "hush"
-            return httpx.Response(200, json={"access_token": "short", "user_id": 77}) if ok else error(400, 1, "No.")
+            valid = form["code"] == "code" and form["client_secret"] == "hush"
+            return httpx.Response(200, json={"access_token": "short", "user_id": 77}) if valid else error(400, 1, "No.")
         if path == "access_token":
             assert (query["access_token"], query["client_secret"]) == ("short", "hush")
             return httpx.Response(200, json={"access_token": self.token, "expires_in": 5_184_000})
@@ -64,39 +64,42 @@ class FakeThreads(FaultyServer):
         return httpx.Response(200, json={"id": container})
 
     def status(self, container: str) -> str:
-        held = self.containers[container]
-        old = self.clock.now - held["at"] > timedelta(hours=24)
-        return "EXPIRED" if old and held["status"] == "FINISHED" else held["status"]
+        data = self.containers[container]
+        expired = self.clock.now - data["at"] > timedelta(hours=24)
+        return "EXPIRED" if expired and data["status"] == "FINISHED" else data["status"]
 
     def publish(self, form: dict) -> httpx.Response:
-        held = self.containers[form["creation_id"]]
+        data = self.containers[form["creation_id"]]
         if self.status(form["creation_id"]) in ("EXPIRED", "ERROR", "IN_PROGRESS"):
             return error(400, 9007, "The media is not ready to be published.")
-        held["status"] = "PUBLISHED"  # published twice, it would be there twice: nobody says that it would not
-        post = {"id": str(5000 + len(self.posts)), "text": held["text"], "parent": held["parent"], "at": self.clock.now}
+        data["status"] = "PUBLISHED"  # publishing twice would create two posts: the documentation promises nothing else
+        post = {"id": str(5000 + len(self.posts)), "text": data["text"], "parent": data["parent"], "at": self.clock.now}
         self.posts.append(post)
         return httpx.Response(200, json={"id": post["id"]})
 
     def listed(self, query: dict, *, replies: bool) -> httpx.Response:
-        every = [post for post in reversed(self.posts) if bool(post["parent"]) == replies and self.shows]
-        first = int(query.get("after", "0"))
+        newest_first = [post for post in reversed(self.posts) if bool(post["parent"]) == replies and self.shows]
+        offset = int(query.get("after", "0"))
         fields = query["fields"].split(",")
-        data = [self.shown(post, fields) for post in every[first : first + self.page]]
-        more = first + self.page < len(every)
-        after = str(first + self.page)
-        paging = {"cursors": {"before": "0", "after": after}, **({"next": "https://graph/?secret"} if more else {})}
+        data = [self.shown(post, fields) for post in newest_first[offset : offset + self.page]]
+        has_more = offset + self.page < len(newest_first)
+        next_offset = str(offset + self.page)
+        paging = {
+            "cursors": {"before": "0", "after": next_offset},
+            **({"next": "https://graph/?secret"} if has_more else {}),
+        }
         return httpx.Response(200, json={"data": data, "paging": paging})
 
     def shown(self, post: dict, fields: list[str]) -> dict:
-        every = {
+        values = {
             "id": post["id"],
             "text": post["text"].strip(),
             "timestamp": post["at"].strftime("%Y-%m-%dT%H:%M:%S+0000"),
             "permalink": f"https://www.threads.net/@me.too/post/{post['id']}",
         }
         if post["parent"]:
-            every["replied_to"] = {"id": post["parent"]}
-        return {name: value for name, value in every.items() if name in fields}
+            values["replied_to"] = {"id": post["parent"]}
+        return {name: value for name, value in values.items() if name in fields}
 
     def one(self, wanted: str) -> httpx.Response:
         if wanted in self.containers:
@@ -105,8 +108,8 @@ class FakeThreads(FaultyServer):
         return httpx.Response(200, json=self.shown(post, ["id", "timestamp", "permalink"])) if post else missing()
 
     def measured(self, path: str) -> httpx.Response:
-        there = any(post["id"] == path.removesuffix("/insights") for post in self.posts)
-        if not there or not self.insights:
+        exists = any(post["id"] == path.removesuffix("/insights") for post in self.posts)
+        if not exists or not self.insights:
             return missing()
         counts = {"views": 90, "likes": 3, "replies": 0, "reposts": 2}
         data = [{"name": name, "period": "lifetime", "values": [{"value": value}]} for name, value in counts.items()]

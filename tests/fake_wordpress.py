@@ -1,4 +1,4 @@
-"""A WordPress that is all here."""
+"""A fake WordPress."""
 
 import json
 from collections.abc import Mapping
@@ -9,7 +9,7 @@ from fake_blogs import Clock, FakeBlog, Json, asked, form, said
 
 
 class FakeWordPress(FakeBlog):
-    """WordPress 6: a slug that is taken gets -2, whatever the status; tags are told apart by their names."""
+    """WordPress 6: appends -2 to a slug taken by a post of any status; tags are unique by name."""
 
     def __init__(self, clock: Clock) -> None:
         super().__init__(clock)
@@ -20,38 +20,38 @@ class FakeWordPress(FakeBlog):
     def answer(self, request: httpx.Request) -> httpx.Response:
         if request.headers.get("authorization") != "Basic bWU6YWJjZCBlZmdo":
             return said(401, "The password is wrong.", code="incorrect_password")
-        where = request.url.path.removeprefix("/wp-json/wp/v2")
-        if where == "/users/me":
+        path = request.url.path.removeprefix("/wp-json/wp/v2")
+        if path == "/users/me":
             return httpx.Response(200, json={"id": 3, "slug": "me"})
-        if where == "/tags":
-            return self._tag(json.loads(request.content)["name"])
-        kept = self.media if where.startswith("/media") else self.posts
+        if path == "/tags":
+            return self._create_tag(json.loads(request.content)["name"])
+        collection = self.media if path.startswith("/media") else self.posts
         if request.method == "GET":
-            found = [post for post in kept if _matches(post, asked(request))]
-            return httpx.Response(200, json=[{**post, "file": ""} for post in found])
-        if where in ("/media", "/posts"):
-            fields = form(request) if where == "/media" else json.loads(request.content)
-            return self._keep(kept, {"status": "draft", **fields})
-        return self._change(request, where)
+            matches = [post for post in collection if _matches(post, asked(request))]
+            return httpx.Response(200, json=[{**post, "file": ""} for post in matches])
+        if path in ("/media", "/posts"):
+            fields = form(request) if path == "/media" else json.loads(request.content)
+            return self._create(collection, {"status": "draft", **fields})
+        return self._update(request, path)
 
-    def _keep(self, kept: list[Json], fields: Json) -> httpx.Response:
+    def _create(self, collection: list[Json], fields: Json) -> httpx.Response:
         number = 10 + len(self.posts) + len(self.media)
         link, slug = f"https://blog.example/{number}", self.with_free_slug(fields["slug"])
-        kept.append({**fields, "id": number, "slug": slug, "link": link, "source_url": f"{link}.png"})
-        return httpx.Response(201, json=kept[-1] | {"file": ""})
+        collection.append({**fields, "id": number, "slug": slug, "link": link, "source_url": f"{link}.png"})
+        return httpx.Response(201, json=collection[-1] | {"file": ""})
 
-    def _change(self, request: httpx.Request, where: str) -> httpx.Response:
-        found = [post for post in self.posts if where == f"/posts/{post['id']}"]
-        if not found:
+    def _update(self, request: httpx.Request, path: str) -> httpx.Response:
+        matches = [post for post in self.posts if path == f"/posts/{post['id']}"]
+        if not matches:
             return said(404, "Invalid post ID.", code="rest_post_invalid_id")
         if request.method == "DELETE":
-            found[0].update(status="trash", slug=f"{found[0]['slug']}__trashed")
-            return httpx.Response(200, json=found[0])
-        wanted = json.loads(request.content)["status"]
-        found[0]["status"] = wanted if self.may_publish else "pending"
-        return httpx.Response(200, json=found[0])
+            matches[0].update(status="trash", slug=f"{matches[0]['slug']}__trashed")
+            return httpx.Response(200, json=matches[0])
+        status = json.loads(request.content)["status"]
+        matches[0]["status"] = status if self.may_publish else "pending"
+        return httpx.Response(200, json=matches[0])
 
-    def _tag(self, name: str) -> httpx.Response:
+    def _create_tag(self, name: str) -> httpx.Response:
         if name in self.tags:
             return said(400, "Exists.", code="term_exists", data={"status": 400, "term_id": self.tags.index(name) + 1})
         if not self.may_make_tags:
@@ -61,6 +61,6 @@ class FakeWordPress(FakeBlog):
 
 
 def _matches(post: Json, query: Mapping[str, str]) -> bool:
-    wanted = query["include"].split(",") if "include" in query else [str(post["id"])]
-    in_sight = post.get("status") != "trash"
-    return in_sight and str(post["id"]) in wanted and query.get("slug", post["slug"]) == post["slug"]
+    ids = query["include"].split(",") if "include" in query else [str(post["id"])]
+    visible = post.get("status") != "trash"
+    return visible and str(post["id"]) in ids and query.get("slug", post["slug"]) == post["slug"]

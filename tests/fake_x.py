@@ -1,8 +1,8 @@
-"""X as far as its API v2 is known here: its rules, its rewriting of texts, and tokens that can be renewed once.
+"""A fake X with the rules of API v2: rewritten texts, duplicate posts rejected, refresh tokens valid once.
 
-What it takes is checked against the shapes of X's OpenAPI document (xdevplatform/docs, openapi.json, read 2026-11):
-CreatePostsRequest, CreatePostsReply, CreatePostsMedia, MediaUploadRequest, of which no more fields are known here than
-the adapter uses. The shape of POST /2/media/metadata is taken from X's guide for media.
+Requests are checked against the schemas of X's OpenAPI document (xdevplatform/docs, openapi.json, read 2026-11):
+CreatePostsRequest, CreatePostsReply, CreatePostsMedia, MediaUploadRequest, limited to the fields that the adapter uses.
+The schema of POST /2/media/metadata is taken from X's media guide.
 """
 
 import html
@@ -36,12 +36,12 @@ def text(value: object) -> bool:
 
 
 def shape(required: tuple[str, ...] = (), **fields):
-    """An object with these fields and no others (additionalProperties: false)."""
+    """Return a check for an object with these fields and no others (additionalProperties: false)."""
 
     def check(value: object) -> bool:
         if not isinstance(value, dict) or not set(required) <= set(value) <= set(fields):
             return False
-        return all(fields[name](inner) for name, inner in value.items())
+        return all(fields[name](field_value) for name, field_value in value.items())
 
     return check
 
@@ -63,7 +63,7 @@ SHAPES = {
 
 
 class FakeX(FaultyServer):
-    """One account, `me` with the id 12, and what it posted."""
+    """One account, `me` with the id 12, and its posts."""
 
     def __init__(self, clock: Clock, *, refuses_duplicates: bool = True, takes_replies: bool = True) -> None:
         super().__init__(clock)
@@ -99,7 +99,7 @@ class FakeX(FaultyServer):
     def grant(self, request: httpx.Request) -> httpx.Response:
         form = {name: values[0] for name, values in parse_qs(request.content.decode()).items()}
         if form["grant_type"] == "refresh_token" and (form["refresh_token"] != self.refresh or not self.family):
-            self.family = False  # a token that is used twice: somebody may have stolen it
+            self.family = False  # a refresh token used twice may be stolen: X revokes all of its family
             self.access = ""
             return httpx.Response(400, json={"error": "invalid_request", "error_description": "Token was invalid."})
         number = int(self.refresh.rsplit("-", 1)[1]) + 1
@@ -130,58 +130,64 @@ class FakeX(FaultyServer):
         return httpx.Response(200, json={"data": {"id": body["id"]}})
 
     def delete(self, post_id: str) -> httpx.Response:
-        there = [post for post in self.posts if post["id"] == post_id]
+        existing = [post for post in self.posts if post["id"] == post_id]
         self.posts = [post for post in self.posts if post["id"] != post_id]
-        return httpx.Response(200, json={"data": {"deleted": True}}) if there else problem(404, "Not found.")
+        return httpx.Response(200, json={"data": {"deleted": True}}) if existing else problem(404, "Not found.")
 
     def timeline(self, query: dict) -> httpx.Response:
         start = datetime.fromisoformat(query["start_time"])
-        every = [post for post in reversed(self.posts) if post["at"] >= start]
-        first = int(query.get("pagination_token", "0"))
-        some = [self.shown(post) for post in every[first : first + self.page]]
-        meta: dict[str, object] = {"result_count": len(some)}
-        if first + self.page < len(every):
-            meta["next_token"] = str(first + self.page)
-        return httpx.Response(200, json={"meta": meta, **({"data": some} if some else {})})
+        newest_first = [post for post in reversed(self.posts) if post["at"] >= start]
+        offset = int(query.get("pagination_token", "0"))
+        page = [self.shown(post) for post in newest_first[offset : offset + self.page]]
+        meta: dict[str, object] = {"result_count": len(page)}
+        if offset + self.page < len(newest_first):
+            meta["next_token"] = str(offset + self.page)
+        return httpx.Response(200, json={"meta": meta, **({"data": page} if page else {})})
 
     def shown(self, post: dict) -> dict:
-        """As X shows it: links shortened, a link to the pictures, escaped."""
-        out, urls, last = [], [], 0
+        """Return the post as X does: links shortened, a link to the images appended, HTML-escaped."""
+        pieces, urls, position = [], [], 0
         source = post["source"].strip()
         for number, (start, end) in enumerate(all_spans(source)):
             long, short = source[start:end], f"https://t.co/{post['id'][-6:]}{number:04}"
             urls.append({"url": short, "expanded_url": long if "/" in long else f"http://{long}/"})
-            out += [html.escape(source[last:start], quote=False), short]
-            last = end
-        out.append(html.escape(source[last:], quote=False))
+            pieces += [html.escape(source[position:start], quote=False), short]
+            position = end
+        pieces.append(html.escape(source[position:], quote=False))
         if post["media"]:
             urls.append(
                 {"url": "https://t.co/picture", "expanded_url": f"https://x.com/me/status/{post['id']}/photo/1"}
             )
-            out.append(" https://t.co/picture")
-        found = {"id": post["id"], "text": "".join(out), "created_at": post["at"].strftime("%Y-%m-%dT%H:%M:%S.000Z")}
+            pieces.append(" https://t.co/picture")
+        result = {
+            "id": post["id"],
+            "text": "".join(pieces),
+            "created_at": post["at"].strftime("%Y-%m-%dT%H:%M:%S.000Z"),
+        }
         if urls:
-            found["entities"] = {"urls": urls}
+            result["entities"] = {"urls": urls}
         if post["parent"]:
-            found["referenced_tweets"] = [{"type": "replied_to", "id": post["parent"]}]
-        return found
+            result["referenced_tweets"] = [{"type": "replied_to", "id": post["parent"]}]
+        return result
 
     def measure(self, query: dict) -> httpx.Response:
-        asked, own = query["ids"].split(","), "non_public_metrics" in query["tweet.fields"]
+        ids, with_private = query["ids"].split(","), "non_public_metrics" in query["tweet.fields"]
         data, errors = [], []
-        for each in asked:
-            post = next((post for post in self.posts if post["id"] == each), None)
+        for post_id in ids:
+            post = next((post for post in self.posts if post["id"] == post_id), None)
             if post is None:
-                kind = "https://api.twitter.com/2/problems/resource-not-found"
-                errors.append({"title": "Not Found Error", "type": kind, "resource_id": each, "value": each})
-            elif own and (not self.clicks or self.clock.now - post["at"] > timedelta(days=30)):
-                kind = "https://api.twitter.com/2/problems/not-authorized-for-field"
-                errors.append({"title": "Field Authorization Error", "type": kind, "resource_id": each})
+                problem_type = "https://api.twitter.com/2/problems/resource-not-found"
+                errors.append(
+                    {"title": "Not Found Error", "type": problem_type, "resource_id": post_id, "value": post_id}
+                )
+            elif with_private and (not self.clicks or self.clock.now - post["at"] > timedelta(days=30)):
+                problem_type = "https://api.twitter.com/2/problems/not-authorized-for-field"
+                errors.append({"title": "Field Authorization Error", "type": problem_type, "resource_id": post_id})
             else:
                 counts = {"like_count": 3, "reply_count": 1, "retweet_count": 2, "impression_count": 90}
                 counts |= {"quote_count": 5, "bookmark_count": 6}
-                clicked = {"non_public_metrics": {"url_link_clicks": 4, "impression_count": 90}} if own else {}
-                data.append({"id": each, "text": "", "public_metrics": counts, **clicked})
+                private = {"non_public_metrics": {"url_link_clicks": 4, "impression_count": 90}} if with_private else {}
+                data.append({"id": post_id, "text": "", "public_metrics": counts, **private})
         return httpx.Response(200, json={**({"data": data} if data else {}), **({"errors": errors} if errors else {})})
 
 

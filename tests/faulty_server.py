@@ -1,4 +1,4 @@
-"""A server that misbehaves in front of a platform's own rules, the clock that both live by, and a place for secrets."""
+"""A server with faults before a platform's own rules, its clock, secrets in memory, and a driver of deliveries."""
 
 from collections import deque
 from collections.abc import Mapping
@@ -27,7 +27,7 @@ FAULTS = ("refused", "cut_before", "cut_after", "late", "500", "500_after", "429
 
 
 class Clock:
-    """A clock that stands until it is moved."""
+    """A clock that stands still until it is moved."""
 
     def __init__(self) -> None:
         self.now = NOW
@@ -40,7 +40,7 @@ class Clock:
 
 
 class KeptSecrets:
-    """Secrets in memory, and every time that they were kept."""
+    """Secrets in memory; `saved` has every saved version."""
 
     def __init__(self, **held: str) -> None:
         self.held = dict(held)
@@ -57,10 +57,10 @@ class KeptSecrets:
 
 
 class FaultyServer:
-    """What happens to the next requests is in `faults`, one each; `answer` is what the platform does with them."""
+    """Applies `faults` to the next requests, one each. `respond` implements the platform's rules."""
 
     LATEST = 80
-    """Seconds until a late request arrives, at most."""
+    """Seconds until a late request arrives."""
 
     def __init__(self, clock: Clock) -> None:
         self.clock = clock
@@ -89,15 +89,15 @@ class FaultyServer:
             return httpx.Response(429, headers={"retry-after": "60"})
         if fault == "500":
             return httpx.Response(500)
-        answer = self.answer(request)
+        response = self.answer(request)
         if fault == "cut_after":
             raise httpx.ReadError("cut")
         if fault == "500_after":
             return httpx.Response(502, content=b"<html>")
-        return httpx.Response(200, content=b"<html>") if fault == "garbage" else answer
+        return httpx.Response(200, content=b"<html>") if fault == "garbage" else response
 
     def arrive(self, *, everything: bool = False) -> None:
-        """What was on its way is there now."""
+        """Process the late requests that are due, or all of them."""
         for due, request in list(self.late):
             if everything or due <= self.clock.now:
                 self.late.remove((due, request))
@@ -105,41 +105,43 @@ class FaultyServer:
 
 
 async def delivered(platform, account, intent, clock, *, moves=60, jitter=0.5, fresh=None) -> Delivery:
-    """Drive a delivery as the desk does, until it ends, or waits for the user. `fresh` makes the platform anew for each
-    move, as after a crash."""
+    """Take a delivery to its end, or until it waits for the user, as the desk does.
+
+    `make_platform` creates the platform anew for each action, as after a crash.
+    """
     delivery = Delivery(steps=len(intent.steps))
     for _ in range(moves):
         platform = fresh() if fresh else platform
-        trust = platform.trust(account)
-        move = next_move(delivery, trust, clock.now)
-        if move is Move.WAIT:
+        guarantees = platform.trust(account)
+        action = next_move(delivery, guarantees, clock.now)
+        if action is Move.WAIT:
             if delivery.not_before is None:
                 break
             clock.now = delivery.not_before
-        elif move is Move.SEND:
-            delivery = await _sent(platform, account, intent, sent_now(delivery, clock.now), clock, jitter)
+        elif action is Move.SEND:
+            delivery = await _send(platform, account, intent, sent_now(delivery, clock.now), clock, jitter)
         else:
-            delivery = await _looked(platform, account, intent, delivery, trust, clock, jitter)
+            delivery = await _look_up(platform, account, intent, delivery, guarantees, clock, jitter)
     return delivery
 
 
-async def _sent(platform, account, intent, delivery, clock, jitter) -> Delivery:
+async def _send(platform, account, intent, delivery, clock, jitter) -> Delivery:
     try:
-        made = await platform.send(account, intent, delivery.made)
+        result = await platform.send(account, intent, delivery.made)
     except RefusedPostError as error:
         return refused(delivery, error.message)
     except (LoginError, NotSentError) as error:
-        after = getattr(error, "retry_after", None)
-        return not_sent(delivery, error.message, clock.now, jitter=jitter, retry_after=after)
+        retry_after = getattr(error, "retry_after", None)
+        return not_sent(delivery, error.message, clock.now, jitter=jitter, retry_after=retry_after)
     except UnknownOutcomeError as error:
         return lost(delivery, error.message)
-    return made_step(delivery, made)
+    return made_step(delivery, result)
 
 
-async def _looked(platform, account, intent, delivery, trust, clock, jitter) -> Delivery:
+async def _look_up(platform, account, intent, delivery, guarantees, clock, jitter) -> Delivery:
     try:
         found = await platform.look_up(account, intent, delivery.made, delivery.first_sent_at)
     except (LoginError, NotSentError, UnknownOutcomeError) as error:
-        after = getattr(error, "retry_after", None)
-        return not_found_out(delivery, trust, error.message, clock.now, jitter=jitter, retry_after=after)
-    return made_step(delivery, found) if found else absent(delivery, trust, clock.now, jitter=jitter)
+        retry_after = getattr(error, "retry_after", None)
+        return not_found_out(delivery, guarantees, error.message, clock.now, jitter=jitter, retry_after=retry_after)
+    return made_step(delivery, found) if found else absent(delivery, guarantees, clock.now, jitter=jitter)

@@ -1,4 +1,4 @@
-"""Small feeds of every format for the tests, and where the real ones are."""
+"""Small feeds in every format, and access to the captured ones."""
 
 import asyncio
 from pathlib import Path
@@ -37,7 +37,7 @@ JSON = """{"version":"https://jsonfeed.org/version/1.1","title":"JSON blog","hom
 
 
 def rss(*items: str, head: str = "", declaration: str = '<?xml version="1.0" encoding="utf-8"?>') -> str:
-    """An RSS feed with `items`, each the inside of an `<item>`."""
+    """Return an RSS feed with `items`, each the inside of an `<item>`."""
     inside = "".join(f"<item>{item}</item>" for item in items)
     return (
         f'{declaration}<rss version="2.0" xmlns:content="http://purl.org/rss/1.0/modules/content/"'
@@ -48,13 +48,13 @@ def rss(*items: str, head: str = "", declaration: str = '<?xml version="1.0" enc
 
 
 def parse(feed: str | bytes, *, charset: str | None = None, most: int = 10_000) -> Feed:
-    """The feed, parsed as in the product."""
+    """Return the feed parsed as in the product."""
     body = feed.encode() if isinstance(feed, str) else feed
     return asyncio.run(parse_feed(body, charset=charset, base_url=BASE, max_entries=most))
 
 
 def real_feeds() -> dict[str, bytes]:
-    """The real feeds, by name; the test is skipped where they are not."""
+    """Return the captured feeds by name; skip the test if there are none."""
     feeds = {path.stem: path.read_bytes() for path in sorted(REAL_FEEDS.glob("*.xml"))}
     if not feeds:
         pytest.skip("the captured feeds are not beside the checkout")

@@ -1,4 +1,4 @@
-"""What the tests of fetching share: a clock that stands still, and a client that may reach the test server."""
+"""A fixed clock and a fetcher that may reach the local test server."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -11,7 +11,7 @@ ANY = "*/*"
 
 
 class Clock:
-    """Stands still until it is told to go on."""
+    """A clock that stands still until it is moved."""
 
     def __init__(self, now: datetime = NOW) -> None:
         self.now = now
@@ -20,12 +20,12 @@ class Clock:
         return self.now
 
     def forward(self, seconds: float) -> None:
-        """Let `seconds` pass."""
+        """Move the clock by `seconds`."""
         self.now += timedelta(seconds=seconds)
 
 
 def client(
     clock: Clock | None = None, *, transport: httpx.AsyncBaseTransport | None = None, **limits: object
 ) -> Fetcher:
-    """A fetcher that may reach this machine, with `limits` other than the usual ones."""
+    """Return a fetcher that may reach this machine, with `limits` in place of the defaults."""
     return Fetcher(Limits(**{"allow_private": True, **limits}), clock=clock or Clock(), transport=transport)

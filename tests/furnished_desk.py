@@ -1,4 +1,4 @@
-"""A real desk on a clock that stands still, with something for every screen and every question to show."""
+"""A real desk with a fixed clock and data for every screen and dialog."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -19,7 +19,7 @@ OPML = f"""<opml version="2.0"><body><outline text="The Ferry Gazette" xmlUrl="{
 
 @asynccontextmanager
 async def furnished_desk(home: Path) -> AsyncIterator[Desk]:
-    """The desk in `home`."""
+    """Open the desk in `home`."""
     platforms = {"fake": FakePlatform(FakeServer())}
     settings = settings_at(home)
     async with open_desk(settings, clock=Watch(), transport=small_web(), platforms=platforms) as desk:
@@ -27,7 +27,7 @@ async def furnished_desk(home: Path) -> AsyncIterator[Desk]:
 
 
 async def furnish(home: Path) -> None:
-    """Drafts, of which the last was edited; an account; a source; reasons to reject that were given before."""
+    """Create drafts, the last of them edited; an account, a source, and two reasons for rejection."""
     async with furnished_desk(home) as desk:
         await add(desk, ONE, name="The Ferry Gazette", tags=["sea"])
         await connect(desk, called="harbour.example")

@@ -1,7 +1,6 @@
-"""What work costs as its input grows: large measured beside small, so that no machine is too slow for a test.
+"""Assert how a function's cost grows: a large input is measured against a small one on the same machine.
 
-A bound in seconds says as much about the machine as about the code, and something else may run beside the test. That
-something takes no more than in proportion to its length holds on every machine.
+A limit in seconds would depend on the machine and on what else it runs. Proportional growth holds everywhere.
 """
 
 import gc
@@ -14,73 +13,76 @@ from typing import Any, Generic, TypeVar
 T = TypeVar("T")
 
 FACTOR = 8
-"""How much larger the large input is than the small one."""
+"""Size of the large input in units of the small one."""
 TOLERANCE = 3
-"""How many times worse than in proportion is still put up with: a square would be eight times worse."""
+"""Accepted excess over the expected ratio. Quadratic cost would exceed it by a factor of eight."""
 _ROUNDS = 8
-_MEASURABLE = 0.004
-"""Seconds: shorter work is repeated until it takes as long."""
+_MIN_DURATION = 0.004
+"""Seconds. Shorter runs are repeated until they take this long."""
 
 
 def assert_in_proportion(make: Callable[[int], T], do: Callable[[T], object], size: int) -> None:
-    """`do(make(size))` costs no more, within TOLERANCE, than in proportion to `do(make(size // FACTOR))`.
+    """Assert that `run(make_input(size))` costs at most TOLERANCE times its linear share of `size // FACTOR`.
 
-    `make` gives an input of about that size, and is not measured.
+    `make_input` returns an input of about that size and is not measured.
     """
     _assert_at_most(FACTOR * TOLERANCE, _Work(make, do, size // FACTOR), _Work(make, do, size))
 
 
 def assert_no_dearer(make: Callable[[int], T], do: Callable[[T], object], size: int) -> None:
-    """`do(make(size))` costs no more, within TOLERANCE, than `do(make(size // FACTOR))`: as where there is a limit."""
+    """Assert that `run(make_input(size))` costs at most TOLERANCE times as much as for `size // FACTOR`."""
     _assert_at_most(TOLERANCE, _Work(make, do, size // FACTOR), _Work(make, do, size))
 
 
 def _assert_at_most(ratio: float, small: "_Work[T]", large: "_Work[T]") -> None:
-    """Both sizes are measured by turns, and the best of each counts: one round that nothing disturbs is enough."""
+    """Measure both sizes alternately and compare the best times: one undisturbed round is enough."""
     best_small = best_large = math.inf
-    times = small.measurable()
+    repeats = small.measurable()
     for _ in range(_ROUNDS):
-        best_small = min(best_small, small.taken(times))
-        best_large = min(best_large, large.taken(max(1, times // FACTOR)))
+        best_small = min(best_small, small.taken(repeats))
+        best_large = min(best_large, large.taken(max(1, repeats // FACTOR)))
         if best_large <= ratio * best_small:
             return
-    share, seconds = best_large / best_small, f"{best_large:.2g} s instead of {best_small:.2g}"
-    raise AssertionError(f"{FACTOR} times as much took {share:.0f} times as long: {seconds}")
+    factor, seconds = best_large / best_small, f"{best_large:.2g} s instead of {best_small:.2g}"
+    raise AssertionError(f"{FACTOR} times as much took {factor:.0f} times as long: {seconds}")
 
 
 class _Work(Generic[T]):
-    """What is done, on one size: each time on an input of its own, with nothing kept of the time before."""
+    """A function on inputs of one size, each run on a new input and without caches."""
 
     def __init__(self, make: Callable[[int], T], do: Callable[[T], object], size: int) -> None:
         self._make, self._do, self._size = make, do, size
 
     def measurable(self) -> int:
-        """How often it must be done to be measurable. It is done once before, for what is loaded only once."""
+        """Return the repetitions needed for a measurable time. Runs once beforehand, for what is loaded only once."""
         self._do(self._make(self._size))
-        times = 1
-        while (taken := self.taken(times) * times) < _MEASURABLE:
-            times *= 2 if taken > _MEASURABLE / 10 else 8
-        return times
+        repeats = 1
+        while (seconds := self.taken(repeats) * repeats) < _MIN_DURATION:
+            repeats *= 2 if seconds > _MIN_DURATION / 10 else 8
+        return repeats
 
     def taken(self, times: int) -> float:
-        """Seconds of this process' time for doing it once, without the collecting of what other tests have left."""
+        """Return the seconds of process time per run.
+
+        The garbage collector is off: it would visit other tests' objects.
+        """
         inputs = [self._make(self._size) for _ in range(times)]
-        kept = _caches()
-        collects = gc.isenabled()
+        caches = _find_caches()
+        gc_enabled = gc.isenabled()
         gc.disable()
         try:
-            began = process_time()
-            for given in inputs:
-                for cache in kept:
+            started = process_time()
+            for value in inputs:
+                for cache in caches:
                     cache.cache_clear()
-                self._do(given)
-            return (process_time() - began) / times
+                self._do(value)
+            return (process_time() - started) / times
         finally:
-            if collects:
+            if gc_enabled:
                 gc.enable()
 
 
-def _caches() -> list[Any]:
-    """The caches of Copydesk's functions: what was done before would cost nothing the second time."""
+def _find_caches() -> list[Any]:
+    """Return the caches of Copydesk's functions; a second run would otherwise cost nothing."""
     modules = [module for name, module in sys.modules.items() if name.partition(".")[0] == "copydesk"]
-    return [each for module in modules for each in vars(module).values() if hasattr(each, "cache_clear")]
+    return [member for module in modules for member in vars(module).values() if hasattr(member, "cache_clear")]

@@ -1,19 +1,19 @@
-"""Every row of the interface: which operation of the desk does it, which command, and which tests cover it.
+"""The rows of the interface table: each with its desk operation, its command, and the tests that cover it.
 
-The README's table is made from these; test_interface.py sees that the operations, the commands and the tests exist.
+The README's table is generated from these; test_interface.py checks that operations, commands and tests exist.
 """
 
 from typing import NamedTuple
 
 
 class Row(NamedTuple):
-    """One row."""
+    """A row of the interface table."""
 
     says: str
     operation: str
-    """A path from the desk, as in `drafts.list`."""
+    """Attribute path from the desk, like `drafts.list`."""
     command: str
-    """The command line, without `copydesk`'s options; empty where there is none."""
+    """Command line without global options; "" if there is none."""
     tests: tuple[str, ...]
 
 

@@ -1,4 +1,4 @@
-"""A platform before a fake Mastodon, at a time that stands still."""
+"""A Mastodon platform on a fake server with a fixed clock."""
 
 from datetime import UTC, datetime
 
@@ -15,7 +15,7 @@ URL = "https://social.example"
 
 
 class Here:
-    """A platform before a fake server, at a time that stands still."""
+    """A platform, its fake server, its account and its secrets."""
 
     def __init__(self, software: Software = MASTODON) -> None:
         self.clock = Clock(NOW)
@@ -23,8 +23,10 @@ class Here:
         self.keys = Keys()
         self.paused: list[float] = []
         self.platform = Mastodon(Caller(self.server), self.keys, clock=self.clock, pause=self._pause)
-        said = f"{software.name.lower()} {software.version}"
-        self.me = Account(platform="mastodon", server=URL, id=ME, name="me@social.example", software=said, longest=500)
+        software_name = f"{software.name.lower()} {software.version}"
+        self.me = Account(
+            platform="mastodon", server=URL, id=ME, name="me@social.example", software=software_name, longest=500
+        )
 
     async def _pause(self, seconds: float) -> None:
         self.paused.append(seconds)

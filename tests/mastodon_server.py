@@ -1,4 +1,4 @@
-"""mastodon-mock on loopback, in memory, with accounts whose tokens are known; it ends with the block or its process."""
+"""Run mastodon-mock on loopback, in memory, with accounts of known tokens. It ends with the block or this process."""
 
 import json
 import os
@@ -24,40 +24,40 @@ class MockMastodon(NamedTuple):
 
     @staticmethod
     def token(name: str) -> str:
-        """The access token of an account."""
+        """Return the access token of an account."""
         return f"token-of-{name}"
 
     def ask(self, method: str, path: str, name: str, **more: object) -> httpx.Response:
-        """Ask in the name of an account."""
+        """Send a request as an account."""
         headers = {"authorization": f"Bearer {self.token(name)}"}
         return httpx.request(method, self.url + path, headers=headers, timeout=30, **more)  # type: ignore[arg-type]
 
     def agree(self, question: dict[str, str], name: str) -> str:
-        """Where the browser is sent after an account said yes to the query of an authorization."""
-        answer = httpx.post(f"{self.url}/oauth/authorize", data={**question, "username": name}, timeout=30)
-        return answer.headers["location"]
+        """Consent to an authorization as an account; return the URL the browser is redirected to."""
+        response = httpx.post(f"{self.url}/oauth/authorize", data={**question, "username": name}, timeout=30)
+        return response.headers["location"]
 
     def posts(self, name: str) -> list[dict[str, object]]:
-        """What an account holds, the first one first."""
-        me = self.ask("GET", "/api/v1/accounts/verify_credentials", name).json()["id"]
-        found = self.ask("GET", f"/api/v1/accounts/{me}/statuses?limit=40", name).json()
-        return sorted(found, key=lambda post: int(post["id"]))
+        """Return the account's posts, oldest first."""
+        account_id = self.ask("GET", "/api/v1/accounts/verify_credentials", name).json()["id"]
+        statuses = self.ask("GET", f"/api/v1/accounts/{account_id}/statuses?limit=40", name).json()
+        return sorted(statuses, key=lambda post: int(post["id"]))
 
     def said(self, name: str) -> list[tuple[str, str | None]]:
-        """The texts of an account in order, each with the text of what it answers."""
+        """Return the account's texts in order, each with the text it replies to."""
         posts = self.posts(name)
-        texts = {post["id"]: self._text(str(post["id"]), name) for post in posts}
+        texts = {post["id"]: self._source_text(str(post["id"]), name) for post in posts}
         return [(texts[post["id"]], texts.get(post["in_reply_to_id"])) for post in posts]
 
-    def _text(self, post: str, name: str) -> str:
-        return str(self.ask("GET", f"/api/v1/statuses/{post}/source", name).json()["text"])
+    def _source_text(self, post_id: str, name: str) -> str:
+        return str(self.ask("GET", f"/api/v1/statuses/{post_id}/source", name).json()["text"])
 
 
 @contextmanager
 def running(folder: Path, names: list[str]) -> Iterator[MockMastodon]:
-    """A server of its own with these accounts; `folder` takes its settings and its pictures."""
+    """Run a server with these accounts. `folder` holds its settings and media."""
     settings = folder / "mastodon.toml"
-    settings.write_text(_toml(folder, names), encoding="utf-8")
+    settings.write_text(_settings_toml(folder, names), encoding="utf-8")
     port = _free_port()
     command = [sys.executable, __file__, "serve", "--config", str(settings), "--in-memory", "--port", str(port)]
     with (folder / "mastodon.log").open("wb") as log:
@@ -76,7 +76,7 @@ def running(folder: Path, names: list[str]) -> Iterator[MockMastodon]:
             process.wait()
 
 
-def _toml(folder: Path, names: list[str]) -> str:
+def _settings_toml(folder: Path, names: list[str]) -> str:
     lines = ['domain = "mock.example"', f"media_storage_path = {json.dumps(str(folder / 'media'))}"]
     for name in names:
         lines += ["[[seed.accounts]]", f'username = "{name}"', f'access_token = "{MockMastodon.token(name)}"']
@@ -84,14 +84,14 @@ def _toml(folder: Path, names: list[str]) -> str:
 
 
 def _free_port() -> int:
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        return int(found.getsockname()[1])
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
 
 
 def _wait_for(server: MockMastodon, process: subprocess.Popen[bytes], log: Path) -> None:
-    until = time.monotonic() + LONGEST_START
-    while time.monotonic() < until:
+    deadline = time.monotonic() + LONGEST_START
+    while time.monotonic() < deadline:
         assert process.poll() is None, f"mastodon-mock did not start: {log.read_text(errors='replace')[-2000:]}"
         try:
             if httpx.get(f"{server.url}/api/v2/instance", timeout=5).status_code == 200:
@@ -101,8 +101,8 @@ def _wait_for(server: MockMastodon, process: subprocess.Popen[bytes], log: Path)
     raise AssertionError("mastodon-mock did not answer in time.")
 
 
-def _end_with_parent() -> None:
-    """The other end of the pipe closes however the process that holds it ends."""
+def _exit_with_parent() -> None:
+    """Exit when the pipe from the parent closes, however the parent ended."""
     sys.stdin.buffer.read()
     os._exit(0)
 
@@ -110,5 +110,5 @@ def _end_with_parent() -> None:
 if __name__ == "__main__":
     from mastodon_mock.cli import main
 
-    threading.Thread(target=_end_with_parent, daemon=True).start()
+    threading.Thread(target=_exit_with_parent, daemon=True).start()
     main(sys.argv[1:])

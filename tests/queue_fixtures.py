@@ -1,4 +1,4 @@
-"""The review's queue before a real desk, to which another process writes."""
+"""The review queue on a real desk that another process writes to."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -26,7 +26,7 @@ NUMBER = 450
 async def review(
     home: Path, number: int = NUMBER, size: tuple[int, int] = (120, 32)
 ) -> AsyncIterator[tuple[Seen, Desk]]:
-    """The console, and a second desk on the same database: another process."""
+    """Open the console, and a second desk on the same database in place of another process."""
     async with open_desk(load({}, home), clock=Watch()) as other:
         await other.ground.write(fill, 0, number)
         app = Console(lambda: open_desk(load({}, home), clock=Watch()), clock=lambda: NOW)
@@ -36,48 +36,50 @@ async def review(
 
 
 def fill(conn: Connection, user: str, first: int, last: int) -> None:
-    """Drafts with their numbers in their texts, the first one the best."""
+    """Insert drafts numbered `first` to `last` (exclusive) in their texts, the first one with the highest score."""
     source = add_source(conn, user, name="The Lighthouse")
     for number in range(first, last):
         values = {"text": f"Draft number {number} is here", "tags": ("even",) if number % 2 == 0 else ()}
-        made = draft(number, id=new_id(NOW), item_id=add_item(conn, user, source), **values)
-        new = NewDraft(draft=made, source_id=source, source_type="rss", story_id=made.item_id, origin=Origin.DIRECT)
-        drafts.add(conn, user, new)
-        best = {"score": 1 - number / 100_000, "id": made.id}
-        conn.exec_driver_sql("UPDATE draft SET total_score = :score WHERE id = :id", best)
+        new_draft = draft(number, id=new_id(NOW), item_id=add_item(conn, user, source), **values)
+        row = NewDraft(
+            draft=new_draft, source_id=source, source_type="rss", story_id=new_draft.item_id, origin=Origin.DIRECT
+        )
+        drafts.add(conn, user, row)
+        score_update = {"score": 1 - number / 100_000, "id": new_draft.id}
+        conn.exec_driver_sql("UPDATE draft SET total_score = :score WHERE id = :id", score_update)
 
 
 def screen(seen: Seen) -> ReviewScreen:
-    """The review."""
+    """Return the review screen."""
     assert isinstance(seen.app.screen, ReviewScreen)
     return seen.app.screen
 
 
 def number(seen: Seen) -> int:
-    """The number of the draft under the cursor."""
+    """Return the number of the draft under the cursor."""
     current = screen(seen).queue.current
     assert current is not None
     return int(current.text.split()[2])
 
 
 async def chosen(seen: Seen, desk: Desk) -> list[int]:
-    """The numbers of the drafts that an action is for."""
-    asked = screen(seen).chosen()
-    assert asked is not None
-    ids = (asked.draft.id,) if asked.draft is not None else (await asked.find(desk)).ids
-    known = {each.id: int(each.text.split()[2]) for each in await desk.drafts.these(tuple(ids))}
-    assert asked.number == len(ids)
-    return [known[draft_id] for draft_id in ids]
+    """Return the numbers of the drafts an action would apply to."""
+    selection = screen(seen).chosen()
+    assert selection is not None
+    ids = (selection.draft.id,) if selection.draft is not None else (await selection.find(desk)).ids
+    numbers = {draft.id: int(draft.text.split()[2]) for draft in await desk.drafts.these(tuple(ids))}
+    assert selection.number == len(ids)
+    return [numbers[draft_id] for draft_id in ids]
 
 
 async def typed(seen: Seen, words: str) -> None:
-    """Type words, and wait for what they find."""
-    await seen._pilot.press(*("space" if letter == " " else letter for letter in words))
+    """Type `text`, and wait for its search results."""
+    await seen._pilot.press(*("space" if character == " " else character for character in words))
     await seen.wait()
 
 
 async def noticed(seen: Seen) -> None:
-    """Let the console notice now what another process wrote, as it does by itself within half a second."""
+    """Let the console detect another process's writes now; it polls every half second."""
     seen.app.changes += 1
     seen.app._tell(DeskChanged())
     await seen.wait()

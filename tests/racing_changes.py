@@ -1,6 +1,6 @@
-"""One of several processes that change the same drafts at random, as fast as they can.
+"""One of several processes that change the same drafts at random, as fast as possible.
 
-As a script, `home seed seconds`: says `ready`, waits for a line, and prints what it was answered as JSON.
+As a script, `home seed seconds`: prints `ready`, waits for a line, and prints its results as JSON.
 """
 
 import asyncio
@@ -26,7 +26,7 @@ LATER = Watch().now.replace(year=2027)
 
 
 class Racer:
-    """Random changes, and what was answered to each."""
+    """Applies random changes and records the results."""
 
     def __init__(self, desk: Desk, ids: list[str], seed: int) -> None:
         self.desk = desk
@@ -34,36 +34,42 @@ class Racer:
         self.seed = seed
         self.rng = random.Random(seed)
         self.changed: list[tuple[str, int, str]] = []
-        """Draft, version and text of each single change that was done."""
+        """Draft id, version and text of each successful change of one draft."""
         self.done = 0
-        """How many changes of one draft were done in all, bulk and undo among them."""
+        """Number of successful draft changes, including bulk changes and undo."""
         self.refused: list[str] = []
         self.wrong: list[str] = []
-        """What was answered and is neither done nor a conflict."""
+        """Errors other than conflicts."""
 
     async def one(self) -> None:
-        """One random thing."""
-        kinds: list[Callable[[], Awaitable[int]]] = [self._change, self._change, self._edit, self._bulk, self._back]
-        kind = self.rng.choice([*kinds, self._all_back, self._auto])
+        """Apply one random operation."""
+        operations: list[Callable[[], Awaitable[int]]] = [
+            self._change,
+            self._change,
+            self._edit,
+            self._bulk,
+            self._undo_or_redo_one,
+        ]
+        operation = self.rng.choice([*operations, self._undo_or_redo, self._auto_schedule])
         try:
-            self.done += await kind()
+            self.done += await operation()
         except ConflictError as error:
             self.refused.append(str(error))
         except Exception as error:
-            self.wrong.append(f"{kind.__name__}: {error!r}")
+            self.wrong.append(f"{operation.__name__}: {error!r}")
 
     async def _change(self) -> int:
         action = self.rng.choice([action for action in Action if action is not Action.POST])
         at = LATER if action is Action.RESCHEDULE else None
-        await self._answered(ChangeDraft(action=action, scheduled_at=at))
+        await self._apply(ChangeDraft(action=action, scheduled_at=at))
         return 1
 
     async def _edit(self) -> int:
-        await self._answered(ChangeDraft(text=f"Racer {self.seed} was here for the {len(self.changed)}th time."))
+        await self._apply(ChangeDraft(text=f"Racer {self.seed} was here for the {len(self.changed)}th time."))
         return 1
 
-    async def _answered(self, asked: ChangeDraft) -> None:
-        draft = await self.desk.drafts.change(self.rng.choice(self.ids), asked)
+    async def _apply(self, request: ChangeDraft) -> None:
+        draft = await self.desk.drafts.change(self.rng.choice(self.ids), request)
         self.changed.append((draft.id, draft.version, draft.text))
 
     async def _bulk(self) -> int:
@@ -73,17 +79,17 @@ class Racer:
         self.refused += [failure.error for failure in outcome.results.failed]
         return outcome.succeeded
 
-    async def _back(self) -> int:
-        work = self.rng.choice([self.desk.drafts.undo, self.desk.drafts.redo])
-        return len((await work(self.rng.choice(self.ids))).succeeded)
+    async def _undo_or_redo_one(self) -> int:
+        operation = self.rng.choice([self.desk.drafts.undo, self.desk.drafts.redo])
+        return len((await operation(self.rng.choice(self.ids))).succeeded)
 
-    async def _all_back(self) -> int:
-        work = self.rng.choice([self.desk.drafts.undo, self.desk.drafts.redo])
-        undone = await work()
-        self.refused += [failure.error for failure in undone.failed]
-        return len(undone.succeeded)
+    async def _undo_or_redo(self) -> int:
+        operation = self.rng.choice([self.desk.drafts.undo, self.desk.drafts.redo])
+        result = await operation()
+        self.refused += [failure.error for failure in result.failed]
+        return len(result.succeeded)
 
-    async def _auto(self) -> int:
+    async def _auto_schedule(self) -> int:
         return len((await self.desk.schedule.auto(self.rng.sample(self.ids, 5))).scheduled)
 
 
@@ -93,26 +99,26 @@ async def race(home: Path, seed: int, seconds: float) -> None:
         racer = Racer(desk, list(drafts_in(home)), seed)
         print("ready", flush=True)
         sys.stdin.readline()
-        end = time.monotonic() + seconds
-        while time.monotonic() < end:
+        deadline = time.monotonic() + seconds
+        while time.monotonic() < deadline:
             await racer.one()
-    answered = {name: getattr(racer, name) for name in ("changed", "done", "refused", "wrong")}
-    print(json.dumps(answered), flush=True)
+    results = {name: getattr(racer, name) for name in ("changed", "done", "refused", "wrong")}
+    print(json.dumps(results), flush=True)
 
 
 def races(home: Path, seeds: list[int], seconds: float) -> list[dict[str, Any]]:
-    """Let one process for each seed race; what each was answered."""
+    """Let one process per seed race; return their results."""
     pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
-    runners = [
+    processes = [
         subprocess.Popen([sys.executable, __file__, str(home), str(seed), str(seconds)], **pipes) for seed in seeds
     ]
-    assert [runner.stdout.readline() for runner in runners] == ["ready\n"] * len(runners)
-    for runner in runners:
-        runner.stdin.write("\n")
-        runner.stdin.flush()
-    answers = [json.loads(runner.communicate()[0]) for runner in runners]
-    assert [runner.returncode for runner in runners] == [0] * len(runners)
-    return answers
+    assert [process.stdout.readline() for process in processes] == ["ready\n"] * len(processes)
+    for process in processes:
+        process.stdin.write("\n")
+        process.stdin.flush()
+    results = [json.loads(process.communicate()[0]) for process in processes]
+    assert [process.returncode for process in processes] == [0] * len(processes)
+    return results
 
 
 if __name__ == "__main__":

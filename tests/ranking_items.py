@@ -1,4 +1,4 @@
-"""Items for the tests of filter and ranking: everything but what the test is about has a default."""
+"""Items for the filter and ranking tests, with defaults for everything."""
 
 from datetime import UTC, datetime, timedelta
 from zlib import crc32
@@ -11,10 +11,10 @@ NOW = datetime(2026, 2, 17, 12, tzinfo=UTC)
 
 
 def entry(title: str = "A title", **fields: object) -> Entry:
-    """An entry with an address of its own, unless told otherwise."""
+    """Return an entry, with a URL derived from its title."""
     url = f"https://example.com/{crc32(title.encode())}"
-    given = {"ident": title, "alias": title, "url": url, **fields}
-    return Entry(title=title, **given)  # type: ignore[arg-type]
+    values = {"ident": title, "alias": title, "url": url, **fields}
+    return Entry(title=title, **values)  # type: ignore[arg-type]
 
 
 def item(
@@ -27,16 +27,16 @@ def item(
     hours: float = 1,
     **fields: object,
 ) -> Item:
-    """An item of `source` that is `hours` old."""
-    made = entry(title, **fields)
+    """Return an item of `source`, published `hours` ago."""
+    item_entry = entry(title, **fields)
     return Item(
         id=id,
         source_id=source,
         source_name=source.upper(),
         source_type=type,
         story_id=story or id,
-        entry=made,
-        canonical=canonical_url(made.url or ""),
+        entry=item_entry,
+        canonical=canonical_url(item_entry.url or ""),
         published=NOW - timedelta(hours=hours),
         seen=NOW,
         state=ItemState.NEW,

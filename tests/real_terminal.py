@@ -1,4 +1,4 @@
-"""A real terminal: a tmux server of its own with one window, whose screen a test reads back."""
+"""A real terminal: a tmux server with one window, whose screen is read back."""
 
 import os
 import re
@@ -15,30 +15,30 @@ from tempfile import TemporaryDirectory
 import pytest
 
 PATIENCE = 60.0
-"""Seconds; a start takes less than one on an idle machine."""
+"""Seconds. A start takes less than one on an idle machine."""
 GONE = ("COLUMNS", "LINES", "NO_COLOR", "COLORTERM", "TEXTUAL_THEME", "COLORFGBG", "COPYDESK_HOME", "TMUX")
-"""What the machine's own terminal may say of itself, which this one is not."""
+"""Variables that describe the machine's own terminal."""
 
 
 class Terminal:
-    """A tmux server of its own, with one window."""
+    """A tmux server with one window."""
 
     def __init__(self, socket: Path, size: tuple[int, int], term: str, environment: Mapping[str, str]) -> None:
         self._socket = socket
         self._environment = {name: value for name, value in os.environ.items() if name not in GONE} | dict(environment)
         width, height = map(str, size)
         session = ("new-session", "-d", "-x", width, "-y", height, "sh")
-        # Of a locale without UTF-8 tmux would read back underscores.
+        # Without -u tmux reads back underscores in a locale that is not UTF-8.
         self.tmux("-u", "start-server", ";", "set", "-g", "default-terminal", term, ";", *session)
 
     def tmux(self, *arguments: str) -> str:
-        """Run a tmux command; what it prints."""
+        """Run a tmux command and return its output."""
         command = ["tmux", "-S", str(self._socket), "-f", os.devnull, *arguments]
-        done = subprocess.run(command, capture_output=True, text=True, check=True, env=self._environment)
-        return done.stdout
+        completed = subprocess.run(command, capture_output=True, text=True, check=True, env=self._environment)
+        return completed.stdout
 
     def start(self, *command: str) -> None:
-        """Run a program in the window, which stays when it ends."""
+        """Run a program in the window, which stays open afterwards."""
         self.tmux("send-keys", "-l", f"clear; {shlex.join(command)}; echo ended=$?")
         self.tmux("send-keys", "Enter")
 
@@ -47,11 +47,11 @@ class Terminal:
         self.copydesk("--home", str(home), "--sample")
 
     def copydesk(self, *arguments: str) -> None:
-        """Start Copydesk."""
+        """Start Copydesk with these arguments."""
         self.start(sys.executable, "-m", "copydesk", *arguments)
 
     def press(self, *keys: str) -> None:
-        """Press keys, by their names in tmux."""
+        """Press keys, by their tmux names."""
         self.tmux("send-keys", *keys)
 
     def write(self, text: str) -> None:
@@ -59,17 +59,17 @@ class Terminal:
         self.tmux("send-keys", "-l", text)
 
     def resize(self, width: int, height: int) -> None:
-        """Give the terminal another size."""
+        """Set the terminal's size."""
         self.tmux("resize-window", "-x", str(width), "-y", str(height))
 
     @property
     def screen(self) -> str:
-        """What is on it."""
+        """The text on the screen."""
         return self.tmux("capture-pane", "-p")
 
     @property
     def colours(self) -> list[str]:
-        """The colours and other looks that are on it, as escape sequences."""
+        """The escape sequences for colours and styles on the screen."""
         return re.findall(r"\x1b\[[\d;]*m", self.tmux("capture-pane", "-p", "-e"))
 
     @property
@@ -80,43 +80,43 @@ class Terminal:
 
     @property
     def process(self) -> int:
-        """The id of the process that runs in the window."""
+        """The id of the process running in the window."""
         shell = self.tmux("display-message", "-p", "#{pane_pid}").strip()
         children = Path(f"/proc/{shell}/task/{shell}/children").read_text(encoding="ascii").split()
         return int(children[0])
 
     def renew(self) -> None:
-        """A new shell in the window, as after a program that could not put the terminal in order."""
+        """Start a new shell in the window, as after a program that left the terminal in a bad state."""
         self.tmux("respawn-pane", "-k", "sh")
 
     def leave(self) -> str:
-        """Quit the console, whichever pane it shows; all that is left on the terminal then."""
+        """Quit the console from any pane; return the scrollback and screen left behind."""
         self.press("q")
-        # On a narrow terminal the first one leads back to the list.
+        # On a narrow terminal the first q returns to the list.
         if "ended=" not in self.wait_for(r"ended=\d|─ (Queue|Sources|Figures|Experiments|Setup)"):
             self.press("q")
         self.wait_for(r"ended=\d")
         return self.tmux("capture-pane", "-p", "-S", "-")
 
     def wait_for(self, pattern: str) -> str:
-        """Wait until this is on the screen; the screen then."""
-        until = time.monotonic() + PATIENCE
-        while not re.search(pattern, shown := self.screen):
-            assert time.monotonic() < until, f"{pattern} never came:\n{shown}"
+        """Wait until `pattern` matches the screen; return the screen."""
+        deadline = time.monotonic() + PATIENCE
+        while not re.search(pattern, screen := self.screen):
+            assert time.monotonic() < deadline, f"{pattern} never came:\n{screen}"
             time.sleep(0.03)
-        return shown
+        return screen
 
 
 @contextmanager
 def real_terminal(
     size: tuple[int, int] = (120, 40), *, term: str = "screen-256color", **environment: str
 ) -> Iterator[Terminal]:
-    """A terminal of so many columns and lines. Without tmux the test is skipped, but never in CI."""
+    """Open a terminal of `size` columns and lines. Without tmux the test is skipped, and fails in CI."""
     if shutil.which("tmux") is None:
         if os.environ.get("CI"):
             pytest.fail("In CI there has to be tmux: apt-get install tmux")
         pytest.skip("tmux is not installed")
-    # The path of a socket may have about 100 characters, which pytest's own folders can exceed.
+    # A socket path is limited to about 100 characters, which pytest's own folders can exceed.
     with TemporaryDirectory(prefix="t") as folder:
         terminal = Terminal(Path(folder) / "s", size, term, environment)
         try:

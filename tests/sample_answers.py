@@ -1,4 +1,4 @@
-"""The sample's feeds as plain lists of entries, read with nothing but the standard library."""
+"""The sample feeds as plain lists of entries, parsed with the standard library only."""
 
 import json
 from datetime import UTC, datetime
@@ -21,13 +21,13 @@ NAMES = {
     "Google News: open source": "google-news.xml",
     "@quarrystonedb": "x.json",
 }
-"""Source -> the file that its entries are in."""
+"""Source -> file with its entries."""
 _ATOM = "{http://www.w3.org/2005/Atom}"
 _CONTENT = "{http://purl.org/rss/1.0/modules/content/}encoded"
 
 
 class Told(NamedTuple):
-    """One entry as the file has it; `published` is None where there is no date."""
+    """An entry as in the file; `published` is None if undated."""
 
     source: str
     ident: str
@@ -38,52 +38,52 @@ class Told(NamedTuple):
 
 
 def everything() -> list[Told]:
-    """Every entry of every source."""
+    """Return the entries of all sources."""
     return [entry for name in NAMES for entry in entries(name)]
 
 
 def entries(source: str) -> list[Told]:
-    """The entries of one source in the order of its file."""
+    """Return the entries of one source in file order."""
     name = NAMES[source]
     text = render(name, NOW)
     if name.endswith(".json"):
-        return [_from_json(source, entry) for entry in _rows(json.loads(text))]
+        return [_parse_json(source, entry) for entry in _json_entries(json.loads(text))]
     root = ET.fromstring(text)
     if root.tag == f"{_ATOM}feed":
-        return [_from_atom(source, entry) for entry in root.iter(f"{_ATOM}entry")]
-    return [_from_rss(source, entry) for entry in root.iter("item")]
+        return [_parse_atom(source, entry) for entry in root.iter(f"{_ATOM}entry")]
+    return [_parse_rss(source, entry) for entry in root.iter("item")]
 
 
-def _rows(answer: Any) -> list[dict[str, Any]]:
+def _json_entries(answer: Any) -> list[dict[str, Any]]:
     return answer if isinstance(answer, list) else answer.get("items") or answer["posts"]
 
 
-def _from_json(source: str, row: dict[str, Any]) -> Told:
-    told = row.get("content_html") or row.get("summary") or row.get("story_text") or row.get("text") or ""
+def _parse_json(source: str, row: dict[str, Any]) -> Told:
+    text = row.get("content_html") or row.get("summary") or row.get("story_text") or row.get("text") or ""
     links = row.get("entities", {}).get("urls", [{}])
     return Told(
         source,
         row.get("id") or row["objectID"],
         row.get("title") or unescape(row["text"]),
         row.get("url") or links[0].get("expanded_url") or "",
-        told,
+        text,
         datetime.fromisoformat(row.get("date_published") or row["created_at"]),
     )
 
 
-def _from_rss(source: str, item: ET.Element) -> Told:
-    date = item.findtext("pubDate")
+def _parse_rss(source: str, item: ET.Element) -> Told:
+    published = item.findtext("pubDate")
     return Told(
         source,
         item.findtext("guid", ""),
         item.findtext("title", ""),
         item.findtext("link", ""),
         item.findtext(_CONTENT) or item.findtext("description", ""),
-        parsedate_to_datetime(date) if date else None,
+        parsedate_to_datetime(published) if published else None,
     )
 
 
-def _from_atom(source: str, entry: ET.Element) -> Told:
+def _parse_atom(source: str, entry: ET.Element) -> Told:
     content = entry.find(f"{_ATOM}content")
     if content is None:
         content = entry.find(f"{_ATOM}summary")
@@ -95,13 +95,13 @@ def _from_atom(source: str, entry: ET.Element) -> Told:
         source,
         entry.findtext(f"{_ATOM}id", ""),
         unescape(entry.findtext(f"{_ATOM}title", "")),
-        _outward(text) or link.get("href", ""),
+        _external_link(text) or link.get("href", ""),
         text,
         datetime.fromisoformat(entry.findtext(f"{_ATOM}published", "")),
     )
 
 
-def _outward(text: str) -> str:
-    """Where Reddit's own `[link]` leads, empty in any other text."""
+def _external_link(text: str) -> str:
+    """Return the URL of Reddit's `[link]`, "" in any other text."""
     before, found, _ = text.partition('">[link]')
     return unescape(before.rpartition('href="')[2]) if found else ""

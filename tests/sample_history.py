@@ -1,4 +1,4 @@
-"""The sample desk as it is after a while, at a fixed hour: what the pictures show."""
+"""States of the sample desk for the screenshots, at a fixed time."""
 
 from datetime import datetime, timedelta
 
@@ -24,30 +24,30 @@ EARLIER = timedelta(days=20)
 
 
 async def new(settings: Settings) -> None:
-    """Nothing has happened yet."""
+    """Leave the desk empty."""
 
 
 async def ran(settings: Settings) -> None:
-    """The pipeline has run."""
+    """Run the pipeline."""
     async with open_sample(settings, clock=lambda: NOW) as desk:
         await desk.pipeline.run()
 
 
 async def used(settings: Settings) -> None:
-    """Drafts are approved, scheduled and posted, an experiment is under way, another waits for it."""
-    moments = [NOW]
+    """Approve, schedule and publish drafts, run an experiment, and prepare another one."""
+    times = [NOW]
 
     def clock() -> datetime:
-        return moments[-1]
+        return times[-1]
 
     async with open_sample(settings, clock=clock) as desk:
         await desk.schedule.set_zone(ZONE)
         await desk.schedule.set_slots([desk.schedule.read_slot(slot) for slot in SLOTS])
-        # The feeds are dated by the making of the desk: only what follows is older than it.
-        moments.append(NOW - EARLIER)
+        # Feed dates are relative to the desk's creation, so the clock goes back only after that.
+        times.append(NOW - EARLIER)
         experiment = await desk.experiments.create(HASHTAGS)
         await desk.experiments.create(HOOK)
-        moments.append(NOW)
+        times.append(NOW)
 
         def add(conn: Connection, user: str) -> int:
             posts(conn, user)

@@ -1,4 +1,4 @@
-"""Drafts with and without a time, put into a desk's database."""
+"""Insert drafts with and without a scheduled time into a desk's database."""
 
 from datetime import datetime
 from typing import Any
@@ -14,12 +14,12 @@ MON, TUE, WED, THU, FRI, SAT, SUN = 1, 2, 3, 4, 5, 6, 0
 
 
 def slot(day: int, hour: int, minute: int = 0) -> Slot:
-    """A weekly slot."""
+    """Return a weekly slot."""
     return Slot(day_of_week=day, hour=hour, minute=minute)
 
 
 async def put(desk: Desk, count: int = 1, **values: Any) -> list[str]:
-    """Drafts in the database, approved unless `values` say otherwise; their ids."""
+    """Insert drafts, approved unless `values` say otherwise; return their ids."""
 
     def add(conn: Connection, user_id: str) -> list[str]:
         item = add_item(conn, user_id, None)
@@ -36,18 +36,18 @@ async def put(desk: Desk, count: int = 1, **values: Any) -> list[str]:
 
 
 async def put_one(desk: Desk, **values: Any) -> str:
-    """One such draft."""
+    """Insert a draft; return its id."""
     (draft_id,) = await put(desk, **values)
     return draft_id
 
 
 async def put_at(desk: Desk, at: datetime, **values: Any) -> str:
-    """A draft that is scheduled for `at`."""
+    """Insert a draft scheduled for `at`; return its id."""
     return await put_one(desk, status="scheduled", scheduled_at=at, **values)
 
 
 async def times(desk: Desk) -> dict[str, datetime]:
-    """Every draft that has a time, and that time."""
+    """Return the scheduled time of each draft that has one, by draft id."""
     draft = tables.draft.c
 
     def read(conn: Connection, user_id: str) -> dict[str, datetime]:
@@ -58,5 +58,5 @@ async def times(desk: Desk) -> dict[str, datetime]:
 
 
 async def status_of(desk: Desk, draft_id: str) -> str:
-    """Where a draft is."""
+    """Return the draft's status."""
     return (await desk.drafts.get(draft_id)).status

@@ -1,8 +1,8 @@
-"""The pictures in screenshots/: `make screenshots`.
+"""Create the images in screenshots/: `make screenshots`.
 
-The sample desk at a fixed hour, drawn by the console itself: an SVG of each screen, and a PNG where resvg-py is
-installed (`pip install --group screenshots`) and the machine has a monospaced font. A page that shows the SVG loads
-no font for it, so the PNG is what the README uses.
+The console draws the sample desk at a fixed time: an SVG of each screen, and a PNG where resvg-py is installed (`pip
+install --group screenshots`) and the machine has a monospaced font. Browsers load no font for an embedded SVG, so the
+README uses the PNG.
 """
 
 import asyncio
@@ -28,14 +28,14 @@ _FAMILY = re.compile(r"font-family: (?:Fira Code|arial)[^;]*;")
 
 
 class Picture(NamedTuple):
-    """One picture: its file's name, the terminal, the keys to press, and after which run."""
+    """One screenshot: file name, terminal size, keys to press, theme and desk."""
 
     name: str
     size: tuple[int, int]
     keys: tuple[str, ...] = ()
     theme: str = DARK.name
     desk: Callable[[Settings], Awaitable[None]] = ran
-    """What the desk has behind it."""
+    """Prepares the desk."""
 
 
 PICTURES = (
@@ -51,7 +51,7 @@ PICTURES = (
 
 
 async def take(picture: Picture) -> str:
-    """The picture as SVG."""
+    """Return the screenshot as SVG."""
     with TemporaryDirectory() as home:
         settings = sample_settings(load({}, Path(home)))
         await picture.desk(settings)
@@ -62,17 +62,17 @@ async def take(picture: Picture) -> str:
             for key in picture.keys:
                 await pilot.press(key)
                 await settled(pilot)
-            return _own_fonts(app.export_screenshot(title=" ", simplify=True))
+            return _use_local_fonts(app.export_screenshot(title=" ", simplify=True))
 
 
-def _own_fonts(svg: str) -> str:
-    """Without the address that Textual wants its font from: a picture asks nobody for anything."""
+def _use_local_fonts(svg: str) -> str:
+    """Replace the web font that Textual refers to: an image must not load anything."""
     families = ", ".join(FONTS)
     return _FAMILY.sub(f"font-family: {families}, monospace;", _FONT_FACE.sub("", svg))
 
 
 def to_png(svg: str) -> bytes | None:
-    """The picture as PNG, sharp enough for a dense screen; None without resvg-py."""
+    """Return the image as PNG at 1.5 times its size; None without resvg-py."""
     try:
         import resvg_py  # type: ignore[import-not-found, unused-ignore]
     except ImportError:
@@ -81,10 +81,10 @@ def to_png(svg: str) -> bytes | None:
 
 
 def main() -> None:
-    """Draw them all, or those that are named."""
+    """Create all screenshots, or those named as arguments."""
     FOLDER.mkdir(exist_ok=True)
-    wanted = [picture for picture in PICTURES if not sys.argv[1:] or picture.name in sys.argv[1:]]
-    for picture in wanted:
+    selected = [picture for picture in PICTURES if not sys.argv[1:] or picture.name in sys.argv[1:]]
+    for picture in selected:
         svg = asyncio.run(take(picture))
         (FOLDER / f"{picture.name}.svg").write_text(svg, encoding="utf-8")
         png = to_png(svg)

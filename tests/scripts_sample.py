@@ -1,4 +1,4 @@
-"""Words in the scripts that terminals do not agree about, made of all that their blocks hold."""
+"""Random words in scripts whose widths terminals disagree about."""
 
 import random
 import unicodedata
@@ -40,14 +40,14 @@ JOINED = (
     "นำ้",
     "བོད་སྐད་",
 )
-"""Clusters of several characters."""
+"""Grapheme clusters of several code points."""
 
 
 def words(each: int, seed: int = 1) -> list[str]:
-    """So many of each script, and the clusters."""
-    chance = random.Random(seed)
-    found = list(JOINED)
-    for first, last in BLOCKS.values():
-        known = [chr(code) for code in range(first, last + 1) if unicodedata.category(chr(code))[0] not in "CZ"]
-        found += ["".join(chance.choices(known, k=chance.randrange(1, 12))) for _ in range(each)]
-    return found
+    """Return `count` words of each script, and the clusters."""
+    rng = random.Random(seed)
+    samples = list(JOINED)
+    for start, end in BLOCKS.values():
+        characters = [chr(code) for code in range(start, end + 1) if unicodedata.category(chr(code))[0] not in "CZ"]
+        samples += ["".join(rng.choices(characters, k=rng.randrange(1, 12))) for _ in range(each)]
+    return samples

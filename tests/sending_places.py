@@ -1,4 +1,4 @@
-"""The servers that drafts are sent to in the proof of sending, and what each of them holds."""
+"""The servers of the sending proof, and the posts stored on them."""
 
 import itertools
 import re
@@ -15,46 +15,47 @@ from pds_server import Pds, Writer
 from sending_boundaries import Order, arrive_late
 
 PER_PDS = 25
-"""Drafts to one account: a server lists 100 records at once. A look at Mastodon reads all statuses of an account since
-DUE, so there each draft has an account of its own."""
+"""Drafts per account: a PDS lists 100 records at once. A lookup on Mastodon reads all statuses since DUE, so there each
+draft has an account of its own.
+"""
 TAG = re.compile(r"<[^>]+>")
 _numbers = itertools.count(1)
 
 
 class Held(NamedTuple):
-    """A post as a server holds it."""
+    """A post as stored on the server."""
 
     id: str
     text: str
     parent: str | None
-    """The id of what it answers."""
+    """The id of the post it replies to."""
 
 
 class Place(Protocol):
-    """A server, and accounts on it."""
+    """A server with accounts."""
 
     name: str
     real: bool
-    """Whether requests travel, and may arrive after their sender died."""
+    """Requests go over the network and may arrive after their sender died."""
 
     def account(self) -> Account:
-        """Somebody there."""
+        """Return an account for the next case."""
         ...
 
     def secrets(self) -> dict[str, str]:
-        """The keys to the account that was asked for last."""
+        """Return the secrets of the last account."""
         ...
 
     def order(self, home: Path) -> Order:
-        """What a sender does there."""
+        """Return the order for a sender to this server."""
         ...
 
     def held(self, case: "Case") -> list[Held]:
-        """What the account holds, the first one first."""
+        """Return the account's posts, oldest first."""
         ...
 
     async def arrive(self, case: "Case") -> None:
-        """What is still on its way gets there."""
+        """Process late requests."""
         ...
 
 
@@ -68,7 +69,7 @@ class Case(NamedTuple):
 
 
 class FakePlace:
-    """FakeServers, each in a file of its desk's folder."""
+    """FakeServers, each in a file in its desk's folder."""
 
     real = False
 
@@ -93,7 +94,7 @@ class FakePlace:
 
 
 class MastodonPlace:
-    """Accounts on mastodon-mock, at `url`: its own, or that of a proxy before it."""
+    """Accounts on mastodon-mock at `url`: its own, or that of a proxy before it."""
 
     real = True
 
@@ -104,31 +105,31 @@ class MastodonPlace:
         self._url = url
         self._software = "mastodon 4.6.0" if keyed else "gotosocial 0.20.1"
         self._client = httpx.Client(timeout=30)
-        self._now = ""
+        self._current_name = ""
         self.late: Callable[[], Awaitable[object]] | None = None
 
     def account(self) -> Account:
-        self._now = name = next(self._names)
-        number = self._ask(name, "/api/v1/accounts/verify_credentials").json()["id"]
+        self._current_name = name = next(self._names)
+        account_id = self._get(name, "/api/v1/accounts/verify_credentials").json()["id"]
         return Account(
             platform="mastodon",
             server=self._url,
-            id=number,
+            id=account_id,
             name=f"{name}@mock.example",
             software=self._software,
             longest=500,
         )
 
     def secrets(self) -> dict[str, str]:
-        return {"token": MockMastodon.token(self._now)}
+        return {"token": MockMastodon.token(self._current_name)}
 
     def order(self, home: Path) -> Order:
         return Order(home=str(home), platform="mastodon")
 
     def held(self, case: Case) -> list[Held]:
         name = case.account.name.partition("@")[0]
-        found = self._ask(name, f"/api/v1/accounts/{case.account.id}/statuses?limit=40").json()
-        posts = sorted(found, key=lambda post: int(post["id"]))
+        statuses = self._get(name, f"/api/v1/accounts/{case.account.id}/statuses?limit=40").json()
+        posts = sorted(statuses, key=lambda post: int(post["id"]))
         return [Held(post["id"], TAG.sub("", post["content"]), post["in_reply_to_id"]) for post in posts]
 
     async def arrive(self, case: Case) -> None:
@@ -138,13 +139,13 @@ class MastodonPlace:
     def close(self) -> None:
         self._client.close()
 
-    def _ask(self, name: str, path: str) -> httpx.Response:
+    def _get(self, name: str, path: str) -> httpx.Response:
         headers = {"authorization": f"Bearer {MockMastodon.token(name)}"}
         return self._client.get(self._server.url + path, headers=headers).raise_for_status()
 
 
 class PdsPlace:
-    """Accounts on a PDS, at `url`: its own, or that of a proxy before it."""
+    """Accounts on a PDS at `url`: its own, or that of a proxy before it."""
 
     name = "pds"
     real = True
@@ -153,33 +154,36 @@ class PdsPlace:
         self._pds = pds
         self._url = url
         self._client = httpx.Client(timeout=30)
-        self._used = 0
-        self._writer: Writer | None = None
+        self._account_count = 0
+        self._account: Writer | None = None
         self._refresh = ""
         self.late: Callable[[], Awaitable[object]] | None = None
 
     def account(self) -> Account:
-        if self._writer is None or self._used % PER_PDS == 0:
-            self._writer = self._pds.writer(f"sender{next(_numbers)}")
-            asked = {"identifier": self._writer.handle, "password": self._writer.app_password}
-            made = self._client.post(f"{self._pds.url}/xrpc/com.atproto.server.createSession", json=asked)
-            self._refresh = made.raise_for_status().json()["refreshJwt"]
-        self._used += 1
-        return Account(platform="bluesky", server=self._url, id=self._writer.did, name=self._writer.handle)
+        if self._account is None or self._account_count % PER_PDS == 0:
+            self._account = self._pds.writer(f"sender{next(_numbers)}")
+            credentials = {"identifier": self._account.handle, "password": self._account.app_password}
+            session = self._client.post(f"{self._pds.url}/xrpc/com.atproto.server.createSession", json=credentials)
+            self._refresh = session.raise_for_status().json()["refreshJwt"]
+        self._account_count += 1
+        return Account(platform="bluesky", server=self._url, id=self._account.did, name=self._account.handle)
 
     def secrets(self) -> dict[str, str]:
-        assert self._writer is not None
-        return {"password": self._writer.app_password, "refresh": self._refresh}
+        assert self._account is not None
+        return {"password": self._account.app_password, "refresh": self._refresh}
 
     def order(self, home: Path) -> Order:
         return Order(home=str(home), platform="bluesky")
 
     def held(self, case: Case) -> list[Held]:
-        asked = {"repo": case.account.id, "collection": "app.bsky.feed.post", "limit": 100, "reverse": "true"}
-        answer = self._client.get(f"{self._pds.url}/xrpc/com.atproto.repo.listRecords", params=asked)
-        records = answer.raise_for_status().json()["records"]
-        parents = [each["value"].get("reply", {}).get("parent", {}).get("uri") for each in records]
-        return [Held(each["uri"], each["value"]["text"], parent) for each, parent in zip(records, parents, strict=True)]
+        params = {"repo": case.account.id, "collection": "app.bsky.feed.post", "limit": 100, "reverse": "true"}
+        response = self._client.get(f"{self._pds.url}/xrpc/com.atproto.repo.listRecords", params=params)
+        records = response.raise_for_status().json()["records"]
+        parents = [record["value"].get("reply", {}).get("parent", {}).get("uri") for record in records]
+        return [
+            Held(record["uri"], record["value"]["text"], parent)
+            for record, parent in zip(records, parents, strict=True)
+        ]
 
     async def arrive(self, case: Case) -> None:
         if self.late is not None:

@@ -1,4 +1,4 @@
-"""The screen Setup before a real desk whose platforms are all here, on a clock that stands still."""
+"""The Setup screen on a real desk with fake platforms and a fixed clock."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -20,21 +20,21 @@ LATER = NOW + timedelta(hours=2)
 
 @asynccontextmanager
 async def setup_desk(home: Path, *, plain: bool = True) -> AsyncIterator[Desk]:
-    """The desk in `home`, whose keys are kept in a plain file, or in an encrypted one."""
-    named = {"COPYDESK_SECRETS__KEYRING": "false", "COPYDESK_SECRETS__PLAIN": f"{plain}".lower()}
+    """Open the desk in `home`. Credentials are stored in a plain file or an encrypted one."""
+    environment = {"COPYDESK_SECRETS__KEYRING": "false", "COPYDESK_SECRETS__PLAIN": f"{plain}".lower()}
     web = Web()
     web.put(ONE, feed(*(entry(number, hours=number) for number in range(1, 4)), title="The Ferry Gazette"))
-    async with open_desk(load(named, home), clock=lambda: NOW, transport=web, platforms=both()) as desk:
+    async with open_desk(load(environment, home), clock=lambda: NOW, transport=web, platforms=both()) as desk:
         yield desk
 
 
 def setup_console(home: Path, *, plain: bool = True) -> Console:
-    """The console of the desk in `home`."""
+    """Return the console of the desk in `home`."""
     return Console(lambda: setup_desk(home, plain=plain), clock=lambda: LATER)
 
 
 async def furnished(desk: Desk) -> None:
-    """Two accounts, one of which is in trouble; a voice; drafts."""
+    """Connect two accounts, one of them failing; set a voice, and create drafts."""
     await desk.accounts.connect("keyed", {"handle": "harbour", "password": "open"})
     await desk.accounts.connect("keyed", {"handle": "locked", "password": "open"})
     await desk.voice.update(
@@ -59,54 +59,56 @@ async def on_setup(
     key: str = "6",
     plain: bool = True,
 ) -> AsyncIterator[Seen]:
-    """The screen Setup of a desk that was furnished so, or another screen."""
+    """Open the Setup screen, or that of another `key`, on a desk prepared by `furnish`."""
     if furnish is not None:
         async with setup_desk(home) as desk:
             await furnish(desk)
     app = setup_console(home, plain=plain)
     async with app.run_test(size=size, notifications=True) as pilot:
         await settled(pilot)
-        seen = Seen(app, pilot)
-        await seen.press(key)
-        yield seen
+        ui = Seen(app, pilot)
+        await ui.press(key)
+        yield ui
 
 
 async def write(seen: Seen, text: str) -> None:
-    """Type a text into what has the focus."""
-    names = {"\n": "enter"}
-    for letter in text:
-        seen.app.simulate_key(names.get(letter, letter))
+    """Type `text` into the focused widget."""
+    key_names = {"\n": "enter"}
+    for character in text:
+        seen.app.simulate_key(key_names.get(character, character))
     await seen.wait()
 
 
 async def until(seen: Seen, words: str) -> None:
-    """Wait until this is on the screen, or in a toast."""
-    await _so(seen, lambda: words in seen.text or any(words in said for said in seen.toasts), words, seen.wait)
-    await seen.wait()  # what is said in a toast may have to be read yet
+    """Wait until `text` is on the screen or in a toast."""
+    await _wait_until(
+        seen, lambda: words in seen.text or any(words in message for message in seen.toasts), words, seen.wait
+    )
+    await seen.wait()  # a toast may precede the read that updates the screen
 
 
 async def asked(seen: Seen, words: str) -> None:
-    """As `until`, while somebody waits for an answer: the console does not come to rest."""
-    await _so(seen, lambda: words in seen.text, words, seen._pilot.pause)
+    """As `wait_for_text`, while a prompt is open: the console never becomes idle then."""
+    await _wait_until(seen, lambda: words in seen.text, words, seen._pilot.pause)
 
 
 async def answer(seen: Seen, text: str) -> None:
-    """As `write`, for `asked`."""
-    names = {"\n": "enter", "\t": "tab"}
-    for letter in text:
-        await seen._pilot.press(names.get(letter, "space" if letter == " " else letter))
+    """As `type_text`, for `wait_for_prompt`."""
+    key_names = {"\n": "enter", "\t": "tab"}
+    for character in text:
+        await seen._pilot.press(key_names.get(character, "space" if character == " " else character))
 
 
 async def gone(seen: Seen, words: str) -> None:
-    """Wait until this is on the screen no more."""
-    await _so(seen, lambda: words not in seen.text, words, seen.wait)
+    """Wait until `text` is no longer on the screen."""
+    await _wait_until(seen, lambda: words not in seen.text, words, seen.wait)
 
 
-async def _so(seen: Seen, is_so: Callable[[], bool], words: str, wait: Callable[[], Awaitable[None]]) -> None:
+async def _wait_until(ui: Seen, condition: Callable[[], bool], text: str, pause: Callable[[], Awaitable[None]]) -> None:
     try:
         async with asyncio.timeout(DEADLINE):
-            while not is_so():
-                await wait()
+            while not condition():
+                await pause()
                 await asyncio.sleep(0.005)
     except TimeoutError:
-        raise AssertionError(f"{words!r}:\n{seen.text}\n{seen.toasts}") from None
+        raise AssertionError(f"{text!r}:\n{ui.text}\n{ui.toasts}") from None

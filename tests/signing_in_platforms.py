@@ -1,4 +1,4 @@
-"""Platforms that are all here and whose accounts are connected: one through a browser, one with a key."""
+"""Fake platforms with a sign-in: one through a browser, one with a password."""
 
 from collections.abc import Mapping
 from typing import ClassVar
@@ -14,7 +14,7 @@ STATE, CODE = "some-state", "the-code"
 
 
 class BrowserFake(FakePlatform):
-    """Gives a page to say yes on, and takes one code."""
+    """Returns a consent page, and accepts one code."""
 
     name = "browser"
     home = "https://browser.example"
@@ -33,7 +33,7 @@ class BrowserFake(FakePlatform):
 
 
 class KeyFake(FakePlatform):
-    """Asks for a name and a password, which has to be `open`."""
+    """Asks for a handle and a password, which must be `open`."""
 
     name = "keyed"
     home = "https://keyed.example"
@@ -56,12 +56,12 @@ class KeyFake(FakePlatform):
 
 
 def both() -> dict[str, FakePlatform]:
-    """The two, by name."""
+    """Return both platforms by name."""
     return {"browser": BrowserFake(FakeServer()), "keyed": KeyFake(FakeServer())}
 
 
 async def say_yes(page: str) -> None:
-    """What a browser does when the user says yes on the page."""
+    """Consent on the page, as the user's browser does."""
     redirect = httpx.URL(page).params["redirect"]
     async with httpx.AsyncClient(trust_env=False) as browser:
         await browser.get(redirect, params={"state": STATE, "code": CODE})

@@ -1,6 +1,6 @@
-"""What a desk does with drafts, in the small: by tables of its own, nothing of the code.
+"""A reference model of a desk's drafts, with tables of its own and none of the product's code.
 
-Every operation answers a `Refused` and changes nothing, or changes what it says.
+Every operation either returns a `Refusal` and changes nothing, or applies its change.
 """
 
 from collections.abc import Iterable
@@ -31,7 +31,7 @@ from small_tables import (
 
 
 class Refused(NamedTuple):
-    """Why not: the state that the draft is in, UNKNOWN for none, and what may be done to it instead."""
+    """A refusal: the draft's status, UNKNOWN for no draft, and the actions allowed instead."""
 
     status: str
     allowed: frozenset[str] = frozenset()
@@ -39,26 +39,24 @@ class Refused(NamedTuple):
 
 @dataclass(eq=False)
 class Event:
-    """Something that happened to a draft."""
+    """An event of a draft."""
 
     draft_id: str
     kind: str
     """change, undo, redo or fixed."""
     before: Values
-    """What the draft was before it."""
+    """The draft's values before the event."""
     version: int
-    """The draft's version after it."""
+    """The draft's version after the event."""
     number: int
-    """Its place among what happened to all drafts."""
+    """Position among the events of all drafts."""
     bulk: int | None = None
     of: "Event | None" = None
-    """What an undo or a redo took back."""
+    """The event that an undo or redo reverted."""
 
 
 @dataclass
 class Small:
-    """A draft."""
-
     values: Values
     format: str
     confidence: float
@@ -71,47 +69,47 @@ class Small:
 
     @property
     def allowed(self) -> frozenset[str]:
-        """The actions that it takes."""
-        found = {action for action, states in FROM.items() if self.values.status in states}
-        return frozenset() if self.values.archived else frozenset(found)
+        """The actions the draft accepts."""
+        actions = {action for action, states in FROM.items() if self.values.status in states}
+        return frozenset() if self.values.archived else frozenset(actions)
 
     def stack(self, kind: str) -> list[Event]:
-        """What an undo, or a redo, takes back, the next one last."""
+        """Return the events that an undo or redo reverts, the next one last."""
         return self.undo if kind == "undo" else self.redo
 
     def taken_back(self, event: Event) -> frozenset[str]:
-        """Its id where the event is taken back by now, else nothing."""
-        gone: set[int] = set()
-        for each in reversed(self.events):
-            if each.of is not None and each.number not in gone:
-                gone.add(each.of.number)
-        return frozenset({event.draft_id} if event.number in gone else ())
+        """Return the draft's id if the event is currently reverted, else nothing."""
+        reverted: set[int] = set()
+        for later in reversed(self.events):
+            if later.of is not None and later.number not in reverted:
+                reverted.add(later.of.number)
+        return frozenset({event.draft_id} if event.number in reverted else ())
 
     def refused(self) -> Refused:
-        """An answer that names its state."""
+        """Return a refusal with the draft's status."""
         return Refused(self.values.status, self.allowed)
 
 
 class Back(NamedTuple):
-    """What an undo or a redo did."""
+    """The draft ids of an undo or redo."""
 
     succeeded: frozenset[str]
     failed: frozenset[str] = frozenset()
 
 
 class SmallDesk:
-    """All drafts of a user, by their ids."""
+    """All drafts of a user by id."""
 
     def __init__(self, drafts: dict[str, Small]) -> None:
         self.drafts = drafts
         self.number = 0
 
     def counts(self) -> dict[str, int]:
-        """How many are in each state, archived ones apart."""
-        found = dict.fromkeys((*STATES, "archived"), 0)
+        """Return the number of drafts in each state, archived ones separately."""
+        totals = dict.fromkeys((*STATES, "archived"), 0)
         for draft in self.drafts.values():
-            found["archived" if draft.values.archived else draft.values.status] += 1
-        return found
+            totals["archived" if draft.values.archived else draft.values.status] += 1
+        return totals
 
     def change(
         self,
@@ -125,7 +123,7 @@ class SmallDesk:
         smart: bool = False,
         bulk: int | None = None,
     ) -> Refused | None:
-        """An edit, an action, or both."""
+        """Apply an edit, an action, or both."""
         draft = self.drafts.get(draft_id)
         if draft is None:
             return Refused(UNKNOWN)
@@ -139,13 +137,13 @@ class SmallDesk:
                 return draft.refused()
             if action == "post":
                 return Refused(draft.values.status, draft.allowed - {"post"})
-            after = self._acted(after, action, now, feedback, at, smart=smart)
-        event = self._happened(draft_id, "change", tidied(after), bulk)
+            after = self._apply_action(after, action, now, feedback, at, smart=smart)
+        event = self._record(draft_id, "change", tidied(after), bulk)
         draft.undo.append(event)
         draft.redo.clear()
         return None
 
-    def _acted(
+    def _apply_action(
         self, after: Values, action: str, now: datetime, feedback: str | None, at: datetime | None, *, smart: bool
     ) -> Values:
         if action == "archive":
@@ -165,27 +163,27 @@ class SmallDesk:
         return replace(after, status=TO[action])
 
     def bulk(self, ids: Iterable[str], now: datetime, **asked: object) -> dict[str, Refused]:
-        """One action on many, in turn; those that are refused."""
+        """Apply one action to many drafts in order; return the refusals by draft id."""
         self.number += 1
         bulk = self.number
-        answers = {draft_id: self.change(draft_id, now, bulk=bulk, **asked) for draft_id in dict.fromkeys(ids)}  # type: ignore[arg-type]
-        return {draft_id: refused for draft_id, refused in answers.items() if refused}
+        results = {draft_id: self.change(draft_id, now, bulk=bulk, **asked) for draft_id in dict.fromkeys(ids)}  # type: ignore[arg-type]
+        return {draft_id: refusal for draft_id, refusal in results.items() if refusal}
 
     def auto(self, now: datetime) -> dict[str, datetime]:
-        """Every approved draft to the next slot, the surest first, then the oldest."""
+        """Schedule every approved draft in the next slot, the most confident first, then the oldest."""
         self.number += 1
         bulk = self.number
-        ready = [
+        ranked = [
             (-draft.confidence, draft.place, draft_id)
             for draft_id, draft in self.drafts.items()
             if draft.values.status == APPROVED and not draft.values.archived
         ]
-        for _, _, draft_id in sorted(ready):
+        for _, _, draft_id in sorted(ranked):
             assert self.change(draft_id, now, action="schedule", bulk=bulk) is None
-        return {draft_id: self.drafts[draft_id].values.scheduled_at for _, _, draft_id in ready}  # type: ignore[misc]
+        return {draft_id: self.drafts[draft_id].values.scheduled_at for _, _, draft_id in ranked}  # type: ignore[misc]
 
     def next_slot(self, now: datetime, not_before: datetime | None) -> datetime:
-        """The first hour of the slots at which no draft stands."""
+        """Return the first slot without a draft."""
         taken = {
             draft.values.scheduled_at.replace(second=0, microsecond=0)
             for draft in self.drafts.values()
@@ -197,92 +195,101 @@ class SmallDesk:
         return hour
 
     def happen(self, draft_id: str, what: str) -> None:
-        """What the system does: nothing before it can be undone."""
+        """Apply a system event. Earlier changes can no longer be undone."""
         draft = self.drafts[draft_id]
         after = replace(draft.values, status=SYSTEM[what][draft.values.status])
         after = after if after.status in WITH_TIME else replace(after, scheduled_at=None)
-        self._happened(draft_id, "fixed", after)
+        self._record(draft_id, "fixed", after)
         draft.undo.clear()
         draft.redo.clear()
 
     def take_back(self, kind: str, now: datetime, draft_id: str | None = None) -> Refused | Back:
-        """Undo or redo: a draft's last change, or the user's, a bulk as one."""
+        """Undo or redo the last change of a draft, or of the user; a bulk change counts as one."""
         if draft_id is not None:
-            return self._one_back(kind, now, draft_id)
-        tops = [draft.stack(kind)[-1] for draft in self.drafts.values() if draft.stack(kind)]
-        top = max(tops, key=lambda event: event.number, default=None)
+            return self._revert_one(kind, now, draft_id)
+        candidates = [draft.stack(kind)[-1] for draft in self.drafts.values() if draft.stack(kind)]
+        top = max(candidates, key=lambda event: event.number, default=None)
         changes = [event for draft in self.drafts.values() for event in draft.events if event.kind == "change"]
         newest = max(changes, key=lambda event: event.number, default=None)
-        if newest and kind == "undo" and (top is None or newest.number > top.number) and self._closed(newest, top):
+        if (
+            newest
+            and kind == "undo"
+            and (top is None or newest.number > top.number)
+            and self._is_unreachable(newest, top)
+        ):
             return Refused(UNKNOWN)
         if top is None or (kind == "redo" and newest and newest.number > top.number):
             return Refused(UNKNOWN)
         if top.bulk is None:
-            return self._one_back(kind, now, top.draft_id)
-        return self._bulk_back(kind, now, top.bulk)
+            return self._revert_one(kind, now, top.draft_id)
+        return self._revert_bulk(kind, now, top.bulk)
 
-    def _closed(self, newest: Event, top: Event | None) -> bool:
-        """Whether the last change is out of reach, and so what was done before it is not to be undone in its place."""
+    def _is_unreachable(self, newest: Event, top: Event | None) -> bool:
+        """Return whether the last change can no longer be undone; then no earlier change may be undone in its place."""
         if top is not None and newest.bulk is not None and newest.bulk == top.bulk:
             return False
         later = self.drafts[newest.draft_id].events
         return any(event.kind == "fixed" and event.number > newest.number for event in later)
 
-    def _one_back(self, kind: str, now: datetime, draft_id: str) -> Refused | Back:
+    def _revert_one(self, kind: str, now: datetime, draft_id: str) -> Refused | Back:
         draft = self.drafts.get(draft_id)
         if draft is None:
             return Refused(UNKNOWN)
-        if not draft.stack(kind) or _too_late(draft.values, draft.stack(kind)[-1].before, now):
+        if not draft.stack(kind) or _restores_past_time(draft.values, draft.stack(kind)[-1].before, now):
             return draft.refused()
         self._restore(kind, draft.stack(kind)[-1], None)
         return Back(frozenset({draft_id}))
 
-    def _bulk_back(self, kind: str, now: datetime, bulk: int) -> Back:
+    def _revert_bulk(self, kind: str, now: datetime, bulk: int) -> Back:
         self.number += 1
-        anew, done, failed = self.number, set(), set()
+        new_bulk, succeeded, failed = self.number, set(), set()
         for draft_id, draft in self.drafts.items():
             for event in [event for event in draft.events if event.bulk == bulk]:
                 top = draft.stack(kind)[-1] if draft.stack(kind) else None
                 if top is not event:
                     failed |= {draft_id} - draft.taken_back(event)
-                elif _too_late(draft.values, event.before, now):
+                elif _restores_past_time(draft.values, event.before, now):
                     failed.add(draft_id)
                 else:
-                    self._restore(kind, event, anew)
-                    done.add(draft_id)
-        return Back(frozenset(done), frozenset(failed))
+                    self._restore(kind, event, new_bulk)
+                    succeeded.add(draft_id)
+        return Back(frozenset(succeeded), frozenset(failed))
 
     def _restore(self, kind: str, event: Event, bulk: int | None) -> None:
         draft = self.drafts[event.draft_id]
         draft.stack(kind).pop()
-        other = draft.redo if kind == "undo" else draft.undo
-        other.append(self._happened(event.draft_id, kind, event.before, bulk, event))
+        target = draft.redo if kind == "undo" else draft.undo
+        target.append(self._record(event.draft_id, kind, event.before, bulk, event))
 
     def pick_up(self, draft_id: str, now: datetime) -> None:
-        """A draft whose time has come is being posted."""
+        """Set a due draft to posting."""
         self.happen(draft_id, "picked_up")
         self.drafts[draft_id].picked_up_at = now
 
     def rests(self, now: datetime) -> bool:
-        """Whether the account takes no post now, for another is on its way since less than five minutes."""
+        """Return whether the account's last post is too recent for another one."""
         posting = [draft for draft in self.drafts.values() if draft.values.status == POSTING]
         return any(draft.picked_up_at and now - draft.picked_up_at < PACE for draft in posting)
 
     def late(self, now: datetime) -> set[str]:
-        """The scheduled drafts that are late by more than their grace period."""
-        return {each for each in self.due(now) if now - self._time(each) > GRACE[self.drafts[each].format]}
+        """Return the scheduled drafts past their grace period."""
+        return {
+            draft_id
+            for draft_id in self.due(now)
+            if now - self._scheduled_at(draft_id) > GRACE[self.drafts[draft_id].format]
+        }
 
     def due(self, now: datetime) -> set[str]:
-        """The scheduled drafts whose time has come."""
-        scheduled = [each for each, draft in self.drafts.items() if draft.values.status == SCHEDULED]
-        return {each for each in scheduled if self._time(each) <= now}
+        """Return the scheduled drafts whose time has come."""
+        scheduled = [draft_id for draft_id, draft in self.drafts.items() if draft.values.status == SCHEDULED]
+        return {draft_id for draft_id in scheduled if self._scheduled_at(draft_id) <= now}
 
-    def _time(self, draft_id: str) -> datetime:
+    def _scheduled_at(self, draft_id: str) -> datetime:
         at = self.drafts[draft_id].values.scheduled_at
         assert at
         return at
 
-    def _happened(
+    def _record(
         self, draft_id: str, kind: str, after: Values, bulk: int | None = None, of: Event | None = None
     ) -> Event:
         draft = self.drafts[draft_id]
@@ -294,9 +301,12 @@ class SmallDesk:
         return event
 
 
-def _too_late(now_is: Values, restored: Values, now: datetime) -> bool:
-    """Whether a draft would get back a time that has passed, and go out at once."""
-    timing = (now_is.status, now_is.scheduled_at) != (restored.status, restored.scheduled_at)
+def _restores_past_time(current: Values, restored: Values, now: datetime) -> bool:
+    """Return whether restoring would schedule the draft in the past, so that it would go out at once."""
+    time_changes = (current.status, current.scheduled_at) != (restored.status, restored.scheduled_at)
     return (
-        timing and restored.status == SCHEDULED and restored.scheduled_at is not None and restored.scheduled_at <= now
+        time_changes
+        and restored.status == SCHEDULED
+        and restored.scheduled_at is not None
+        and restored.scheduled_at <= now
     )

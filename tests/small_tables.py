@@ -1,4 +1,4 @@
-"""The tables of the decisions about drafts, written out once more: what is allowed where, and where it leads."""
+"""The tables of the drafts' state machine, written out a second time for the reference model."""
 
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -52,15 +52,15 @@ WITH_TIME = {SCHEDULED, POSTING, MISSED}
 STANDING = {SCHEDULED, POSTING}
 GRACE = {"SHORT": timedelta(minutes=30), "THREAD": timedelta(minutes=30), "BLOG": timedelta(hours=24)}
 PACE = timedelta(minutes=5)
-"""Between two posts of one account."""
+"""Minimum interval between two posts of one account."""
 HOURS = (9, 17)
-"""Of each day in UTC: the slots."""
+"""Hours of each day (UTC) with a slot."""
 UNKNOWN = "unknown"
 
 
 @dataclass(frozen=True)
 class Values:
-    """What a person sees of a draft."""
+    """The user-visible fields of a draft."""
 
     status: str
     text: str
@@ -71,7 +71,7 @@ class Values:
 
 
 def tidied(after: Values) -> Values:
-    """Without what says something of a state that the draft left."""
+    """Return the values without the fields of states that the draft has left."""
     if after.status != REJECTED:
         after = replace(after, rejection_feedback=None)
     return after if after.status in WITH_TIME else replace(after, scheduled_at=None)

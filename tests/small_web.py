@@ -1,11 +1,11 @@
-"""A web of a few pages for tests of the readers: what is at which address, and what was asked for.
+"""A fetcher for reader tests: pages by URL, and the requests made for them.
 
-web = SmallWeb()
+web = FakeFetcher()
 web.put("https://blog.example/feed", RSS, etag='"1"')
-reading = await web.read(spec(SourceType.RSS, "https://blog.example/feed"))
-web.asked[0].url, web.asked[0].headers["accept"]
+result = await web.read(make_spec(SourceType.RSS, "https://blog.example/feed"))
+web.requests[0].url, web.requests[0].headers["accept"]
 
-The real client asks; only its network is replaced.
+It uses the real client; only the network is replaced.
 """
 
 import json
@@ -23,16 +23,16 @@ from copydesk.model.source import FetchState, SourceConfig, SourceSpec, SourceTy
 
 NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 NASTY = "\x1b[31m[red]Bold\u202e claim\x07[/red]"
-"""A title that wants to command a terminal and to be markup."""
+"""A title with terminal commands and markup."""
 
 
 def spec(type: SourceType, url: str, **config: Any) -> SourceSpec:
-    """What it takes to read a source; the settings as the interface has them."""
+    """Return a source specification. `config` has the shape of the HTTP interface."""
     return SourceSpec(type=type, url=url, config=msgspec.convert(config, SourceConfig))
 
 
 def after(reading: Reading) -> FetchState:
-    """What is remembered after a reading."""
+    """Return the fetch state stored after a fetch."""
     return FetchState(
         etag=reading.etag,
         last_modified=reading.last_modified,
@@ -42,32 +42,32 @@ def after(reading: Reading) -> FetchState:
 
 
 class SmallWeb:
-    """Pages by their whole address. What is not there is 404."""
+    """Pages by complete URL. Unknown URLs get 404."""
 
     def __init__(self) -> None:
         self.asked: list[httpx.Request] = []
         self.gaps: list[float] = []
         self._pages: dict[str, list[tuple[int, bytes, dict[str, str]]]] = {}
-        self._fetcher = Fetcher(clock=lambda: NOW, transport=httpx.MockTransport(self._answer))
+        self._fetcher = Fetcher(clock=lambda: NOW, transport=httpx.MockTransport(self._respond))
 
     def put(self, url: str, body: bytes | str | object, status: int = 200, **headers: str) -> None:
-        """Put a page at `url`; another one put there is for the next time, and the last one stays."""
+        """Put a page at `url`. Pages put at the same URL are served in turn; the last one stays."""
         raw = body.encode() if isinstance(body, str) else body
         raw = raw if isinstance(raw, bytes) else json.dumps(raw).encode()
-        named = {name.replace("_", "-"): value for name, value in headers.items()}
-        self._pages.setdefault(url, []).append((status, raw, named))
+        response_headers = {name.replace("_", "-"): value for name, value in headers.items()}
+        self._pages.setdefault(url, []).append((status, raw, response_headers))
 
     @property
     def urls(self) -> list[str]:
-        """What was asked for, in order."""
+        """The requested URLs, in order."""
         return [str(request.url) for request in self.asked]
 
     async def read(
         self, spec: SourceSpec, state: FetchState | None = None, *, now: datetime = NOW, **credentials: Any
     ) -> Reading:
-        """One look at a source of this web."""
-        known = Credentials(**credentials)
-        return await read_source(spec, state or FetchState(), self, credentials=known, now=now)
+        """Fetch a source once."""
+        source_credentials = Credentials(**credentials)
+        return await read_source(spec, state or FetchState(), self, credentials=source_credentials, now=now)
 
     async def get(
         self,
@@ -79,15 +79,15 @@ class SmallWeb:
         headers: Mapping[str, str] = {},
         host_gap: float = 0,
     ) -> Answer:
-        """The client's answer, without its pause between two requests to a host."""
+        """Return the client's response, without its pause between requests to one host."""
         self.gaps.append(host_gap)
         return await self._fetcher.get(url, accept=accept, etag=etag, last_modified=last_modified, headers=headers)
 
     async def post_form(self, url: str, data: Mapping[str, str], headers: Mapping[str, str] = {}) -> Answer:
-        """The client's answer."""
+        """Return the client's response."""
         return await self._fetcher.post_form(url, data, headers)
 
-    def _answer(self, request: httpx.Request) -> httpx.Response:
+    def _respond(self, request: httpx.Request) -> httpx.Response:
         self.asked.append(request)
         pages = self._pages.get(str(request.url))
         if not pages:

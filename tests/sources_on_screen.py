@@ -1,4 +1,4 @@
-"""The screen Sources before a real desk on a small web, on a clock that stands still."""
+"""The Sources screen on a real desk with fake pages and a fixed clock."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
@@ -18,7 +18,7 @@ Furnish = Callable[[Desk], Awaitable[None]]
 
 
 def source(**values: Any) -> Source:
-    """A source; `values` change it."""
+    """Return a source with `values` in place of the defaults."""
     fields: dict[str, Any] = {
         "id": "s",
         "type": SourceType.RSS,
@@ -38,7 +38,7 @@ def source(**values: Any) -> Source:
 
 
 def small_web() -> Web:
-    """Two feeds, and one that is not there."""
+    """Return two feeds, and one URL that does not exist."""
     web = Web()
     web.put(ONE, feed(*(entry(number, hours=number * number) for number in range(1, 13)), title="The Ferry Gazette"))
     web.put(TWO, feed(entry(20, hours=3), entry(21, hours=70), title="Second Site"))
@@ -46,16 +46,16 @@ def small_web() -> Web:
 
 
 def console_at(home: Path, web: Web) -> Console:
-    """The console of the desk in `home`."""
+    """Return the console of the desk in `home`, two hours after NOW."""
     return Console(lambda: open_at(home, web), clock=lambda: NOW + timedelta(hours=2))
 
 
 async def three_sources(desk: Desk) -> None:
-    """One that is well, one that fails, one that is switched off; and two runs."""
+    """Create a healthy, a failing and a disabled source, and run the pipeline twice."""
     await add(desk, ONE, name="The Ferry Gazette", weight=1.5, tags=["sea", "land"])
     await add(desk, THREE, name="Gone Quiet")
-    off = await add(desk, TWO, name="Second Site")
-    await desk.sources.update(off.id, {"enabled": False})
+    disabled = await add(desk, TWO, name="Second Site")
+    await desk.sources.update(disabled.id, {"enabled": False})
     await desk.pipeline.run()
     await desk.pipeline.run()
 
@@ -64,7 +64,7 @@ async def three_sources(desk: Desk) -> None:
 async def on_sources(
     home: Path, furnish: Furnish | None = None, *, web: Web | None = None, size: tuple[int, int] = (120, 36)
 ) -> AsyncIterator[Seen]:
-    """The screen Sources of a desk that was furnished so."""
+    """Open the Sources screen of a desk prepared by `setup`."""
     web = web or small_web()
     if furnish is not None:
         async with open_at(home, web, Watch()) as desk:
@@ -72,30 +72,30 @@ async def on_sources(
     app = console_at(home, web)
     async with app.run_test(size=size, notifications=True) as pilot:
         await settled(pilot)
-        seen = Seen(app, pilot)
-        await seen.press("3")
+        ui = Seen(app, pilot)
+        await ui.press("3")
         assert isinstance(app.screen, SourcesScreen)
-        yield seen
+        yield ui
 
 
 async def write(seen: Seen, text: str) -> None:
-    """Type a text into what has the focus."""
-    names = {" ": "space"}
-    for letter in text:
-        seen.app.simulate_key(names.get(letter, letter))
+    """Type `text` into the focused widget."""
+    key_names = {" ": "space"}
+    for character in text:
+        seen.app.simulate_key(key_names.get(character, character))
     await seen.wait()
 
 
 def sources_screen(seen: Seen) -> SourcesScreen:
-    """The screen below whatever lies over it."""
-    (screen,) = (each for each in seen.app.screen_stack if isinstance(each, SourcesScreen))
+    """Return the Sources screen, also from below a dialog."""
+    (screen,) = (candidate for candidate in seen.app.screen_stack if isinstance(candidate, SourcesScreen))
     return screen
 
 
 async def until(seen: Seen, words: str) -> None:
-    """Wait until this is on the screen, or in a toast."""
+    """Wait until `text` is on the screen or in a toast."""
     try:
-        await so(lambda: words in seen.text or any(words in said for said in seen.toasts), seen.wait)
-        await seen.wait()  # what is said in a toast may have to be read yet
+        await so(lambda: words in seen.text or any(words in message for message in seen.toasts), seen.wait)
+        await seen.wait()  # a toast may precede the read that updates the screen
     except TimeoutError:
         raise AssertionError(f"{words!r} never came:\n{seen.text}\n{seen.toasts}") from None

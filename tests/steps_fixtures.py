@@ -1,4 +1,4 @@
-"""What the state machine of drafts begins with, and how answers and drafts are read."""
+"""Initial drafts of the state machine test, and conversions between results and the reference model."""
 
 import asyncio
 import atexit
@@ -24,31 +24,31 @@ from small_desk import Refused
 from small_tables import HOURS, SYSTEM, UNKNOWN, WITH_TIME, Values
 
 FORMATS = ("SHORT", "BLOG", "THREAD")
-# What is waiting or posted takes little, and the rest of the states are come to.
+# Posting and posted drafts accept few actions; the other states are reached from these.
 STARTS = (
     *("pending_review", "approved", "awaiting_review", "approved", "rejected", "changes_requested"),
     *("generation_failed", "pending_generation"),
 )
 TAKES_FEEDBACK = {"reject", "unapprove", "regenerate"}
-_TOPS = """SELECT draft.id, undo.version, redo.version FROM draft
+_TOPS_QUERY = """SELECT draft.id, undo.version, redo.version FROM draft
     LEFT JOIN draft_event AS undo ON undo.rid = draft.undo_rid
     LEFT JOIN draft_event AS redo ON redo.rid = draft.redo_rid"""
 
 
 def tops(home: Path) -> dict[str, tuple[int | None, int | None]]:
-    """Of each draft the versions that the next undo and the next redo take back."""
-    return {draft_id: (undo, redo) for draft_id, undo, redo in rows(home, _TOPS)}
+    """Return the versions that the next undo and the next redo of each draft revert."""
+    return {draft_id: (undo, redo) for draft_id, undo, redo in rows(home, _TOPS_QUERY)}
 
 
 def an_action(allowed, how):
-    """Mostly one of those that the draft takes, and of these seldom one after which it takes no other."""
-    fit = sorted(set(allowed) - {"archive", "post"})
+    """Draw an action, mostly an allowed one, and seldom one that ends the draft's life."""
+    frequent = sorted(set(allowed) - {"archive", "post"})
     anything = st.sampled_from([action.value for action in Action])
-    return how.draw(st.sampled_from(fit * 4 + sorted(allowed)) | anything if allowed else anything)
+    return how.draw(st.sampled_from(frequent * 4 + sorted(allowed)) | anything if allowed else anything)
 
 
 def what_goes_with(action, feedback, at, how):
-    """What is asked beside an action: only what it takes."""
+    """Draw the arguments that the action accepts."""
     if action in TAKES_FEEDBACK:
         return {"feedback": feedback}
     if action == "reschedule":
@@ -60,7 +60,7 @@ def what_goes_with(action, feedback, at, how):
 
 
 async def answered(asked):
-    """What is answered, or the error."""
+    """Await a call; return its result or its error."""
     try:
         return await asked
     except CopydeskError as error:
@@ -68,7 +68,7 @@ async def answered(asked):
 
 
 def check(answer, predicted) -> None:
-    """The answer is no error, or the one that was predicted, which names the state and what is allowed."""
+    """Assert that the result is no error, or the predicted one with the same status and allowed actions."""
     if predicted is None:
         assert not isinstance(answer, Exception), answer
     elif predicted.status == UNKNOWN:
@@ -79,12 +79,12 @@ def check(answer, predicted) -> None:
 
 
 def unconnected(refused):
-    """The refusal of a post: it is not among what is offered instead."""
+    """Return the refusal of a post without a connected account: posting is not offered instead."""
     return Refused(refused.status, refused.allowed - {"post"})
 
 
 def change_of(action, text, asked):
-    """What is asked of the desk, as the model is asked for it."""
+    """Return the desk's request for the model's arguments."""
     return ChangeDraft(
         action=Action(action) if action else None,
         text=text,
@@ -95,7 +95,7 @@ def change_of(action, text, asked):
 
 
 def values_of(draft):
-    """What the model knows of a draft."""
+    """Return the draft's values in the form of the model."""
     return Values(
         draft.status,
         draft.text,
@@ -107,31 +107,31 @@ def values_of(draft):
 
 
 def happen(conn: Connection, user_id: str, draft_id: str, what: str, now) -> None:
-    """What those do who post and write, in their place: a change that stands."""
-    seen = changes.one_seen(conn, user_id, draft_id)
-    after = {"status": SYSTEM[what][seen.status]}
-    if after["status"] not in WITH_TIME:
-        after |= dict.fromkeys(("scheduled_at", "scheduled_wall", "scheduled_zone"))
-    step = changes.Step(kind=EventKind.FIXED, action=what, after=after, at=now, who=BY_ITSELF)
-    changes.put(conn, user_id, seen, step)
+    """Apply a system event as publishing and writing do: a change that cannot be undone."""
+    snapshot = changes.one_seen(conn, user_id, draft_id)
+    columns = {"status": SYSTEM[what][snapshot.status]}
+    if columns["status"] not in WITH_TIME:
+        columns |= dict.fromkeys(("scheduled_at", "scheduled_wall", "scheduled_zone"))
+    change = changes.Step(kind=EventKind.FIXED, action=what, after=columns, at=now, who=BY_ITSELF)
+    changes.put(conn, user_id, snapshot, change)
 
 
 def under_way(conn: Connection, user_id: str) -> None:
-    """The deliveries that a pick-up began are sent by nobody here, and nobody gives them up: they stay in doubt."""
+    """Set new deliveries to unknown. Nothing sends them here, so they stay in doubt."""
     progress = "json_set(progress, '$.state', 'unknown', '$.doubt', json('true'))"
     conn.exec_driver_sql(f"UPDATE delivery SET state = 'unknown', progress = {progress} WHERE user_id = ?", (user_id,))
 
 
 @cache
 def furnished() -> Path:
-    """A desk with its drafts, made once: each course begins with a copy."""
+    """Return a desk with its drafts, created once; each test case starts from a copy."""
     home = Path(tempfile.mkdtemp())
     atexit.register(shutil.rmtree, home)
-    asyncio.run(_furnish(home))
+    asyncio.run(_fill_template(home))
     return home
 
 
-async def _furnish(home: Path) -> None:
+async def _fill_template(home: Path) -> None:
     async with open_desk(settings_at(home), clock=Watch()) as desk:
         await furnish(desk, STARTS, FORMATS)
         await desk.schedule.set_zone("UTC")

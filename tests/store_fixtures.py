@@ -1,4 +1,4 @@
-"""A store in a file of its own, and rows to put into it."""
+"""A store in a file of its own, and functions that insert rows."""
 
 import sqlite3
 from contextlib import closing
@@ -17,38 +17,38 @@ NOW = datetime(2026, 2, 11, 9, 30, 0, 123456, tzinfo=UTC)
 
 
 async def open_store(folder: Path, *, busy_timeout: float = 5.0) -> Engines:
-    """The store in `folder`, with its tables; the caller closes it."""
+    """Open the store in `folder` with its tables. The caller closes it."""
     engines = open_engines(folder / "desk.db", busy_timeout=busy_timeout)
     await prepare(engines.path, engines, NOW)
     return engines
 
 
 def files(folder: Path) -> list[str]:
-    """The names of what is in `folder`."""
+    """Return the sorted names of the entries of `folder`."""
     return sorted(file.name for file in folder.iterdir())
 
 
 def add_user(connection: Connection, name: str = "Ada") -> str:
-    """A user's id."""
+    """Insert a user; return its id."""
     user = new_id(NOW)
     connection.execute(insert(tables.user).values(id=user, name=name, time_zone="UTC", created_at=NOW))
     return user
 
 
 def user_names(connection: Connection) -> list[str]:
-    """The names of the users, in the order of their coming."""
+    """Return the names of the users, oldest first."""
     return list(connection.execute(select(tables.user.c.name).order_by(tables.user.c.id)).scalars())
 
 
 def add_source(connection: Connection, user: str, **values: Any) -> str:
-    """A source's id."""
+    """Insert a source; return its id."""
     row = {"id": new_id(NOW), "user_id": user, "type": "rss", "name": "Blog", "created_at": NOW, "updated_at": NOW}
     connection.execute(insert(tables.source).values(row | values))
     return str(row["id"])
 
 
 def add_item(connection: Connection, user: str, source: str | None, **values: Any) -> str:
-    """An item's id."""
+    """Insert an item; return its id."""
     item = new_id(NOW)
     row = {
         "id": item,
@@ -67,7 +67,7 @@ def add_item(connection: Connection, user: str, source: str | None, **values: An
 
 
 def add_draft(connection: Connection, user: str, item: str, **values: Any) -> str:
-    """A draft's id."""
+    """Insert a draft; return its id."""
     row = {
         "id": new_id(NOW),
         "user_id": user,
@@ -86,7 +86,7 @@ def add_draft(connection: Connection, user: str, item: str, **values: Any) -> st
 
 
 def want_statistics(connection: Connection) -> None:
-    """Rows, and a query that could go by more than one index."""
+    """Insert rows and run a query with several usable indexes, so that SQLite's optimizer asks for statistics."""
     user = add_user(connection)
     for _ in range(50):
         add_item(connection, user, None)
@@ -95,6 +95,6 @@ def want_statistics(connection: Connection) -> None:
 
 
 def has_statistics(path: Path) -> bool:
-    """Whether SQLite counted what is in the indexes."""
+    """Return whether the database has index statistics."""
     with closing(sqlite3.connect(path)) as connection:
         return bool(connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'sqlite_stat1'").fetchone())

@@ -1,4 +1,4 @@
-"""A real desk with experiments in every state, drafts that took part in them, and the console before it."""
+"""A real desk with experiments in every state and drafts that took part in them, and its console."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -49,28 +49,28 @@ OLD["variants"] = [
 
 
 def part(conn: Connection, user: str, experiment_id: str, variant: str, figures: Any, **values: Any) -> str:
-    """A draft that took part; with figures it is live."""
+    """Insert a draft that took part, published if there are metrics; return its id."""
     status = "posted" if figures is not None else values.pop("status", "rejected")
-    item = add_item(conn, user, None)
-    draft_id = add_draft(conn, user, item, experiment_id=experiment_id, variant_id=variant, status=status, **values)
+    item_id = add_item(conn, user, None)
+    draft_id = add_draft(conn, user, item_id, experiment_id=experiment_id, variant_id=variant, status=status, **values)
     if figures is not None:
         record = {"id": new_id(NOW), "user_id": user, "draft_id": draft_id, "platform": "x", "format": "SHORT"}
-        known = dict(zip(("impressions", "likes"), figures, strict=True))
+        metrics = dict(zip(("impressions", "likes"), figures, strict=True))
         conn.execute(
-            insert(tables.engagement).values(**record, **known, status="posted", retry_count=0, created_at=NOW)
+            insert(tables.engagement).values(**record, **metrics, status="posted", retry_count=0, created_at=NOW)
         )
     return draft_id
 
 
 def take_part(conn: Connection, user: str, experiment_id: str) -> None:
-    """Twelve drafts of three ways, some of them live, of one of which nothing is reported."""
+    """Insert twelve drafts of three variants, half of them published, one of these without metrics."""
     stratum = {"user_id": user, "experiment_id": experiment_id, "stratum": "SHORT:"}
     conn.execute(insert(tables.experiment_turn).values(**stratum, next=12))
-    live: tuple[tuple[str, Any], ...] = (
+    published: tuple[tuple[str, Any], ...] = (
         *(("a", (1000, 21)), ("a", (840, 12)), ("a", (2210, 30))),
         *(("b", (1400, 52)), ("b", (910, 33)), ("c", (None, None))),
     )
-    for variant, figures in live:
+    for variant, figures in published:
         part(conn, user, experiment_id, variant, figures)
     for variant in "abbc":
         part(conn, user, experiment_id, variant, None)
@@ -78,38 +78,38 @@ def take_part(conn: Connection, user: str, experiment_id: str) -> None:
 
 @asynccontextmanager
 async def tried_desk(home: Path, *, full: bool = True) -> AsyncIterator[Desk]:
-    """The desk in `home`; filled where it is new and `full`."""
-    moments = {"now": NOW - timedelta(days=40)}
-    filling = full and not (home / "copydesk.db").exists()
+    """Open the desk in `home`; a new one is filled if `full`."""
+    time = {"now": NOW - timedelta(days=40)}
+    is_new = full and not (home / "copydesk.db").exists()
 
     def clock() -> datetime:
-        return moments["now"] if filling else NOW
+        return time["now"] if is_new else NOW
 
     async with open_desk(load({}, home), clock=clock) as desk:
-        if filling:
-            await _fill(desk, moments)
-        filling = False
+        if is_new:
+            await _fill(desk, time)
+        is_new = False
         yield desk
 
 
-async def _fill(desk: Desk, moments: dict[str, datetime]) -> None:
-    old = await desk.experiments.create(OLD)
-    await desk.experiments.conclude(old.id)
-    await desk.experiments.archive(old.id)
-    done = await desk.experiments.create({**HOOK, "name": "Did asking help?"})
-    moments["now"] = NOW - timedelta(days=20)
-    await desk.experiments.conclude(done.id, "b")
+async def _fill(desk: Desk, time: dict[str, datetime]) -> None:
+    archived = await desk.experiments.create(OLD)
+    await desk.experiments.conclude(archived.id)
+    await desk.experiments.archive(archived.id)
+    concluded = await desk.experiments.create({**HOOK, "name": "Did asking help?"})
+    time["now"] = NOW - timedelta(days=20)
+    await desk.experiments.conclude(concluded.id, "b")
     hashtags = await desk.experiments.create(HASHTAGS)
-    moments["now"] = NOW - timedelta(days=2)
+    time["now"] = NOW - timedelta(days=2)
     await desk.experiments.create(HOOK)
 
-    def took(conn: Connection, user: str) -> int:
+    def add_participants(conn: Connection, user: str) -> int:
         take_part(conn, user, hashtags.id)
         return conn.execute(update(tables.user).values(time_zone="Europe/Prague")).rowcount
 
-    await desk.ground.write(took)
+    await desk.ground.write(add_participants)
 
 
 def tried_console(home: Path, **options: Any) -> Console:
-    """The console before that desk."""
+    """Return the console of that desk."""
     return Console(lambda: tried_desk(home, **options), clock=lambda: NOW)

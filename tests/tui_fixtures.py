@@ -1,4 +1,4 @@
-"""A desk that exists only in memory, with drafts of its own, and the console before it."""
+"""A desk in memory with generated drafts, and the console on it."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
@@ -33,7 +33,7 @@ from copydesk.tui.app import Console
 
 NOW = datetime(2026, 2, 11, 9, 30, tzinfo=UTC)
 LONGEST_UNREST = 60.0
-"""Seconds in which a console comes to rest on the slowest machine."""
+"""Seconds for the console to become idle on the slowest machine."""
 TEXTS = (
     "A missing index made the docs search slow for a year. Measuring first would have found it in an afternoon.",
     "Quarrystone 4.2 replays its log in parallel: a restart after a crash takes 40 seconds, not 11 minutes.",
@@ -54,10 +54,10 @@ SOURCES = (
 
 
 def draft(number: int = 0, **values: Any) -> ListedDraft:
-    """A draft; the same number gives the same one."""
-    name, kind = SOURCES[number % len(SOURCES)]
+    """Return a draft, the same for the same number, with `values` in place of its fields."""
+    name, source_type = SOURCES[number % len(SOURCES)]
     text = TEXTS[number % len(TEXTS)]
-    made = NOW - timedelta(minutes=7 + 47 * number)
+    created_at = NOW - timedelta(minutes=7 + 47 * number)
     fields: dict[str, Any] = {
         "id": f"draft-{number}",
         "text": f"{text}\n\nhttps://lighthouse.example/{number} #opensource",
@@ -71,19 +71,19 @@ def draft(number: int = 0, **values: Any) -> ListedDraft:
         "post_id": None,
         "item_id": f"item-{number}",
         "regenerated_from_id": None,
-        "created_at": made,
-        "updated_at": made,
+        "created_at": created_at,
+        "updated_at": created_at,
         "tags": ("open-source",),
         "checks": checks(number),
-        "score": score(name, kind, number),
+        "score": score(name, source_type, number),
         "writer": "offline",
-        "item": DraftItem(id=f"item-{number}", title=text.split(".")[0], source_type=kind),
+        "item": DraftItem(id=f"item-{number}", title=text.split(".")[0], source_type=source_type),
     }
     return ListedDraft(**fields | values)
 
 
 def checks(number: int) -> Checks:
-    """What the checks say: every third draft has a warning, every seventh an error."""
+    """Return checks: a warning in every third draft, an error in every seventh."""
     findings = []
     if number % 3 == 1:
         findings.append(
@@ -97,7 +97,7 @@ def checks(number: int) -> Checks:
 
 
 def score(name: str, kind: SourceType, number: int) -> Score:
-    """Why it was picked."""
+    """Return a score with its parts and reasons."""
     parts = (
         ("recency", 0.91, 0.22, "published 2 hours ago"),
         ("interest", 0.75, 0.28, "matches open source, databases"),
@@ -109,19 +109,19 @@ def score(name: str, kind: SourceType, number: int) -> Score:
     return Score(
         total=sum(value * weight for _, value, weight, _ in parts),
         parts=tuple(
-            ScorePart(name=part, value=value, weight=weight, points=value * weight, why=why)
-            for part, value, weight, why in parts
+            ScorePart(name=part_name, value=value, weight=weight, points=value * weight, why=why)
+            for part_name, value, weight, why in parts
         ),
         sources=tuple(
-            StorySource(item_id=f"item-{number}", source_id="s", name=each, type=kind, title="", url=None)
-            for each in (name, "Paper Trail")
+            StorySource(item_id=f"item-{number}", source_id="s", name=source_name, type=kind, title="", url=None)
+            for source_name in (name, "Paper Trail")
         ),
     )
 
 
 def item(number: int = 0, **values: Any) -> Item:
-    """The source item of the draft of the same number; `values` change its entry."""
-    name, kind = SOURCES[number % len(SOURCES)]
+    """Return the source item of the draft of the same number; `values` replace fields of its entry."""
+    name, source_type = SOURCES[number % len(SOURCES)]
     text = TEXTS[number % len(TEXTS)]
     published = NOW - timedelta(hours=2, minutes=47 * number)
     entry: dict[str, Any] = {
@@ -141,7 +141,7 @@ def item(number: int = 0, **values: Any) -> Item:
         id=f"item-{number}",
         source_id="s",
         source_name=name,
-        source_type=kind,
+        source_type=source_type,
         story_id="story",
         entry=Entry(**entry | values),
         canonical="",
@@ -156,9 +156,9 @@ class FakeDrafts:
 
     def __init__(self, drafts: Sequence[ListedDraft], items: Sequence[Item]) -> None:
         self.all = tuple(drafts)
-        self.items = {each.id: each for each in items}
+        self.items = {item.id: item for item in items}
         self.asked: list[str] = []
-        """Ids of items, in the order in which they were asked for."""
+        """Ids of the requested items, in order."""
 
     async def window(
         self,
@@ -170,18 +170,18 @@ class FakeDrafts:
         end: bool = False,
         offset: int = 0,
     ) -> Slice:
-        shown = [draft for draft in self.all if belongs(view.tab, draft)]
-        ids = [draft.id for draft in shown]
+        tab_drafts = [draft for draft in self.all if belongs(view.tab, draft)]
+        ids = [draft.id for draft in tab_drafts]
         if before is not None or end:
             stop = ids.index(before.id) if before else len(ids)
-            some = shown[max(stop - limit, 0) : stop]
+            page = tab_drafts[max(stop - limit, 0) : stop]
             more = stop > limit
         else:
             start = ids.index(after.id) + 1 if after else offset
-            some = shown[start : start + limit]
+            page = tab_drafts[start : start + limit]
             more = start + limit < len(ids)
-        # In the order of the tests, which is that of their numbers from the last on.
-        return Slice(tuple(some), tuple(Place(None, draft.id) for draft in some), more)
+        # In the order given by the test: their numbers, last one first.
+        return Slice(tuple(page), tuple(Place(None, draft.id) for draft in page), more)
 
     async def around(self, view: View, place: Place, *, limit: int = 200) -> Around:
         above = await self.window(view, limit=limit // 2, before=place)
@@ -224,7 +224,7 @@ class FakeDrafts:
 
 
 class FakeSources:
-    """The sources of a fake desk: only how many there are matters."""
+    """The sources of a fake desk, of which only the number matters."""
 
     def __init__(self, count: int) -> None:
         self.count = count
@@ -234,20 +234,20 @@ class FakeSources:
 
 
 class FakePipeline:
-    """A run that goes as far as the test lets it."""
+    """A pipeline whose run advances as far as the test lets it."""
 
     def __init__(self) -> None:
         self.steps: list[Progress] = []
-        """What it reports, before it waits."""
+        """Progress reported before the run waits for `resume`."""
         self.go_on = asyncio.Event()
         self.then: Callable[[], Awaitable[None]] | None = None
-        """Done before the run ends."""
+        """Called before the run ends."""
         self.result = finished()
         self.cancelled: list[str] = []
         self.let_go = False
 
     async def failing(self) -> tuple[()]:
-        """No source."""
+        """Return no source."""
         return ()
 
     async def queue(self, request: RunRequest | None = None) -> Run:
@@ -273,47 +273,50 @@ class FakePipeline:
 
 
 def run(status: RunStatus, *, error: str | None = None, **stats: Any) -> Run:
-    """A run of the pipeline."""
-    ended = None if status in {RunStatus.QUEUED, RunStatus.RUNNING} else NOW
+    """Return a run of the pipeline."""
+    ended_at = None if status in {RunStatus.QUEUED, RunStatus.RUNNING} else NOW
     return Run(
         id="run",
         status=status,
         stage=None,
         started_at=NOW,
-        ended_at=ended,
-        duration=2.1 if ended else None,
+        ended_at=ended_at,
+        duration=2.1 if ended_at else None,
         stats=RunStats(**stats),
         error=error,
     )
 
 
 def finished() -> Run:
-    """A run that went well, but for one source."""
-    timing = {Stage.INGEST: 1.4, Stage.FILTER: 0.1, Stage.RANK: 0.2, Stage.DRAFT: 0.4}
-    figures = {"items_ingested": 54, "items_filtered": 41, "items_ranked": 41, "drafts_created": 7}
-    return run(RunStatus.SUCCEEDED, stage_timing=timing, sources_fetched=9, sources_failed=1, **figures)
+    """Return a successful run in which one source failed."""
+    stage_timing = {Stage.INGEST: 1.4, Stage.FILTER: 0.1, Stage.RANK: 0.2, Stage.DRAFT: 0.4}
+    counts = {"items_ingested": 54, "items_filtered": 41, "items_ranked": 41, "drafts_created": 7}
+    return run(RunStatus.SUCCEEDED, stage_timing=stage_timing, sources_fetched=9, sources_failed=1, **counts)
 
 
 def under_way() -> list[Progress]:
-    """What a run says until it is in its third stage."""
-    said = [(Stage.INGEST, 10, 10, ""), (Stage.FILTER, 54, 54, ""), (Stage.RANK, 14, 41, "Quarrystone 4.2 replays")]
-    return [Progress(run_id="run", stage=stage, done=done, total=total, note=note) for stage, done, total, note in said]
+    """Return the progress of a run up to its third stage."""
+    reports = [(Stage.INGEST, 10, 10, ""), (Stage.FILTER, 54, 54, ""), (Stage.RANK, 14, 41, "Quarrystone 4.2 replays")]
+    return [
+        Progress(run_id="run", stage=stage, done=done, total=total, note=note) for stage, done, total, note in reports
+    ]
 
 
 class FakePosting:
-    """Nothing is connected, and no preview is shown."""
+    """A desk without connected accounts and previews."""
 
     async def preview(self, *_: object, **__: object) -> tuple[()]:
-        """None."""
         return ()
 
 
 class FakeDesk:
-    """As much of a desk as the console asks."""
+    """The part of a desk that the console uses."""
 
     def __init__(self, count: int = 0, *, sources: int = 5, drafts: Sequence[ListedDraft] | None = None) -> None:
-        made = [draft(number) for number in range(count)] if drafts is None else drafts
-        self.drafts = FakeDrafts(made, [item(number) for number in range(max(count, len(made)))])
+        drafts_or_generated = [draft(number) for number in range(count)] if drafts is None else drafts
+        self.drafts = FakeDrafts(
+            drafts_or_generated, [item(number) for number in range(max(count, len(drafts_or_generated)))]
+        )
         self.sources = FakeSources(sources)
         self.pipeline = FakePipeline()
         self.posting = FakePosting()
@@ -325,7 +328,7 @@ class FakeDesk:
 
     @asynccontextmanager
     async def open(self) -> AsyncIterator["FakeDesk"]:
-        """Open it, or fail with its trouble."""
+        """Open the desk, or raise `open_error`."""
         if self.trouble is not None:
             raise self.trouble
         self.opened += 1
@@ -335,89 +338,91 @@ class FakeDesk:
             self.closed += 1
 
     async def rest(self) -> bool:
-        """There is nothing to give back."""
+        """There is no memory to release."""
         return False
 
     async def changes(self) -> int:
-        """Nothing is written but by the console."""
+        """No other process writes to the desk."""
         return 0
 
 
 def console(desk: FakeDesk) -> Console:
-    """The console of this desk, on a fixed clock."""
+    """Return the console of this desk, on a fixed clock."""
     return Console(desk.open, clock=lambda: NOW)  # type: ignore[arg-type]
 
 
 async def settled(pilot: Pilot[int]) -> None:
-    """Wait until the desk was asked and the screen shows what it said."""
+    """Wait until no request to the desk is running and the screen shows the results."""
     app = pilot.app
     assert isinstance(app, Console)
-    calm, loop = 0, asyncio.get_running_loop()
-    end = loop.time() + LONGEST_UNREST
-    while calm < 3 and not app._exit:
-        assert loop.time() < end, "the console does not come to rest"
-        # Without a delay the pilot would wait until the whole process does nothing, at least 20 ms each time.
+    idle_rounds, loop = 0, asyncio.get_running_loop()
+    deadline = loop.time() + LONGEST_UNREST
+    while idle_rounds < 3 and not app._exit:
+        assert loop.time() < deadline, "the console does not come to rest"
+        # Without a delay the pilot waits until the whole process is idle, at least 20 ms each time.
         await pilot.pause(0)
-        asking = [task for task in app.asking if not _waits(app, task)]
-        known = app.desk is not None or app.trouble is not None
-        to_draw = app.screen._layout_required or app.screen._dirty_widgets
-        calm = calm + 1 if known and not asking and not app.type_ahead.busy and not to_draw else 0
+        running = [task for task in app.asking if not _is_paused_run(app, task)]
+        is_open = app.desk is not None or app.trouble is not None
+        needs_drawing = app.screen._layout_required or app.screen._dirty_widgets
+        idle_rounds = (
+            idle_rounds + 1 if is_open and not running and not app.type_ahead.busy and not needs_drawing else 0
+        )
         await asyncio.sleep(0.001)
 
 
-def _waits(app: Console, task: asyncio.Task[None]) -> bool:
-    """Whether it is the run, which goes on until the test lets it end."""
+def _is_paused_run(app: Console, task: asyncio.Task[None]) -> bool:
+    """Return whether the task is the run, which continues only when the test lets it."""
     pipeline = getattr(app.desk, "pipeline", None)
     return task.get_name() == "run" and isinstance(pipeline, FakePipeline) and not pipeline.go_on.is_set()
 
 
 def screen_text(app: Console) -> str:
-    """What is on the screen, as lines of text."""
+    """Return the text on the screen, line by line."""
     strips = app.screen._compositor.render_strips()
     return "\n".join("".join(segment.text for segment in strip).rstrip() for strip in strips)
 
 
 class Seen:
-    """The console on a screen, as a test sees it."""
+    """Drives the console on a screen and reads what it shows."""
 
     def __init__(self, app: Console, pilot: Pilot[int]) -> None:
         self.app = app
         self._pilot = pilot
 
     async def press(self, *keys: str) -> None:
-        """Press keys, and wait until what they asked for is on the screen."""
+        """Press keys, waiting after each until the console is idle."""
         for key in keys:
             self.app.simulate_key(key)
             await settled(self._pilot)
 
     async def resize(self, width: int, height: int) -> None:
-        """Give the terminal another size."""
+        """Set the terminal's size."""
         await self._pilot.resize_terminal(width, height)
         await settled(self._pilot)
 
     async def wait(self) -> None:
-        """Wait until what is under way is on the screen."""
+        """Wait until the console is idle."""
         await settled(self._pilot)
 
     @property
     def text(self) -> str:
-        """What is on the screen."""
+        """The text on the screen."""
         return screen_text(self.app)
 
     @property
     def lines(self) -> list[str]:
-        """What is on the screen, line by line."""
+        """The lines on the screen."""
         return self.text.split("\n")
 
     @property
     def toasts(self) -> list[str]:
-        """What was said in toasts."""
-        return [said.message for said in self.app._notifications]
+        """The messages of all toasts."""
+        return [notification.message for notification in self.app._notifications]
 
 
 @asynccontextmanager
 async def on_screen(desk: FakeDesk, size: tuple[int, int] = (120, 32)) -> AsyncIterator[Seen]:
-    """The console of this desk, its first rows shown."""
+    """Open the console of this desk with its first rows loaded."""
     app = console(desk)
     async with app.run_test(size=size, notifications=True) as pilot:
         await settled(pilot)

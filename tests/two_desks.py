@@ -1,4 +1,4 @@
-"""Two desks on one file and the small model beside them: what is done to both, and that they agree after each step."""
+"""A state machine of two desks on one file and the reference model, compared after each step."""
 
 import asyncio
 import shutil
@@ -23,7 +23,7 @@ from steps_fixtures import an_action, answered, change_of, check, furnished, top
 
 
 class TwoDesks(RuleBasedStateMachine):
-    """The desks, the clock that both go by, and the model."""
+    """Runs operations on both desks and the model, on one clock."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -40,15 +40,15 @@ class TwoDesks(RuleBasedStateMachine):
         self.desks = [self.runner.run(self._open()) for _ in range(2)]
         self.runner.run(connect(self.desks[0], platform="somewhere"))
         drafts = {}
-        for place, (draft_id, row) in enumerate(self.first.items()):
+        for position, (draft_id, row) in enumerate(self.first.items()):
             values = Values(row["status"], row["text"], rejection_feedback=row["rejection_feedback"])
-            drafts[draft_id] = Small(values, row["format"], row["confidence"], place)
+            drafts[draft_id] = Small(values, row["format"], row["confidence"], position)
         self.model = SmallDesk(drafts)
 
     async def _open(self):
         platforms = {"somewhere": FakePlatform(FakeServer())}
-        opening = open_desk(settings_at(self.home), clock=self.clock, platforms=platforms)
-        return await self.stack.enter_async_context(opening)
+        context = open_desk(settings_at(self.home), clock=self.clock, platforms=platforms)
+        return await self.stack.enter_async_context(context)
 
     def teardown(self) -> None:
         try:
@@ -59,14 +59,14 @@ class TwoDesks(RuleBasedStateMachine):
             self.runner.close()
             shutil.rmtree(self.home.parent)
 
-    # What is seen.
+    # Invariants and queries of the model.
 
     @invariant()
     def both_see_what_the_model_says(self) -> None:
         predicted = {draft_id: (draft.values, draft.version) for draft_id, draft in self.model.drafts.items()}
         for desk in self.desks:
-            seen = self.runner.run(desk.drafts.list(limit=100)).items
-            assert {draft.id: (values_of(draft), draft.version) for draft in seen} == predicted
+            listed = self.runner.run(desk.drafts.list(limit=100)).items
+            assert {draft.id: (values_of(draft), draft.version) for draft in listed} == predicted
             counts = self.runner.run(desk.drafts.counts())
             assert {**counts.by_status, "archived": counts.archived} == self.model.counts()
         assert tops(self.home) == {
@@ -79,9 +79,9 @@ class TwoDesks(RuleBasedStateMachine):
 
     def times(self):
         stacks = [stack for draft in self.model.drafts.values() for stack in (draft.undo, draft.redo)]
-        back = [stack[-1].before for stack in stacks if stack]
+        restorable = [stack[-1].before for stack in stacks if stack]
         values = [draft.values for draft in self.model.drafts.values()]
-        return sorted({each.scheduled_at for each in [*back, *values] if each.scheduled_at})
+        return sorted({state.scheduled_at for state in [*restorable, *values] if state.scheduled_at})
 
     def those_in(self, *statuses):
         return [draft_id for draft_id, draft in self.model.drafts.items() if draft.values.status in statuses]
@@ -92,43 +92,49 @@ class TwoDesks(RuleBasedStateMachine):
     def asking(self, action, feedback, later, how):
         return what_goes_with(action, feedback, self.clock() + timedelta(hours=later), how)
 
-    def _named(self, draft_id, refused):
-        """What a refusal says of the draft."""
-        if refused.status == UNKNOWN:
+    def _state_text(self, draft_id, refusal):
+        """Return the text by which a refusal names the draft's state."""
+        if refusal.status == UNKNOWN:
             return "no draft"
-        return "archived" if self.model.drafts[draft_id].values.archived else refused.status
+        return "archived" if self.model.drafts[draft_id].values.archived else refusal.status
 
     def change_one(self, which, draft_id, predicted, asked, **options) -> None:
-        answer = self.answer(self.desks[which].drafts.change(draft_id, asked, **options))
-        check(answer, predicted)
+        result = self.answer(self.desks[which].drafts.change(draft_id, asked, **options))
+        check(result, predicted)
         if predicted is None:
             draft = self.model.drafts[draft_id]
-            assert (values_of(answer), answer.version) == (draft.values, draft.version)
+            assert (values_of(result), result.version) == (draft.values, draft.version)
 
     def answer(self, asked):
         return self.runner.run(answered(asked))
 
     def do_bulk(self, which, ids, action, asked) -> None:
         predicted = self.model.bulk(ids, self.clock(), action=action, **asked)
-        given = change_of(action, None, asked)
-        each = {"feedback": given.feedback, "scheduled_at": given.scheduled_at, "smart_schedule": given.smart_schedule}
-        change = BulkChange(action=Action(action), ids=tuple(ids), **each)
+        request = change_of(action, None, asked)
+        options = {
+            "feedback": request.feedback,
+            "scheduled_at": request.scheduled_at,
+            "smart_schedule": request.smart_schedule,
+        }
+        change = BulkChange(action=Action(action), ids=tuple(ids), **options)
         outcome = self.runner.run(self.desks[which].drafts.bulk(change))
-        wanted = list(dict.fromkeys(ids))
-        assert list(outcome.results.succeeded) == [draft_id for draft_id in wanted if draft_id not in predicted]
-        assert [failure.id for failure in outcome.results.failed] == [each for each in wanted if each in predicted]
+        unique_ids = list(dict.fromkeys(ids))
+        assert list(outcome.results.succeeded) == [draft_id for draft_id in unique_ids if draft_id not in predicted]
+        assert [failure.id for failure in outcome.results.failed] == [
+            options for options in unique_ids if options in predicted
+        ]
         for failure in outcome.results.failed:
-            assert self._named(failure.id, predicted[failure.id]) in failure.error
+            assert self._state_text(failure.id, predicted[failure.id]) in failure.error
 
     def take_back(self, which, kind, place) -> None:
         draft_id = None if place is None else self.ids[place]
         predicted = self.model.take_back(kind, self.clock(), draft_id)
-        answer = self.answer(getattr(self.desks[which].drafts, kind)(draft_id))
+        result = self.answer(getattr(self.desks[which].drafts, kind)(draft_id))
         if isinstance(predicted, Refused):
-            assert isinstance(answer, ConflictError), answer
+            assert isinstance(result, ConflictError), result
             if predicted.status != UNKNOWN:
-                check(answer, predicted)
+                check(result, predicted)
         else:
-            assert not isinstance(answer, Exception), answer
-            failed = frozenset(failure.id for failure in answer.failed)
-            assert Back(frozenset(answer.succeeded), failed) == predicted
+            assert not isinstance(result, Exception), result
+            failed = frozenset(failure.id for failure in result.failed)
+            assert Back(frozenset(result.succeeded), failed) == predicted

@@ -1,4 +1,4 @@
-"""Vaults for tests: of a cheap passphrase, and with a keyring that lies in memory."""
+"""Vaults for tests, with a cheap passphrase and an in-memory keyring."""
 
 import json
 from pathlib import Path
@@ -17,7 +17,7 @@ PLANTED = {"password": "planted-pässword-1", "refresh": "planted/refresh+2=="}
 
 
 class MemoryKeyring:
-    """What the vault asks of a keyring."""
+    """The part of a keyring that the vault uses."""
 
     name = "in memory"
 
@@ -26,24 +26,24 @@ class MemoryKeyring:
         self.failing: Exception | None = None
 
     def get_password(self, service: str, name: str) -> str | None:
-        self._fail()
+        self._raise_error()
         return self.kept.get((service, name))
 
     def set_password(self, service: str, name: str, password: str) -> None:
-        self._fail()
+        self._raise_error()
         self.kept[service, name] = password
 
     def delete_password(self, service: str, name: str) -> None:
-        self._fail()
+        self._raise_error()
         del self.kept[service, name]
 
-    def _fail(self) -> None:
+    def _raise_error(self) -> None:
         if self.failing is not None:
             raise self.failing
 
 
 class Asked:
-    """Answers the question for a passphrase, and counts."""
+    """A passphrase prompt that returns prepared answers and records the questions."""
 
     def __init__(self, *answers: str) -> None:
         self.answers = list(answers)
@@ -55,7 +55,7 @@ class Asked:
 
 
 def vault(home: Path, *, environ=None, keyring=None, ask=None, plain=False, known=None, single=None) -> Vault:
-    """A vault without a keyring, unless there is one."""
+    """Return a vault, without a keyring unless given."""
     return Vault(
         home / "secrets",
         Environment(environ or {}, single or {}),
@@ -68,19 +68,19 @@ def vault(home: Path, *, environ=None, keyring=None, ask=None, plain=False, know
 
 
 def sealed(home: Path, *, passphrase: str = PASSPHRASE, **more) -> Vault:
-    """A vault in an encrypted file."""
+    """Return a vault in an encrypted file."""
     return vault(home, environ={"COPYDESK_PASSPHRASE": passphrase}, **more)
 
 
 def bytes_of(home: Path) -> dict[str, bytes]:
-    """Every file of a folder."""
+    """Return the content of all files in a folder by relative path."""
     return {str(path.relative_to(home)): path.read_bytes() for path in home.rglob("*") if path.is_file()}
 
 
 def traces(content: bytes) -> list[str]:
-    """The planted secrets that are found in bytes, however they are written."""
+    """Return the planted secrets found in `content`, in any encoding."""
     found = []
     for secret in PLANTED.values():
-        forms = {secret, json.dumps(secret)[1:-1], secret.encode().hex()}
-        found += [form for form in forms if form.encode() in content]
+        encodings = {secret, json.dumps(secret)[1:-1], secret.encode().hex()}
+        found += [encoding for encoding in encodings if encoding.encode() in content]
     return found

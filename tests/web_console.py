@@ -1,4 +1,4 @@
-"""`copydesk --web` as a user starts it: a process of its own, and the consoles behind its pages."""
+"""Run `copydesk --web` in a process of its own, as a user does."""
 
 import asyncio
 import re
@@ -13,52 +13,52 @@ from pathlib import Path
 from processes import alive
 
 PATIENCE = 60.0
-"""Seconds; it takes one on an idle machine."""
+"""Seconds. It takes one on an idle machine."""
 
 
 class Served:
-    """A server, and what it prints."""
+    """A running server and its output."""
 
     def __init__(self, process: asyncio.subprocess.Process, port: int) -> None:
         self.process = process
         self.port = port
         self.site = f"http://127.0.0.1:{port}"
         self.used = ""
-        """The last address that was asked for."""
+        """The last URL returned by `next_address`."""
         self.said = ""
-        """What it printed after its addresses, at its end."""
+        """Output after the addresses, complete once the server has stopped."""
 
     async def address(self) -> str:
-        """The next address that it prints."""
+        """Return the next console URL the server prints."""
         assert self.process.stdout is not None
-        said = ""
-        while not (found := re.search(r"http://127\.0\.0\.1:\d+/\?key=\S+", said)):
+        output = ""
+        while not (found := re.search(r"http://127\.0\.0\.1:\d+/\?key=\S+", output)):
             line = await asyncio.wait_for(self.process.stdout.readline(), PATIENCE)
-            assert line, f"It ended, and said {said!r}."
-            said += line.decode()
+            assert line, f"It ended, and said {output!r}."
+            output += line.decode()
         self.used = found[0]
         return self.used
 
     def consoles(self) -> list[int]:
-        """The processes of its consoles."""
+        """Return the process ids of the server's consoles."""
         children = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children")
         return [int(child) for child in children.read_text(encoding="ascii").split()]
 
     async def end(self, how: signal.Signals = signal.SIGINT) -> None:
-        """End it as Ctrl-C does, or another way."""
+        """Stop the server with a signal, by default as Ctrl-C does."""
         if self.process.returncode is None:
             self.process.send_signal(how)
-            rest, _ = await asyncio.wait_for(self.process.communicate(), PATIENCE)
-            self.said += rest.decode()
+            output, _ = await asyncio.wait_for(self.process.communicate(), PATIENCE)
+            self.said += output.decode()
 
 
 @asynccontextmanager
 async def served(home: Path) -> AsyncIterator[Served]:
     """Serve the sample desk in `home`."""
     port = free_port()
-    words = ("-m", "copydesk", "--home", str(home), "--sample", "--web", "--port", str(port))
-    said = {"stdout": asyncio.subprocess.PIPE, "stderr": asyncio.subprocess.STDOUT}
-    process = await asyncio.create_subprocess_exec(sys.executable, *words, **said)
+    arguments = ("-m", "copydesk", "--home", str(home), "--sample", "--web", "--port", str(port))
+    streams = {"stdout": asyncio.subprocess.PIPE, "stderr": asyncio.subprocess.STDOUT}
+    process = await asyncio.create_subprocess_exec(sys.executable, *arguments, **streams)
     server = Served(process, port)
     try:
         yield server
@@ -67,15 +67,15 @@ async def served(home: Path) -> AsyncIterator[Served]:
 
 
 async def until_gone(process: int) -> None:
-    """Wait until there is no such process any more."""
-    until = time.monotonic() + PATIENCE
+    """Wait until the process has ended."""
+    deadline = time.monotonic() + PATIENCE
     while alive(process):
-        assert time.monotonic() < until, f"The process {process} never ended."
+        assert time.monotonic() < deadline, f"The process {process} never ended."
         await asyncio.sleep(0.03)
 
 
 def free_port() -> int:
-    """A port on the loopback that nobody listens on."""
+    """Return an unused port on loopback."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port: int = probe.getsockname()[1]

@@ -1,4 +1,4 @@
-"""Ways of sending that are wrong. The proof of sending has to see each of them."""
+"""Deliberately broken ways of sending. The sending proof must detect each of them."""
 
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -15,57 +15,57 @@ from copydesk.store.ids import new_id
 from desk_fixtures import NOW
 
 
-def _new_keys(platform: Platform) -> None:
-    """A new key for each attempt: what was settled before is forgotten."""
+def _use_new_keys(platform: Platform) -> None:
+    """Render a new idempotency key for every attempt, ignoring the stored one."""
 
-    def forgetting(do: Any) -> Any:
-        async def done(errand: Any, kept: Any) -> Any:
-            material = await desk_sending.material_of(errand._ground, kept, platform.limits)
-            fresh = platform.render(material.post, errand._account.details, new_id(NOW))
-            return await do(errand, replace(kept, intent=fresh))
+    def with_new_key(original: Any) -> Any:
+        async def attempt(errand: Any, row: Any) -> Any:
+            payload = await desk_sending.material_of(errand._ground, row, platform.limits)
+            intent = platform.render(payload.post, errand._account.details, new_id(NOW))
+            return await original(errand, replace(row, intent=intent))
 
-        return done
+        return attempt
 
     errand: Any = desk_sending._Errand
-    errand._send, errand._look = forgetting(errand._send), forgetting(errand._look)
+    errand._send, errand._look = with_new_key(errand._send), with_new_key(errand._look)
 
 
-def _no_read_back(platform: Any) -> None:
-    """What nobody looked for is taken as absent."""
+def _skip_lookup(platform: Any) -> None:
+    """Take a post nobody looked up as absent."""
 
-    async def nothing(*_: object) -> None:
+    async def not_found(*_: object) -> None:
         return None
 
-    platform.look_up = nothing
+    platform.look_up = not_found
 
 
-def _no_quiet_period(platform: Any) -> None:
-    """What is not there yet is taken as absent."""
-    trust = platform.trust
-    platform.trust = lambda account: replace(trust(account), quiet=timedelta(0))
+def _skip_quiet_period(platform: Any) -> None:
+    """Take a post that is not visible yet as absent."""
+    guarantees = platform.trust
+    platform.trust = lambda account: replace(guarantees(account), quiet=timedelta(0))
     may.BETWEEN_LOOKS = timedelta(0)
 
 
-def _done_before_sent(platform: Any) -> None:
-    """That it is sent is kept before it is, and what comes of it is nobody's business."""
+def _record_before_sending(platform: Any) -> None:
+    """Record the post as sent before the request, and ignore the request's outcome."""
 
-    async def send_later(errand: Any, kept: Any) -> Any:
-        material = await desk_sending.material_of(errand._ground, kept, platform.limits)
-        intent = kept.intent or await errand._settled(kept, material)
-        begun = may.sent_now(kept.progress, errand._ground.clock(), steps=len(intent.steps))
-        made = Made(ids=intent.steps[len(begun.made)].expects or ("?",), urls=("https://fake.example/?",))
-        after = await errand._keep(kept, may.made_step(begun, made), "made")
+    async def send_later(errand: Any, row: Any) -> Any:
+        payload = await desk_sending.material_of(errand._ground, row, platform.limits)
+        intent = row.intent or await errand._settled(row, payload)
+        sending = may.sent_now(row.progress, errand._ground.clock(), steps=len(intent.steps))
+        result = Made(ids=intent.steps[len(sending.made)].expects or ("?",), urls=("https://fake.example/?",))
+        saved = await errand._keep(row, may.made_step(sending, result), "made")
         with suppress(Exception):
-            await platform.send(errand._account.details, intent, begun.made, material.pictures)
-        return after
+            await platform.send(errand._account.details, intent, sending.made, payload.pictures)
+        return saved
 
-    wrong: Any = desk_sending._Errand
-    wrong._send = send_later
+    attempt_class: Any = desk_sending._Errand
+    attempt_class._send = send_later
 
 
 MUTANTS: Mapping[str, Callable[[Any], None]] = {
-    "new keys": _new_keys,
-    "no read-back": _no_read_back,
-    "no quiet period": _no_quiet_period,
-    "done before sent": _done_before_sent,
+    "new keys": _use_new_keys,
+    "no read-back": _skip_lookup,
+    "no quiet period": _skip_quiet_period,
+    "done before sent": _record_before_sending,
 }

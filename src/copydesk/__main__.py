@@ -1,4 +1,4 @@
-"""`python -m copydesk`."""
+"""Entry point of `python -m copydesk`."""
 
 from copydesk.cli import main
 

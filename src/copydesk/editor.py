@@ -1,4 +1,8 @@
-"""The user's own editor, and the files that it is given: nothing that was typed is lost, whatever becomes of it."""
+"""The user's external editor, and autosave files for unsaved text.
+
+A draft's text is written to a file while it is edited, so that a crash of the editor, the console or the machine loses
+nothing.
+"""
 
 import os
 import re
@@ -14,26 +18,29 @@ from typing import NamedTuple
 from copydesk.errors import ConflictError
 
 EDITORS = ("sensible-editor", "vim", "nano", "vi")
-"""What is looked for where neither VISUAL nor EDITOR is set."""
+"""Fallbacks, in order, where neither VISUAL nor EDITOR is set."""
 MOST_READ = 400_000
-"""Bytes that are read back: twice the longest text, in the widest characters."""
+"""Bytes read back from an edited file: the longest text allowed is 50,000 characters of at most 4 bytes, times two."""
 _NAME = re.compile(r"(?P<draft>[0-9a-zA-Z-]{1,100})\.v(?P<version>\d{1,9})\.md")
 
 
 def command(environ: Mapping[str, str] = os.environ) -> tuple[str, ...]:
-    """The program and its arguments, to which the file's name is added. ConflictError where there is none."""
+    """Return the editor and its arguments; the caller appends the file name.
+
+    VISUAL takes precedence over EDITOR, then FALLBACK_EDITORS. Raise ConflictError if none is found.
+    """
     for variable in ("VISUAL", "EDITOR"):
-        with suppress(ValueError):  # an open quotation mark
-            if words := shlex.split(environ.get(variable, "")):
-                return tuple(words)
-    found = next((name for name in EDITORS if shutil.which(name)), None)
-    if found is None:
+        with suppress(ValueError):  # shlex rejects an unclosed quotation mark
+            if parts := shlex.split(environ.get(variable, "")):
+                return tuple(parts)
+    fallback = next((name for name in EDITORS if shutil.which(name)), None)
+    if fallback is None:
         raise ConflictError("There is no editor.", hint="Set EDITOR.")
-    return (found,)
+    return (fallback,)
 
 
 def kept(text: str) -> Path:
-    """A new file of the user's alone that holds the text."""
+    """Write `text` to a new temporary file readable by the user only; return its path."""
     descriptor, name = tempfile.mkstemp(prefix="draft-", suffix=".md")
     with os.fdopen(descriptor, "w", encoding="utf-8") as file:
         file.write(text)
@@ -41,59 +48,65 @@ def kept(text: str) -> Path:
 
 
 def read_back(path: Path) -> str:
-    """What is in the file now: text, whatever it is."""
+    """Return the file's text. Invalid UTF-8 is replaced, because the editor may have written anything."""
     with path.open("rb") as file:
         return file.read(MOST_READ).decode("utf-8", errors="replace")
 
 
 class Typed(NamedTuple):
-    """What somebody typed and has not saved."""
+    """A draft's unsaved text."""
 
     path: Path
     draft_id: str
     version: int
-    """The draft's version that it began with."""
+    """The draft's version that the edit started from."""
     text: str
     at: datetime
 
 
 class TypedTexts:
-    """The texts that are being typed, each in a file of its own until its draft has it."""
+    """Unsaved texts, one file per draft and version, each deleted when its draft is saved."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
     def keep(self, draft_id: str, version: int, text: str) -> Path:
-        """Write the text down, wholly or not at all; OSError where it cannot be."""
+        """Write the text atomically and return its path. Raise OSError if it cannot be written."""
         self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         path = self._folder / f"{draft_id}.v{version}.md"
-        new = path.with_suffix(f".{os.getpid()}.new")
-        with open(new, "w", encoding="utf-8", errors="replace", opener=_private) as file:
+        # The process id separates consoles that write at the same time; the suffix hides the file from `list_all`.
+        temporary = path.with_suffix(f".{os.getpid()}.new")
+        # A lone surrogate cannot be encoded; replacing it is better than losing the text.
+        with open(temporary, "w", encoding="utf-8", errors="replace", opener=_open_private) as file:
             file.write(text)
-        new.replace(path)
+        temporary.replace(path)
         return path
 
     def find(self, draft_id: str) -> Typed | None:
-        """What was typed last of this draft."""
-        return max((each for each in self.every() if each.draft_id == draft_id), key=lambda each: each.at, default=None)
+        """Return the draft's most recent unsaved text, or None."""
+        return max(
+            (unsaved for unsaved in self.every() if unsaved.draft_id == draft_id),
+            key=lambda unsaved: unsaved.at,
+            default=None,
+        )
 
     def every(self) -> Sequence[Typed]:
-        """All that was typed and not saved, the oldest first. What cannot be read is left where it is."""
-        found = []
+        """Return all unsaved texts, oldest first. Files that cannot be read are skipped, not deleted."""
+        unsaved = []
         for path in self._folder.glob("*.md") if self._folder.is_dir() else ():
             with suppress(OSError):
-                if (named := _NAME.fullmatch(path.name)) and path.is_file():
+                if (match := _NAME.fullmatch(path.name)) and path.is_file():
                     at = datetime.fromtimestamp(path.stat().st_mtime, UTC)
-                    found.append(Typed(path, named["draft"], int(named["version"]), read_back(path), at))
-        return sorted(found, key=lambda each: each.at)
+                    unsaved.append(Typed(path, match["draft"], int(match["version"]), read_back(path), at))
+        return sorted(unsaved, key=lambda saved: saved.at)
 
     def forget(self, draft_id: str) -> None:
-        """The draft has it by now, or nobody wants it."""
-        for each in self.every():
-            if each.draft_id == draft_id:
+        """Delete the draft's unsaved texts, because they were saved or discarded."""
+        for unsaved in self.every():
+            if unsaved.draft_id == draft_id:
                 with suppress(OSError):
-                    each.path.unlink()
+                    unsaved.path.unlink()
 
 
-def _private(name: str, flags: int) -> int:
+def _open_private(name: str, flags: int) -> int:
     return os.open(name, flags, 0o600)

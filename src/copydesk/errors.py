@@ -1,38 +1,40 @@
-"""Every error that Copydesk raises on purpose.
+"""All exceptions that Copydesk raises deliberately.
 
 CopydeskError
-├── SettingsError            the settings file or the environment says something that cannot be
-├── InvalidError             a field breaks a rule of the interface
-│   └── NoZoneError          the name of a time zone that there is not
-├── NotFoundError            an id that does not exist, or is somebody else's
-│   └── NoDraftError         the id of a draft
-├── ConflictError            the current state does not allow it
-│   └── OutOfReachError      the last change cannot be taken back
-├── StoreError               the database cannot be used; nothing was changed
-│   ├── StoreBusyError       another process holds it
-│   ├── StoreFullError       the disk is full
-│   ├── StoreNewerError      a newer version of Copydesk wrote it
-│   └── StoreDamagedError    it is no database, or a damaged one
-├── FetchError               a source could not be read
-│   ├── UnreachableError     no answer: name, connection, TLS
-│   ├── RefusedAddressError  the address is not a public one
-│   ├── TooSlowError         the deadline passed
-│   ├── TooLargeError        the body is over a limit, before or after decompression
-│   ├── ThrottledError       429, or 503: later
-│   ├── NeedsLoginError      401 or 403, or credentials that are not set
-│   ├── MissingError         404
-│   ├── GoneError            410: for good
-│   ├── AnswerError          any other status that is no success
-│   ├── NotAFeedError        an answer that is not what the source type promises
-│   └── NotAnArticleError    an answer that is no page with text
-├── SecretsError             the keys to accounts cannot be read or kept; nothing was overwritten
-│   └── WrongPassphraseError the passphrase is not the one of the file
-├── SignInError              the way through the browser did not lead into the account
-├── WriterError              a draft could not be written
-└── CancelledRunError        the user cancelled the run
+├── SettingsError             invalid settings file or environment variable
+├── InvalidError              a field of a request is invalid
+│   └── UnknownTimeZoneError  unknown time zone name
+├── NotFoundError             the id does not exist, or belongs to another user
+│   └── DraftNotFoundError    the id of a draft
+├── ConflictError             not allowed in the current state
+│   └── UndoNotAllowedError   the last change cannot be undone
+├── StoreError                the database cannot be used; nothing was changed
+│   ├── StoreBusyError        locked by another process
+│   ├── StoreFullError        the disk is full
+│   ├── StoreMissingError     the file was moved, deleted or replaced
+│   ├── StoreTooNewError      written by a newer version of Copydesk
+│   └── StoreCorruptError     not a database, or a damaged one
+├── FetchError                a source could not be read
+│   ├── UnreachableError      no response: DNS, connection, TLS
+│   ├── PrivateAddressError   the address is not public
+│   ├── FetchTimeoutError     timeout
+│   ├── ResponseTooLargeError the body exceeds a limit, before or after decompression
+│   ├── RateLimitedError      429, or 503: retry later
+│   ├── LoginRequiredError    401 or 403, or missing credentials
+│   ├── PageNotFoundError     404
+│   ├── GoneError             410: permanently removed
+│   ├── ResponseStatusError   any other unsuccessful status
+│   ├── NotAFeedError         the response is not in the source type's format
+│   └── NotAnArticleError     the response is not a page with text
+├── CredentialsError          credentials cannot be read or saved; nothing was overwritten
+│   └── WrongPassphraseError  the passphrase does not match the file
+├── SignInError               signing in through the browser failed
+├── WriterError               a draft could not be written
+└── RunCancelledError         the user cancelled the run
 
-The message says what happened; the hint says what to do next. `category` is the word under which the error is
-counted and stored, and stays the same when a message is reworded.
+`message` says what happened, `hint` what to do next. Where no message is given, the class's docstring is the message,
+so the docstrings below are texts that users see. `category` is the identifier under which errors are counted and
+stored; it stays the same when a message is reworded.
 """
 
 from collections.abc import Sequence
@@ -40,7 +42,7 @@ from typing import Any, ClassVar, NamedTuple
 
 
 class FieldError(NamedTuple):
-    """One field that breaks a rule."""
+    """A problem with one field of a request."""
 
     field: str
     message: str
@@ -81,8 +83,7 @@ class NoZoneError(InvalidError):
     """There is no time zone of this name."""
 
     def __init__(self, error: FieldError, like: Sequence[str], *, hint: str) -> None:
-        self.like = tuple(like)
-        """Names that look like it."""
+        self.like = tuple(like)  # similar names, to suggest
         super().__init__(error, hint=hint)
 
 
@@ -118,8 +119,7 @@ class OutOfReachError(ConflictError):
     """The last change cannot be taken back; nothing was changed."""
 
     def __init__(self, message: str, change: int, **rest: Any) -> None:
-        self.change = change
-        """Which change: who was told of it can ask for what is before it."""
+        self.change = change  # its id, so that the caller can undo the changes before it
         super().__init__(message, **rest)
 
 
@@ -165,8 +165,7 @@ class FetchError(CopydeskError):
     category = "fetch"
 
     def __init__(self, message: str = "", *, hint: str = "", retry_after: float | None = None) -> None:
-        self.retry_after = retry_after
-        """Seconds that the other side asked us to wait, or None."""
+        self.retry_after = retry_after  # seconds, as requested by the server, or None
         super().__init__(message, hint=hint)
 
 

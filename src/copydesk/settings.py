@@ -1,8 +1,10 @@
-"""The settings: one TOML file, the environment over it, flags over both.
+"""Settings: defaults, overridden by a TOML file, the environment and command line options, in this order.
 
-`settings.toml` lies in the platform's config folder, the database in its data folder; `COPYDESK_HOME` or `--home`
-moves both into one folder. `COPYDESK_NETWORK__ALLOW_PRIVATE=true` sets `network.allow_private`. Secrets are taken
-from the environment only. An unknown or wrong setting stops the start with the line and what would be right.
+`settings.toml` is in the platform's config directory, the database in its data directory; `COPYDESK_HOME` or `--home`
+replaces both by one directory. `COPYDESK_NETWORK__ALLOW_PRIVATE=true` sets `network.allow_private`. Secrets are read
+from the environment only. An unknown or invalid setting aborts the start with its line and the accepted values.
+
+The docstrings of the settings are printed in the README and in error messages.
 """
 
 import os
@@ -18,13 +20,13 @@ from copydesk.errors import SettingsError
 PREFIX = "COPYDESK_"
 FILE = "settings.toml"
 KEYS = "keys"
-"""The section with the console's keys, which has no names of its own: it takes those of the key table."""
+"""The section with the console's key bindings. It has no fields of its own; its names are the ids in the key table."""
 Positive = Annotated[int, msgspec.Meta(ge=1)]
 Share = Annotated[float, msgspec.Meta(ge=0, le=1)]
 
 
 class Secret(str):
-    """A string that does not show itself."""
+    """A string whose repr hides its value, so that it does not end up in logs and tracebacks."""
 
     __slots__ = ()
 
@@ -33,70 +35,70 @@ class Secret(str):
 
 
 class _Section(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The base of every section: an unknown name is an error."""
+    """Base class of sections; unknown names are rejected."""
 
 
 class Network(_Section, frozen=True, kw_only=True):
-    """How Copydesk reaches the outside."""
+    """HTTP requests to sources and platforms."""
 
     allow_private: bool = False
-    """Let sources be on private addresses: this machine, the local network."""
+    """Allow sources on private addresses: this machine and the local network."""
     timeout: Annotated[float, msgspec.Meta(gt=0, le=300)] = 30.0
-    """Seconds for one whole answer, redirects included."""
+    """Seconds for a complete response, including redirects."""
     max_body: Annotated[int, msgspec.Meta(ge=10_000)] = 10 * 1024 * 1024
-    """Bytes of one answer after decompression."""
+    """Maximum bytes of a response after decompression."""
     concurrency: Annotated[int, msgspec.Meta(ge=1, le=64)] = 16
-    """Requests under way at once; of one host always one."""
+    """Maximum concurrent requests; always one per host."""
     contact: str = ""
-    """An address or page put into the User-Agent, for the publishers whose feeds are read."""
+    """An email address or URL to add to the User-Agent, for publishers of the feeds."""
 
 
 class Pipeline(_Section, frozen=True, kw_only=True):
-    """What a run takes in and makes."""
+    """Input and output of pipeline runs."""
 
     max_drafts: Annotated[int, msgspec.Meta(ge=0, le=1000)] = 10
     """New drafts of one run, at most."""
     formats: Annotated[tuple[Literal["SHORT", "THREAD", "BLOG"], ...], msgspec.Meta(min_length=1)] = ("SHORT",)
-    """What is drafted of each story: SHORT, THREAD, BLOG; at least one."""
+    """Formats to draft for each story: SHORT, THREAD, BLOG; at least one."""
     first_fetch_hours: Positive = 48
-    """Of a source's first fetch only entries of so many hours can become drafts; older ones are its history."""
+    """Maximum age in hours of the entries drafted from a source's first fetch; older ones are stored as history."""
     max_age_hours: Positive = 72
-    """Items older than this are no longer drafted."""
+    """Do not draft items older than this."""
     language: Annotated[str, msgspec.Meta(pattern=r"\A([a-z]{2,3})?\Z")] = ""
-    """A language code such as `en`: items in another known language are left out. Empty takes all."""
+    """A language code such as `en`: exclude items in another known language. Empty allows all."""
     include: tuple[str, ...] = ()
-    """Words or /regular expressions/ of which one must be in title or text."""
+    """Words or /regular expressions/, one of which must occur in title or text."""
     exclude: tuple[str, ...] = ()
-    """Words or /regular expressions/ of which none may be in title or text."""
+    """Words or /regular expressions/, none of which may occur in title or text."""
     min_score: Share = 0.0
-    """Stories whose score is below this are not drafted."""
+    """Do not draft stories with a lower score."""
 
 
 class Ranking(_Section, frozen=True, kw_only=True):
-    """What counts in the order of the stories; the score is the sum of its parts, each 0 to 1 times its weight."""
+    """Weights for ranking stories. The score is the sum of its parts, each 0 to 1 times its weight."""
 
     interests: tuple[str, ...] = ()
-    """Words and phrases that you write about. One that begins with `-` keeps a story out."""
+    """Words and phrases that you write about. One that begins with `-` excludes a story."""
     half_life_hours: Annotated[float, msgspec.Meta(gt=0)] = 18.0
-    """After so many hours the recency of a story has halved."""
+    """Hours after which a story's recency has halved."""
     recency: Share = 0.22
-    """Weight of how new the story is."""
+    """Weight of the story's recency."""
     interest: Share = 0.28
-    """Weight of how well it matches your interests."""
+    """Weight of the match with your interests."""
     source: Share = 0.12
-    """Weight of the source: its own weight, and how often you approved what came from it."""
+    """Weight of the source: its own weight, and the share of its drafts that you approved."""
     popularity: Share = 0.14
-    """Weight of points and comments, compared within one type of source."""
+    """Weight of points and comments, relative to sources of the same type."""
     corroboration: Share = 0.06
-    """Weight of how many sources tell the story."""
+    """Weight of the number of sources that report the story."""
     novelty: Share = 0.10
-    """Weight of how little it resembles what was drafted in the last 60 days."""
+    """Weight of the difference from drafts of the last 60 days."""
     preference: Share = 0.30
-    """Weight of what was learnt from your decisions, once there are many; it grows with their number."""
+    """Weight of the preferences learned from your decisions; takes effect as their number grows."""
 
 
 class Schedule(_Section, frozen=True, kw_only=True):
-    """How late a scheduled draft may be and still go out by itself; past that it is missed, and asks you."""
+    """Grace period for scheduled drafts. A draft that is later is not posted automatically, but marked as missed."""
 
     grace_short_minutes: Annotated[int, msgspec.Meta(ge=1, le=10_080)] = 30
     """Minutes for a SHORT."""
@@ -107,39 +109,39 @@ class Schedule(_Section, frozen=True, kw_only=True):
 
 
 class Posting(_Section, frozen=True, kw_only=True):
-    """What you ask of your own posts, wherever they go."""
+    """Requirements for your own posts on all platforms."""
 
     require_alt: bool = False
-    """Post no picture that is without a description for people who cannot see it."""
+    """Refuse to post images without a description (alt text)."""
 
 
 class Generation(_Section, frozen=True, kw_only=True):
-    """Texts that are written on request, in the background."""
+    """Texts generated on request, in the background."""
 
     at_once: Annotated[int, msgspec.Meta(ge=1, le=16)] = 2
-    """Pages and prompts that are worked on at the same time."""
+    """Maximum number of pages and prompts processed concurrently."""
     deadline: Annotated[float, msgspec.Meta(gt=0, le=3600)] = 120.0
-    """Seconds for the reading of one page, and for the writing of one text."""
+    """Seconds for reading one page, and for writing one text."""
 
 
 class Jobs(_Section, frozen=True, kw_only=True):
-    """What is done without being asked, by the console while it is open and by `copydesk daemon`."""
+    """Background jobs, run by the console while it is open and by `copydesk daemon`."""
 
     pipeline: Annotated[str, msgspec.Meta(pattern=r"\A(always|daemon|never)\Z")] = "daemon"
-    """Who reads the sources whose time has come: `daemon`, `always` for the console too, or `never`."""
+    """The process that fetches due sources: `daemon`, `always` (the console too), or `never`."""
     pipeline_minutes: Annotated[int, msgspec.Meta(ge=1, le=10_080)] = 15
-    """Minutes between two such runs, at least."""
+    """Minimum minutes between two scheduled runs."""
 
 
 class Console(_Section, frozen=True, kw_only=True):
-    """What the console shows."""
+    """Display of the console."""
 
     images: Annotated[str, msgspec.Meta(pattern=r"\A(auto|always|never)\Z")] = "auto"
-    """Draw pictures, with copydesk[images]: `auto` where the terminal can, `always` else in coloured cells, `never`."""
+    """Show images, with copydesk[images]: `auto` where the terminal can, `always` (else as coloured cells), `never`."""
 
 
 class Reddit(_Section, frozen=True, kw_only=True):
-    """Credentials of a Reddit application; without them Copydesk reads Reddit's feeds."""
+    """Credentials of a Reddit application. Without them Copydesk reads Reddit's public feeds."""
 
     client_id: Secret = Secret()
     """From the environment only: COPYDESK_REDDIT__CLIENT_ID."""
@@ -148,62 +150,62 @@ class Reddit(_Section, frozen=True, kw_only=True):
 
 
 class Twitter(_Section, frozen=True, kw_only=True):
-    """Reading from X, which costs money by the post."""
+    """Reading from X, which charges per post."""
 
     bearer_token: Secret = Secret()
     """From the environment only: COPYDESK_TWITTER__BEARER_TOKEN."""
     daily_read_budget: Annotated[int, msgspec.Meta(ge=0)] = 200
-    """Posts read of one source in one UTC day, at most."""
+    """Maximum posts read per source and UTC day."""
 
 
 class Secrets(_Section, frozen=True, kw_only=True):
-    """Where the keys to accounts are kept. These settings choose for the first key; the others join it."""
+    """Storage of account credentials. Decided when the first one is saved; later ones join it."""
 
     keyring: bool = True
-    """Take the system's keyring where there is one; without it, a file that is encrypted with a passphrase."""
+    """Use the system's keyring if there is one; otherwise a file encrypted with a passphrase."""
     plain: bool = False
-    """Where no keyring is taken and no COPYDESK_PASSPHRASE is set: keep keys unencrypted, in a file of yours alone."""
+    """Without a keyring and COPYDESK_PASSPHRASE: store credentials unencrypted, in a file only you can read."""
 
 
 class ImagesA(_Section, frozen=True, kw_only=True):
-    """The image generator AI_PROVIDER_A: a server that speaks OpenAI's images endpoint; none without a model."""
+    """The image generator AI_PROVIDER_A: a server with OpenAI's images API; disabled without a model."""
 
     base_url: str = ""
-    """Of AI_PROVIDER_A: its address, such as `https://api.openai.com/v1`; http in your own network only."""
+    """URL of AI_PROVIDER_A, such as `https://api.openai.com/v1`; http is allowed in your own network only."""
     model: str = ""
-    """The model's name, as the server has it."""
+    """The model's name on the server."""
     size: Annotated[str, msgspec.Meta(pattern=r"\A(auto|[1-9]\d{1,4}x[1-9]\d{1,4})\Z")] = "1024x1024"
-    """Width and height in pixels, as the model takes them, or `auto`."""
+    """Width and height in pixels, as supported by the model, or `auto`."""
     timeout: Annotated[float, msgspec.Meta(gt=0, le=600)] = 120.0
-    """Seconds for one picture."""
+    """Seconds for one image."""
     key: Secret = Secret()
     """From the environment only: COPYDESK_IMAGES_A__KEY."""
 
 
 class ImagesB(_Section, frozen=True, kw_only=True):
-    """The image generator AI_PROVIDER_B: a second one of the same kind."""
+    """The image generator AI_PROVIDER_B: a second server of the same kind."""
 
     base_url: str = ""
-    """Of AI_PROVIDER_B: its address."""
+    """URL of AI_PROVIDER_B."""
     model: str = ""
-    """The model's name, as the server has it."""
+    """The model's name on the server."""
     size: Annotated[str, msgspec.Meta(pattern=r"\A(auto|[1-9]\d{1,4}x[1-9]\d{1,4})\Z")] = "1024x1024"
-    """Width and height in pixels, as the model takes them, or `auto`."""
+    """Width and height in pixels, as supported by the model, or `auto`."""
     timeout: Annotated[float, msgspec.Meta(gt=0, le=600)] = 120.0
-    """Seconds for one picture."""
+    """Seconds for one image."""
     key: Secret = Secret()
     """From the environment only: COPYDESK_IMAGES_B__KEY."""
 
 
 class Database(_Section, frozen=True, kw_only=True):
-    """Where things are kept."""
+    """The SQLite database."""
 
     busy_timeout: Annotated[float, msgspec.Meta(ge=0, le=60)] = 5.0
-    """Seconds to wait while another process writes."""
+    """Seconds to wait for another process's write."""
 
 
 class Settings(_Section, frozen=True, kw_only=True):
-    """Everything that can be set."""
+    """All settings, and the directories they were loaded for."""
 
     network: Network = Network()
     pipeline: Pipeline = Pipeline()
@@ -220,23 +222,22 @@ class Settings(_Section, frozen=True, kw_only=True):
     secrets: Secrets = Secrets()
     database: Database = Database()
     keys: dict[str, str] = {}
-    """Of an action of the console -> its keys: `review.approve = "y"`. Which actions there are the console knows."""
+    """Key bindings of the console by action, such as `review.approve = "y"`. Validated by the console."""
     config_home: Path = Path()
     data_home: Path = Path()
 
     @property
     def file(self) -> Path:
-        """The settings file, which need not exist."""
+        """The settings file, which may not exist."""
         return self.config_home / FILE
 
     @property
     def database_file(self) -> Path:
-        """The database."""
         return self.data_home / "copydesk.db"
 
     @property
     def pictures_folder(self) -> Path:
-        """Where the bytes of pictures are kept; it need not exist."""
+        """The directory of stored images, which may not exist."""
         return self.data_home / "pictures"
 
 
@@ -259,58 +260,61 @@ SECTIONS: dict[str, type[_Section]] = {
 
 
 def load(environ: Mapping[str, str] = os.environ, home: Path | None = None) -> Settings:
-    """The settings of this machine; `home` is the flag that goes over the environment.
+    """Load the settings of this machine; `home` (the command line option) takes precedence over the environment.
 
-    Raises SettingsError with the line, or the variable, and what would be right.
+    Raise SettingsError, naming the line or variable and the accepted values.
     """
     config, data = homes(home, environ)
-    source = _Source(config / FILE)
-    sections = source.sections()
-    keys = source.keys(sections.pop(KEYS, {}))
+    settings_file = _SettingsFile(config / FILE)
+    sections = settings_file.sections()
+    keys = settings_file.keys(sections.pop(KEYS, {}))
     _add_environment(sections, environ)
     try:
-        settings = msgspec.convert(sections | {KEYS: keys}, Settings, strict=True, dec_hook=_secret)
+        # Strict: a file has types, and "true" in quotes is a mistake. Variables were converted before.
+        settings = msgspec.convert(sections | {KEYS: keys}, Settings, strict=True, dec_hook=_decode_secret)
     except msgspec.ValidationError as error:
-        raise source.explain(str(error), environ) from None
-    source.check_expressions(settings.pipeline)
+        raise settings_file.explain(str(error), environ) from None
+    settings_file.check_expressions(settings.pipeline)
     return msgspec.structs.replace(settings, config_home=config, data_home=data)
 
 
 def homes(home: Path | None = None, environ: Mapping[str, str] = os.environ) -> tuple[Path, Path]:
-    """The folders of settings and data."""
-    chosen = home or (Path(environ["COPYDESK_HOME"]) if environ.get("COPYDESK_HOME") else None)
-    if chosen is not None:
-        chosen = chosen.expanduser().absolute()
-        return chosen, chosen
-    import platformdirs  # noqa: PLC0415 - half of what this module costs at start
+    """Return the directories of settings and data."""
+    directory = home or (Path(environ["COPYDESK_HOME"]) if environ.get("COPYDESK_HOME") else None)
+    if directory is not None:
+        directory = directory.expanduser().absolute()
+        return directory, directory
+    import platformdirs  # noqa: PLC0415 - half of this module's import time
 
-    folders = platformdirs.PlatformDirs("copydesk", appauthor=False)
-    return folders.user_config_path, folders.user_data_path
+    directories = platformdirs.PlatformDirs("copydesk", appauthor=False)
+    return directories.user_config_path, directories.user_data_path
 
 
-def _secret(kind: type, value: object) -> object:
-    """Make a Secret of a string."""
+def _decode_secret(kind: type, value: object) -> object:
+    """Convert a string to Secret, for msgspec."""
     if kind is Secret and isinstance(value, str):
         return Secret(value)
     raise NotImplementedError(kind)
 
 
 def _add_environment(sections: dict[str, dict[str, object]], environ: Mapping[str, str]) -> None:
-    """Lay `COPYDESK_SECTION__NAME` over the file; raises SettingsError for a name that does not exist."""
+    """Merge `COPYDESK_SECTION__NAME` variables into `sections`. Raise SettingsError for an unknown name."""
     for variable, text in environ.items():
+        # COPYDESK_HOME and COPYDESK_PASSPHRASE are no settings; they have no double underscore.
         if not variable.startswith(PREFIX) or "__" not in variable:
             continue
         section, name = variable.removeprefix(PREFIX).lower().split("__", 1)
         if section not in SECTIONS or name not in SECTIONS[section].__struct_fields__:
             raise SettingsError(
-                f"{variable} is set, but there is no setting {section}.{name}.", hint=_nearest(section, name)
+                f"{variable} is set, but there is no setting {section}.{name}.", hint=_suggest(section, name)
             )
-        sections.setdefault(section, {})[name] = _value(variable, SECTIONS[section], name, text)
+        sections.setdefault(section, {})[name] = _parse_value(variable, SECTIONS[section], name, text)
 
 
-def _value(variable: str, section: type[_Section], name: str, text: str) -> object:
-    """The value that `text` stands for: as it is for a string, words between commas for a list, else as in TOML."""
+def _parse_value(variable: str, section: type[_Section], name: str, text: str) -> object:
+    """Convert the text of a variable: strings unchanged, comma-separated words to a list, everything else as TOML."""
     hint = get_type_hints(section)[name]
+    # A pasted line break or typographic quote would otherwise fail much later, as an HTTP header.
     if hint is Secret and not (text.isascii() and text.isprintable()):
         raise SettingsError(
             f"{variable} holds a character that no secret has.", hint="Copy it again: letters, digits and signs only."
@@ -319,83 +323,87 @@ def _value(variable: str, section: type[_Section], name: str, text: str) -> obje
         return text
     if tuple in (hint, getattr(hint, "__origin__", None)):
         return [word.strip() for word in text.split(",") if word.strip()]
-    import tomllib  # noqa: PLC0415 - as below
+    import tomllib  # noqa: PLC0415 - saves start-up time
 
     try:
         return tomllib.loads(f"value = {text.strip().lower()}")["value"]
     except tomllib.TOMLDecodeError:
-        raise SettingsError(f"{variable} is {text!r}.", hint=f"It takes {_kind(hint)}.") from None
+        raise SettingsError(f"{variable} is {text!r}.", hint=f"It takes {_describe_type(hint)}.") from None
 
 
-def _kind(hint: object) -> str:
-    """A type in words."""
+def _describe_type(hint: object) -> str:
+    """Return a description of a type for messages."""
     base = get_args(hint)[0] if get_args(hint) else hint
     if base is bool:
         return "true or false"
     return "a whole number" if base is int else "a number"
 
 
-def _nearest(section: str, name: str) -> str:
-    """What was probably meant."""
+def _suggest(section: str, name: str) -> str:
+    """Return a hint with the closest setting, otherwise with the valid names."""
     import difflib  # noqa: PLC0415
 
-    known = [f"{title}.{field}" for title, kind in SECTIONS.items() for field in kind.__struct_fields__]
-    near = difflib.get_close_matches(f"{section}.{name}", known, n=1, cutoff=0.5)
-    if near:
-        return f"Did you mean {near[0]}?"
+    settings = [
+        f"{name_of_section}.{field}" for name_of_section, kind in SECTIONS.items() for field in kind.__struct_fields__
+    ]
+    matches = difflib.get_close_matches(f"{section}.{name}", settings, n=1, cutoff=0.5)
+    if matches:
+        return f"Did you mean {matches[0]}?"
     if section in SECTIONS:
         return f"Settings of [{section}]: {', '.join(SECTIONS[section].__struct_fields__)}."
     return f"Sections: {', '.join(SECTIONS)}."
 
 
-class _Source:
-    """The settings file: what it says, and on which line."""
+class _SettingsFile:
+    """The settings file and its line numbers."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self.text = ""
 
     def sections(self) -> dict[str, dict[str, object]]:
-        """What the file says; empty without one."""
+        """Parse the file; return {} if it does not exist."""
         try:
             body = self.path.read_bytes()
         except FileNotFoundError:
             return {}
         except OSError as error:
             raise SettingsError(f"{self.path} cannot be read: {error.strerror}.") from None
-        import tomllib  # noqa: PLC0415 - most have no such file, and the console paints the sooner
+        import tomllib  # noqa: PLC0415 - most users have no such file; saves start-up time
 
         try:
+            # Windows editors may write a byte order mark.
             self.text = body.decode("utf-8-sig")
-            found = tomllib.loads(self.text)
+            tables = tomllib.loads(self.text)
         except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
             hint = 'Each line is `name = value`, below a [section]; text stands in "quotes".'
             raise SettingsError(f"{self.path} is not TOML: {error}.", hint=hint) from None
-        for section, values in found.items():
+        for section, values in tables.items():
+            # Validated by the console, which knows the actions.
             if section == KEYS and isinstance(values, dict):
                 continue
             if section not in SECTIONS or not isinstance(values, dict):
-                raise self._error(section, "", f"there is no section [{section}].", _nearest(section, ""))
+                raise self._error(section, "", f"there is no section [{section}].", _suggest(section, ""))
             for name in values:
-                self._check(section, name)
-        return found
+                self._check_name(section, name)
+        return tables
 
     def keys(self, values: Mapping[str, object], above: str = "") -> dict[str, str]:
-        """Id -> keys of the console, whether an id is written in quotes or, with its dot, without."""
-        found: dict[str, str] = {}
+        """Return action id -> keys. An id may be quoted, or with its dot make a nested table in TOML."""
+        bindings: dict[str, str] = {}
         for name, value in values.items():
             key = f"{above}{name}"
             if isinstance(value, dict):
-                found |= self.keys(value, f"{key}.")
+                bindings |= self.keys(value, f"{key}.")
             elif isinstance(value, str):
-                found[key] = value
+                bindings[key] = value
             else:
                 raise self._error(KEYS, key, f"keys.{key} is no text.", 'Keys stand in quotes, such as "a" or "a,f2".')
-        return found
+        return bindings
 
-    def _check(self, section: str, name: str) -> None:
+    def _check_name(self, section: str, name: str) -> None:
         if name not in SECTIONS[section].__struct_fields__:
-            raise self._error(section, name, f"there is no setting {section}.{name}.", _nearest(section, name))
+            raise self._error(section, name, f"there is no setting {section}.{name}.", _suggest(section, name))
         if get_type_hints(SECTIONS[section])[name] is Secret:
             variable = f"{PREFIX}{section}__{name}".upper()
             raise self._error(
@@ -406,67 +414,69 @@ class _Source:
             )
 
     def check_expressions(self, pipeline: Pipeline) -> None:
-        """Refuse a /regular expression/ that is none, rather than let every run fail of it."""
+        """Reject an invalid /regular expression/ at start, because otherwise every run would fail."""
         for name in ("include", "exclude"):
             for word in getattr(pipeline, name):
                 if len(word) > 2 and word.startswith("/") and word.endswith("/"):
                     self._check_expression(name, word)
 
     def _check_expression(self, name: str, word: str) -> None:
-        import regex  # noqa: PLC0415 - only where there are expressions
+        import regex  # noqa: PLC0415 - needed only for regular expressions
 
         try:
             regex.compile(word[1:-1])
         except regex.error as error:
-            says = f"pipeline.{name}: {word} is no regular expression: {error}."
-            raise self._error("pipeline", name, says, "Words stand there without slashes.") from None
+            message = f"pipeline.{name}: {word} is no regular expression: {error}."
+            raise self._error("pipeline", name, message, "Words stand there without slashes.") from None
 
     def explain(self, problem: str, environ: Mapping[str, str]) -> SettingsError:
-        """The error for what msgspec found, `... - at `$.network.timeout``."""
-        what, _, where = problem.partition(" - at ")
-        section, name = [*re.findall(r"[a-z_]+", where), "", ""][:2]
-        says = what[:1].lower() + what[1:]
-        right = _documentation(section, name)
+        """Convert a msgspec error, `... - at `$.network.timeout``, into a SettingsError."""
+        problem_text, _, path = problem.partition(" - at ")
+        section, name = [*re.findall(r"[a-z_]+", path), "", ""][:2]
+        message = problem_text[:1].lower() + problem_text[1:]
+        hint = _setting_hint(section, name)
         variable = f"{PREFIX}{section}__{name}".upper()
         if variable in environ:
-            return SettingsError(f"{variable}: {says}.", hint=right)
-        return self._error(section, name, f"{section}.{name}: {says}.", right)
+            return SettingsError(f"{variable}: {message}.", hint=hint)
+        return self._error(section, name, f"{section}.{name}: {message}.", hint)
 
     def _error(self, section: str, name: str, problem: str, hint: str) -> SettingsError:
-        return SettingsError(f"{self.path}, line {self._line(section, name)}: {problem}", hint=hint)
+        return SettingsError(f"{self.path}, line {self._line_number(section, name)}: {problem}", hint=hint)
 
-    def _line(self, section: str, name: str) -> int:
-        """Where `name` of `section` is set; its section, or line 1, where that is not found."""
-        current, found = "", 1
+    def _line_number(self, section: str, name: str) -> int:
+        """Return the line on which `name` of `section` is set, otherwise that of the section, otherwise 1."""
+        # tomllib reports no positions of values, so the line is searched in the text.
+        current_section, best_line = "", 1
         for number, line in enumerate(self.text.splitlines(), 1):
             if header := re.match(r"\s*\[\s*([^\]]+?)\s*\]", line):
-                current = header[1].strip("\"'")
-                found = number if current == section else found
-            path = re.match(r"\s*([\w.\"'-]+)\s*=", line)
-            key = path[1].replace('"', "").replace("'", "") if path else ""
-            if name and (key == f"{section}.{name}" or (current == section and key == name)):
+                current_section = header[1].strip("\"'")
+                best_line = number if current_section == section else best_line
+            assignment = re.match(r"\s*([\w.\"'-]+)\s*=", line)
+            key = assignment[1].replace('"', "").replace("'", "") if assignment else ""
+            if name and (key == f"{section}.{name}" or (current_section == section and key == name)):
                 return number
-            if not name and key.split(".")[0] == section and not current:
+            if not name and key.split(".")[0] == section and not current_section:
                 return number
-        return found
+        return best_line
 
 
-def _documentation(section: str, name: str) -> str:
-    """What the setting is for, as its docstring has it."""
+def _setting_hint(section: str, name: str) -> str:
+    """Return a setting's docstring for a hint."""
     return f"{section}.{name}: {documentation().get((section, name), '')}".rstrip(": ")
 
 
 def documentation() -> dict[tuple[str, str], str]:
-    """The docstring under each setting; read from the source, so only where an error or the README wants it."""
+    """Return the docstring of each setting. Parses this module's source, so call it for errors and the README only."""
     import ast  # noqa: PLC0415
     import inspect  # noqa: PLC0415
 
-    found = {}
+    docs = {}
     for section, kind in SECTIONS.items():
         body = ast.parse(inspect.getsource(kind)).body[0]
         assert isinstance(body, ast.ClassDef)
+        # A string expression directly after a field is its documentation.
         for field, doc in zip(body.body, body.body[1:], strict=False):
             if isinstance(field, ast.AnnAssign) and isinstance(doc, ast.Expr) and isinstance(doc.value, ast.Constant):
                 assert isinstance(field.target, ast.Name)
-                found[section, field.target.id] = " ".join(str(doc.value.value).split())
-    return found
+                docs[section, field.target.id] = " ".join(str(doc.value.value).split())
+    return docs

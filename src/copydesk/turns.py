@@ -1,42 +1,44 @@
-"""How long a thread keeps the interpreter while others want it."""
+"""Shorten the interpreter's thread switch interval while background threads compete with the event loop."""
 
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 TURN = 0.0003
-"""Seconds; Python's own are 0.005."""
+"""Seconds. CPython's default is 0.005."""
 
 
-class _Turns:
+class _SwitchInterval:
+    """Reference count of the active requests, so that nested ones restore the interval only once."""
+
     def __init__(self) -> None:
-        self._wanted = 0
-        self._usual = 0.0
+        self._users = 0
+        self._previous = 0.0
 
     def shorten(self) -> None:
-        if not self._wanted:
-            self._usual = sys.getswitchinterval()
+        if not self._users:
+            self._previous = sys.getswitchinterval()
             sys.setswitchinterval(TURN)
-        self._wanted += 1
+        self._users += 1
 
     def leave(self) -> None:
-        self._wanted -= 1
-        if not self._wanted:
-            sys.setswitchinterval(self._usual)
+        self._users -= 1
+        if not self._users:
+            sys.setswitchinterval(self._previous)
 
 
-_turns = _Turns()
+_switch_interval = _SwitchInterval()
 
 
 @contextmanager
 def short_turns() -> Iterator[None]:
-    """Let threads take short turns meanwhile, as long as anybody wants it.
+    """Shorten the switch interval of all threads for the duration of the block. Blocks may be nested and may overlap.
 
-    A thread that stores lets go of the interpreter at each of its statements, and one that answers keys or parses what
-    comes at each turn of the event loop: with Python's own turns either waits for the other most of the time.
+    A storing thread releases the GIL at each SQL statement, and the event loop releases it at each iteration. With the
+    default interval each would spend most of its time waiting for the other to be preempted.
     """
-    _turns.shorten()
+    _switch_interval.shorten()
     try:
         yield
     finally:
-        _turns.leave()
+        _switch_interval.leave()

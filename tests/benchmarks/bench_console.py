@@ -1,7 +1,7 @@
-"""The console over a million drafts: a key to the changed screen, a decision to the next draft, a thousand decisions.
+"""The console on a million drafts: key presses, decisions, and memory after a thousand decisions.
 
-In one process, with a driver that throws away what it is given: from the key to the change of the screen that
-shows it, without what a terminal takes to draw it. The targets are frames of a screen that is drawn 30 times a second.
+In one process, with a driver that discards its output: from the key press to the change of the screen that shows its
+effect, without the terminal's own drawing time. The targets are frames of a screen drawn 30 times a second.
 """
 
 import asyncio
@@ -34,22 +34,22 @@ MOVES, DECISIONS = 1_000, 1_000
 FRAME = 33.0
 WARM = 1_100
 SOME = 100
-"""Decisions at either end of the row, whose times are compared."""
+"""Decisions at either end of the series whose times are compared."""
 GROWTH, MEMORY = 1.5, 8.0
-"""Times, and megabytes, that the last decisions may take more than the first."""
+"""Ratio and megabytes by which the last decisions may exceed the first."""
 PATIENCE = 10.0
 KEYS = (*("j",) * 30, *("k",) * 10, *("ctrl+d",) * 5, *("ctrl+u",) * 3, "G", "g")
-"""As one goes through a queue: mostly down, now and then a page, to the end and back."""
+"""A realistic mix: mostly down, sometimes a page, to the end and back."""
 
 
 class Watched(Console):
-    """A console that tells when it changed the screen.
+    """A console that reports when its screen changed.
 
-    Nothing asks it again and again in the meantime: that would take part of the time that is measured.
+    Polling it instead would take part of the measured time.
     """
 
     is_headless = False
-    """It writes what a terminal is sent, though the driver throws it away."""
+    """It writes what a terminal would get, though the driver discards it."""
 
     def __init__(self, *args: object, **options: object) -> None:
         super().__init__(*args, **options)  # type: ignore[arg-type]
@@ -62,23 +62,23 @@ class Watched(Console):
             self._awaited = None
 
     async def changed(self, shown: Callable[[], bool]) -> float:
-        """The moment after the first change of the screen after which `shown` is true."""
-        moment = asyncio.get_running_loop().create_future()
-        self._awaited = (shown, moment)
-        return await asyncio.wait_for(moment, PATIENCE)
+        """Return the time of the first screen change after which `condition` is true."""
+        changed_at = asyncio.get_running_loop().create_future()
+        self._awaited = (shown, changed_at)
+        return await asyncio.wait_for(changed_at, PATIENCE)
 
 
 @contextmanager
 def drawn(widget: Widget, state: Callable[[], object]) -> Iterator[list[object]]:
-    """The states that the widget is drawn in from here on, in a list that grows."""
+    """Yield a growing list of the states in which the widget is drawn."""
     states: list[object] = []
-    draw = widget.render_lines
+    render_lines = widget.render_lines
 
-    def noting(crop: Region) -> list[Strip]:
+    def record(crop: Region) -> list[Strip]:
         states.append(state())
-        return draw(crop)
+        return render_lines(crop)
 
-    widget.render_lines = noting  # type: ignore[method-assign]
+    widget.render_lines = record  # type: ignore[method-assign]
     try:
         yield states
     finally:
@@ -86,59 +86,59 @@ def drawn(widget: Widget, state: Callable[[], object]) -> Iterator[list[object]]
 
 
 def measure() -> list[Row]:
-    """The rows of the table."""
+    """Return the rows of the table."""
     with TemporaryDirectory() as folder:
-        # In a process of its own, whose memory is not measured.
-        making = Process(target=build, args=(Path(folder) / "copydesk.db", DRAFTS))
-        making.start()
-        making.join()
-        return asyncio.run(_measured(Path(folder)))
+        # In a process of its own, so that its memory is not measured.
+        builder = Process(target=build, args=(Path(folder) / "copydesk.db", DRAFTS))
+        builder.start()
+        builder.join()
+        return asyncio.run(_measure(Path(folder)))
 
 
-async def _measured(home: Path) -> list[Row]:
+async def _measure(home: Path) -> list[Row]:
     app = Watched(lambda: open_desk(load({}, home)))
     async with app.run_test(size=(120, 40)) as pilot:
         await settled(pilot)
         screen = app.screen
         assert isinstance(screen, ReviewScreen)
-        moves = await _moves(app, screen)
-        await _rest(app, screen, pilot)
-        # The first ones import what the others have, and fill the window and the lines that are kept.
-        await _decisions(app, screen, WARM)
+        moves = await _time_moves(app, screen)
+        await _reset(app, screen, pilot)
+        # The first decisions import modules and fill the row window and the line cache.
+        await _time_decisions(app, screen, WARM)
         await settled(pilot)
-        before = _memory()
-        decisions = await _decisions(app, screen, DECISIONS)
+        before = _resident_memory()
+        decisions = await _time_decisions(app, screen, DECISIONS)
         await settled(pilot)
-        grown = _memory() - before
-    first, last = statistics.median(decisions[:SOME]), statistics.median(decisions[-SOME:])
-    ratio = last / first
+        growth = _resident_memory() - before
+    first_ms, last_ms = statistics.median(decisions[:SOME]), statistics.median(decisions[-SOME:])
+    ratio = last_ms / first_ms
     return [
         frame(f"a key to the changed screen, {MOVES:,} moves among {DRAFTS:,} drafts", moves),
         frame(f"approve to the next draft shown, {DECISIONS:,} of {DRAFTS:,} drafts", decisions),
         Row(
             f"the last of {DECISIONS:,} decisions in a row",
-            f"{last:.1f} ms",
-            f"the first {first:.1f} ms",
+            f"{last_ms:.1f} ms",
+            f"the first {first_ms:.1f} ms",
             f"{ratio:.2f}",
             f"at most {GROWTH:g}",
             ratio <= GROWTH,
         ),
         Row(
             f"memory after {DECISIONS:,} decisions in a row",
-            f"{grown:+.1f} MB",
+            f"{growth:+.1f} MB",
             f"{before:.0f} MB before them",
-            f"{(before + grown) / before:.2f}",
+            f"{(before + growth) / before:.2f}",
             f"at most {MEMORY:g} MB more",
-            grown <= MEMORY,
+            growth <= MEMORY,
         ),
     ]
 
 
-async def _moves(app: Watched, screen: ReviewScreen) -> list[float]:
-    chance = random.Random(1)
+async def _time_moves(app: Watched, screen: ReviewScreen) -> list[float]:
+    rng = random.Random(1)
     times = []
     for _ in range(MOVES):
-        key = chance.choice(KEYS)
+        key = rng.choice(KEYS)
         before = screen.queue.cursor
         if before == {"k": 0, "ctrl+u": 0, "g": 0}.get(key, -1):
             key = "j"
@@ -148,45 +148,45 @@ async def _moves(app: Watched, screen: ReviewScreen) -> list[float]:
     return times
 
 
-async def _decisions(app: Watched, screen: ReviewScreen, count: int) -> list[float]:
+async def _time_decisions(app: Watched, screen: ReviewScreen, count: int) -> list[float]:
     return [await timed(app, screen, "a") for _ in range(count)]
 
 
 async def timed(app: Watched, screen: ReviewScreen, key: str) -> float:
-    """Milliseconds from the key until another draft is on the screen, row and text."""
+    """Return the milliseconds from the key until another draft's row and text are drawn."""
     queue, pane = screen.queue, screen.draft_pane
     row, text = queue.cursor, pane._blocks
     with (
         drawn(queue, lambda: queue.current is not None and queue.cursor != row) as new_row,
         drawn(pane, lambda: pane._blocks is not text) as new_text,
     ):
-        begin = time.perf_counter()
+        started = time.perf_counter()
         app.simulate_key(key)
-        return (await app.changed(lambda: any(new_row) and any(new_text)) - begin) * 1000
+        return (await app.changed(lambda: any(new_row) and any(new_text)) - started) * 1000
 
 
-async def _rest(app: Watched, screen: ReviewScreen, pilot: Pilot[int]) -> None:
-    """To the first draft, with nothing under way."""
+async def _reset(app: Watched, screen: ReviewScreen, pilot: Pilot[int]) -> None:
+    """Move to the first draft and wait until idle."""
     if screen.queue.cursor:
         app.simulate_key("g")
     await settled(pilot)
 
 
 def frame(what: str, times: Sequence[float], target: float = FRAME) -> Row:
-    """The 99th percentile of these milliseconds against a target."""
-    worst, middle = statistics.quantiles(times, n=100)[98], statistics.median(times)
+    """Return a row with the 99th percentile of these milliseconds against a target."""
+    percentile, median = statistics.quantiles(times, n=100)[98], statistics.median(times)
     return Row(
         what,
-        f"99th percentile {worst:.1f} ms",
-        f"median {middle:.1f} ms",
-        f"{worst / middle:.1f}",
+        f"99th percentile {percentile:.1f} ms",
+        f"median {median:.1f} ms",
+        f"{percentile / median:.1f}",
         f"at most {target:g} ms",
-        worst <= target,
+        percentile <= target,
     )
 
 
-def _memory() -> float:
-    """Megabytes that the process has now, with nothing left to collect."""
+def _resident_memory() -> float:
+    """Return the process's resident megabytes after a garbage collection."""
     gc.collect()
     pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
     return pages * resource.getpagesize() / 1e6

@@ -1,4 +1,4 @@
-"""The console's keys while the pipeline reads two hundred sources in the same process, the feeds served from memory."""
+"""Console keys while the pipeline fetches two hundred sources in the same process, served from memory."""
 
 import asyncio
 import sqlite3
@@ -23,68 +23,68 @@ TARGET = 50.0
 
 
 def measure() -> list[Row]:
-    """The row of the table."""
+    """Return the row of the table."""
     with TemporaryDirectory() as folder:
         home = Path(folder)
         build(home / "copydesk.db", DRAFTS)
-        # What stands there as a source has no address.
+        # The generated sources have no URL.
         with closing(sqlite3.connect(home / "copydesk.db", isolation_level=None)) as database:
             database.execute("UPDATE source SET enabled = 0")
-        times = asyncio.run(_measured(home))
+        times = asyncio.run(_measure(home))
     return [frame(f"a key to the changed screen while {SOURCES} sources are read, {len(times):,} moves", times, TARGET)]
 
 
-async def _measured(home: Path) -> list[float]:
+async def _measure(home: Path) -> list[float]:
     web = Web()
-    async with _open(home, web) as desk:
+    async with _open_desk(home, web) as desk:
         for number in range(SOURCES):
-            await desk.sources.create("rss", _address(number), name=f"Site {number}", test=False)
+            await desk.sources.create("rss", _feed_url(number), name=f"Site {number}", test=False)
     times: list[float] = []
-    app = Watched(lambda: _open(home, web), clock=lambda: NOW)
+    app = Watched(lambda: _open_desk(home, web), clock=lambda: NOW)
     async with app.run_test(size=(120, 40)) as pilot:
         await settled(pilot)
         for run in range(RUNS):
             _publish(web, run)
-            times += await _moves_while_it_runs(app, pilot)
+            times += await _time_moves_during_run(app, pilot)
             await settled(pilot)
     return times
 
 
 @asynccontextmanager
-async def _open(home: Path, web: Web) -> AsyncIterator[Desk]:
+async def _open_desk(home: Path, web: Web) -> AsyncIterator[Desk]:
     async with open_desk(load({}, home), clock=lambda: NOW) as desk:
         desk.ground.transport = web
         yield desk
 
 
-def _address(number: int) -> str:
+def _feed_url(number: int) -> str:
     return f"https://site-{number}.example/feed"
 
 
 def _publish(web: Web, run: int) -> None:
-    """Something new at every source."""
+    """Publish new entries in every source."""
     for number in range(SOURCES):
         first = (run * SOURCES + number) * ENTRIES
-        entries = (entry(first + each, hours=1 + each, now=NOW) for each in range(ENTRIES))
-        web.put(_address(number), feed(*entries, title=f"Site {number}"))
+        entries = (entry(first + offset, hours=1 + offset, now=NOW) for offset in range(ENTRIES))
+        web.put(_feed_url(number), feed(*entries, title=f"Site {number}"))
 
 
-async def _moves_while_it_runs(app: Watched, pilot: Pilot[int]) -> list[float]:
-    """Milliseconds of each; up and down, with a page now and then."""
+async def _time_moves_during_run(app: Watched, pilot: Pilot[int]) -> list[float]:
+    """Return the milliseconds of each move during the run: up and down, sometimes a page."""
     screen = app.screen
     assert isinstance(screen, ReviewScreen)
     app.simulate_key("P")
-    while not _reads(app):
+    while not _is_fetching(app):
         await pilot.pause(0)
     times: list[float] = []
-    while _reads(app):
+    while _is_fetching(app):
         number = len(times) % 20
         key = "ctrl+d" if number == 9 else "ctrl+u" if number == 19 else "j" if number < 10 else "k"
         times.append(await timed(app, screen, key))
     return times
 
 
-def _reads(app: Watched) -> bool:
+def _is_fetching(app: Watched) -> bool:
     return app.run_view is not None and app.run_view.under_way and app.run_view.current is not None
 
 

@@ -1,4 +1,4 @@
-"""The console's start over a million drafts: its first paint and rows, and its memory, against a bare Textual app's."""
+"""The console's start on a million drafts: first paint, first rows and memory, against a bare Textual app."""
 
 import os
 import re
@@ -17,69 +17,70 @@ from many_drafts import build
 
 DRAFTS = 1_000_000
 CURSOR = "▌".encode()
-"""What stands before the first row, and nowhere before there are rows."""
+"""Marks the first row; not on the screen before there are rows."""
 CALM = 6.0
-"""Seconds without a change after which a program is at rest: the console imports what only keys need after the rows,
-and gives memory back when nobody has waited for some seconds."""
+"""Seconds without output after which a program counts as idle. The console imports what only keys need after the first
+rows, and releases memory after some idle seconds.
+"""
 KEYS = b"j" * 30 + b"\x04" * 10 + b"G" + b"k" * 20 + b"\x15" * 10 + b"g"
 """Moves, half pages, to the end and back."""
 MEMORY = 40.0
-"""Megabytes that the console may have beyond the bare app's."""
+"""Megabytes that the console may take beyond the bare app."""
 
 
 def measure() -> list[Row]:
-    """The rows of the table."""
+    """Return the rows of the table."""
     bare = (sys.executable, "-c", BARE)
     with TemporaryDirectory() as home:
         build(Path(home) / "copydesk.db", DRAFTS)
-        _finish_writing(Path(home) / "copydesk.db")
-        ours = (sys.executable, "-m", "copydesk", "--home", home)
-        (paint, rows), (theirs,) = in_turns(ours, bare, [b" Queue ", CURSOR], [b"bare-app"])
-        used, used_bare = _memory(ours, CURSOR, KEYS), _memory(bare, b"bare-app")
-    more = used - used_bare
-    figures = (f"{used:.0f} MB", f"{used_bare:.0f} MB", f"{more:+.0f} MB", f"at most {MEMORY:g} MB more")
+        _cancel_regenerations(Path(home) / "copydesk.db")
+        console = (sys.executable, "-m", "copydesk", "--home", home)
+        (paint, rows), (bare_paint,) = in_turns(console, bare, [b" Queue ", CURSOR], [b"bare-app"])
+        memory, bare_memory = _measure_memory(console, CURSOR, KEYS), _measure_memory(bare, b"bare-app")
+    extra = memory - bare_memory
+    cells = (f"{memory:.0f} MB", f"{bare_memory:.0f} MB", f"{extra:+.0f} MB", f"at most {MEMORY:g} MB more")
     return [
-        row(f"Console's first paint, {DRAFTS:,} drafts (against a bare Textual app's)", paint, theirs, 1.3),
-        row(f"Console's first rows, {DRAFTS:,} drafts (against a bare Textual app's paint)", rows, theirs, 1.8),
-        Row(f"Console's memory at rest, {DRAFTS:,} drafts, after {len(KEYS)} moves", *figures, more <= MEMORY),
+        row(f"Console's first paint, {DRAFTS:,} drafts (against a bare Textual app's)", paint, bare_paint, 1.3),
+        row(f"Console's first rows, {DRAFTS:,} drafts (against a bare Textual app's paint)", rows, bare_paint, 1.8),
+        Row(f"Console's memory at rest, {DRAFTS:,} drafts, after {len(KEYS)} moves", *cells, extra <= MEMORY),
     ]
 
 
-def _finish_writing(database: Path) -> None:
-    """Nothing waits to be written: an open console would be at it, and is to be at rest here."""
+def _cancel_regenerations(database: Path) -> None:
+    """Leave no regeneration to be written: the console would work on it, and is to be idle here."""
     with closing(sqlite3.connect(database)) as connection, connection:
         connection.execute("UPDATE draft SET status = 'pending_review' WHERE status = 'pending_regeneration'")
 
 
-def _memory(command: Sequence[str], mark: bytes, keys: bytes = b"") -> float:
-    """Megabytes that a program has when it is at rest after these keys."""
+def _measure_memory(command: Sequence[str], mark: bytes, keys: bytes = b"") -> float:
+    """Return the megabytes of a program that is idle after these keys."""
     pid, terminal = start(command)
     try:
-        _read(terminal, mark)
-        _read(terminal)
+        _read_until(terminal, mark)
+        _read_until(terminal)
         for key in keys:
             os.write(terminal, bytes([key]))
             if select.select([terminal], [], [], 1)[0]:
                 os.read(terminal, 1 << 16)
-        _read(terminal)
+        _read_until(terminal)
         status = Path(f"/proc/{pid}/status").read_text(encoding="ascii")
     finally:
         end(pid, terminal)
-    found = re.search(r"VmRSS:\s*(\d+) kB", status)
-    assert found
-    return int(found[1]) / 1000
+    match = re.search(r"VmRSS:\s*(\d+) kB", status)
+    assert match
+    return int(match[1]) / 1000
 
 
-def _read(terminal: int, mark: bytes | None = None) -> None:
-    """Until `mark` was written, or nothing for a while."""
-    until, written = time.monotonic() + PATIENCE, b""
-    while mark is None or mark not in written:
+def _read_until(terminal: int, mark: bytes | None = None) -> None:
+    """Read until `mark` was written, or until the program is idle."""
+    deadline, output = time.monotonic() + PATIENCE, b""
+    while mark is None or mark not in output:
         if not select.select([terminal], [], [], CALM)[0]:
             if mark is None:
                 return
-            assert time.monotonic() < until, written
+            assert time.monotonic() < deadline, output
             continue
-        written += os.read(terminal, 1 << 16)
+        output += os.read(terminal, 1 << 16)
 
 
 if __name__ == "__main__":

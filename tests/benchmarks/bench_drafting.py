@@ -1,4 +1,4 @@
-"""Drafting: what a SHORT costs, written offline and checked against 200 recent drafts; a thread of 5,000 characters."""
+"""Drafting: writing and checking a SHORT draft, and splitting 5,000 characters into a thread."""
 
 import asyncio
 import statistics
@@ -25,13 +25,13 @@ VERBS = ("opened", "repaired", "closed", "moved", "painted", "measured", "rented
 
 
 def sentence(n: int) -> str:
-    """The n-th of as many different sentences as anybody wants, with names and figures in it."""
-    first, second, verb = NOUNS[n % 10], NOUNS[n // 7 % 10], VERBS[n // 3 % 8]
-    return f"The {first} near the {second} of Lyon was {verb} by {n + 2} people in {1900 + n % 120}, as they had hoped."
+    """Return the n-th generated sentence, with names and numbers in it."""
+    noun, nearby, verb = NOUNS[n % 10], NOUNS[n // 7 % 10], VERBS[n // 3 % 8]
+    return f"The {noun} near the {nearby} of Lyon was {verb} by {n + 2} people in {1900 + n % 120}, as they had hoped."
 
 
 def item(n: int, sentences: int = 30) -> Brief:
-    """A made-up item of about 3,000 characters."""
+    """Return a brief for a generated item of about 3,000 characters."""
     body = [sentence(n * 31 + k) for k in range(sentences)]
     paragraphs = [" ".join(body[k : k + 3]) for k in range(0, sentences, 3)]
     return Brief(
@@ -48,31 +48,33 @@ def item(n: int, sentences: int = 30) -> Brief:
 
 
 def milliseconds(what: Callable[[], object]) -> float:
-    """What one call takes, of processor time."""
+    """Return the milliseconds of processor time of one call."""
     started = time.process_time()
     what()
     return 1000 * (time.process_time() - started)
 
 
 def measure() -> list[Row]:
-    """The rows of the table."""
+    """Return the rows of the table."""
     writer, recent = OfflineWriter(), Recent(sentence(n) for n in range(RECENT))
-    written, checked = [], []
+    write_times, check_times = [], []
     for brief in map(item, range(ITEMS)):
         started = time.process_time()
         draft = asyncio.run(writer.write(brief))
-        written.append(1000 * (time.process_time() - started))
+        write_times.append(1000 * (time.process_time() - started))
         subject = subject_of(brief, recent=recent)
-        checked.append(milliseconds(lambda: check(draft.text, subject)))  # noqa: B023  called at once
+        check_times.append(milliseconds(lambda: check(draft.text, subject)))  # noqa: B023  called at once
     text = " ".join(sentence(n) for n in range(80))[:5000]
-    tries = [milliseconds(lambda: split(text, lambda part: length(part, "x"), 280, numbered=True)) for _ in range(5)]
+    split_times = [
+        milliseconds(lambda: split(text, lambda part: length(part, "x"), 280, numbered=True)) for _ in range(5)
+    ]
     return [
-        row("A SHORT draft, written offline", statistics.median(written), WRITE_TARGET),
-        row(f"A SHORT draft, checked against {RECENT} others", statistics.median(checked), CHECK_TARGET),
-        row("5,000 characters, split into a thread", min(tries), SPLIT_TARGET),
+        row("A SHORT draft, written offline", statistics.median(write_times), WRITE_TARGET),
+        row(f"A SHORT draft, checked against {RECENT} others", statistics.median(check_times), CHECK_TARGET),
+        row("5,000 characters, split into a thread", min(split_times), SPLIT_TARGET),
     ]
 
 
 def row(what: str, taken: float, target: float) -> Row:
-    """A figure that has a limit of its own and nothing beside it."""
+    """Return a row with an absolute limit and no comparison."""
     return Row(what, f"{taken:.2f} ms", "", "", f"at most {target:g} ms", taken <= target)

@@ -1,4 +1,4 @@
-"""Duplicates: a stream of 100,000 titles with planted variants, found as they come in."""
+"""Duplicate detection in a stream of 100,000 titles with planted variants."""
 
 import random
 import time
@@ -13,7 +13,7 @@ from benchmarks_table import Row
 from copydesk.ranking.duplicates import StoryIndex
 
 TARGET = 4_000
-"""Items a second on the larger stream."""
+"""Items per second on the larger stream."""
 SIZES = (10_000, 100_000)
 START = datetime(2026, 2, 1, tzinfo=UTC)
 SOURCES = 50
@@ -23,7 +23,7 @@ KINDS = ("same address", "site's name at the end", "one word changed")
 
 
 class Arrival(NamedTuple):
-    """One item of the stream; `story` is the number of the arrival that told it first."""
+    """An item of the stream; `story` is the number of the first arrival of its story."""
 
     source: str
     title: str
@@ -34,27 +34,27 @@ class Arrival(NamedTuple):
 
 
 def vocabulary(rng: random.Random, size: int = 20_000) -> list[str]:
-    """Made-up words, each fifth one a name, which is capitalised."""
+    """Return made-up words, every fifth one a capitalised name."""
     syllables = [a + b for a in "bcdfghjklmnprstvwz" for b in ("a", "e", "i", "o", "u", "an", "er", "in", "or", "al")]
-    seen: dict[str, None] = {}
-    while len(seen) < size:
-        seen["".join(rng.choices(syllables, k=rng.choice((1, 2, 2, 3, 3, 4))))] = None
-    return [word.capitalize() if n % 5 == 4 else word for n, word in enumerate(seen)]
+    unique: dict[str, None] = {}
+    while len(unique) < size:
+        unique["".join(rng.choices(syllables, k=rng.choice((1, 2, 2, 3, 3, 4))))] = None
+    return [word.capitalize() if n % 5 == 4 else word for n, word in enumerate(unique)]
 
 
 def stream(count: int, seed: int = 20260217) -> list[Arrival]:
-    """`count` items over ten days, words drawn as in real text (the n-th most common one 1/n as often as the first)."""
+    """Return `count` items over ten days, with word frequencies as in real text (Zipf's law)."""
     rng = random.Random(seed)
-    known = vocabulary(rng)
-    weights = list(accumulate(1 / (rank + 10) for rank in range(len(known))))
+    words = vocabulary(rng)
+    weights = list(accumulate(1 / (rank + 10) for rank in range(len(words))))
     arrivals: list[Arrival] = []
     for n in range(count):
         at = START + timedelta(days=10) * n / count
         if n > 100 and rng.random() < VARIANT_SHARE:
-            arrivals.append(_variant(rng, arrivals[rng.randrange(max(0, n - 20_000), n)], known, at))
+            arrivals.append(_variant(rng, arrivals[rng.randrange(max(0, n - 20_000), n)], words, at))
         else:
-            drawn = dict.fromkeys(rng.choices(known, cum_weights=weights, k=rng.randint(7, 13)))
-            title = " ".join(drawn)
+            title_words = dict.fromkeys(rng.choices(words, cum_weights=weights, k=rng.randint(7, 13)))
+            title = " ".join(title_words)
             arrivals.append(
                 Arrival(
                     f"s{n % SOURCES}", title[0].upper() + title[1:], f"https://s{n % SOURCES}.example/{n}", at, n, NEW
@@ -63,78 +63,81 @@ def stream(count: int, seed: int = 20260217) -> list[Arrival]:
     return arrivals
 
 
-def _variant(rng: random.Random, first: Arrival, known: list[str], at: datetime) -> Arrival:
-    """The story of `first` as another source tells it."""
+def _variant(rng: random.Random, first: Arrival, vocabulary: list[str], index: datetime) -> Arrival:
+    """Return the story of `first` as told by another source."""
     source = f"s{(int(first.source[1:]) + rng.randrange(1, SOURCES)) % SOURCES}"
     kind = rng.choice(KINDS)
     own_address = f"https://{source}.example/{first.story}-{rng.random()}"
     if kind == KINDS[0]:
-        return Arrival(source, " ".join(rng.choices(known, k=8)), first.canonical, at, first.story, kind)
+        return Arrival(source, " ".join(rng.choices(vocabulary, k=8)), first.canonical, index, first.story, kind)
     if kind == KINDS[1]:
-        return Arrival(source, f"{first.title} - The Example Post", own_address, at, first.story, kind)
+        return Arrival(source, f"{first.title} - The Example Post", own_address, index, first.story, kind)
     words = first.title.split(" ")
-    common = [at for at, word in enumerate(words) if at and word.islower()]
-    if common:
-        words[rng.choice(common)] = rng.choice([word for word in rng.choices(known, k=20) if word.islower()])
-    return Arrival(source, " ".join(words), own_address, at, first.story, kind)
+    lowercase = [index for index, word in enumerate(words) if index and word.islower()]
+    if lowercase:
+        words[rng.choice(lowercase)] = rng.choice([word for word in rng.choices(vocabulary, k=20) if word.islower()])
+    return Arrival(source, " ".join(words), own_address, index, first.story, kind)
 
 
 class Found(NamedTuple):
-    """What a pass over a stream brought."""
+    """The result of a pass over a stream."""
 
     rate: float
-    """Items a second, of processor time."""
+    """Items per second of processor time."""
     recall: dict[str, float]
     wrong: float
-    """Share of the new stories that were taken for a known one."""
+    """Share of the new stories taken for an existing one."""
 
 
 def place_all(arrivals: list[Arrival]) -> Found:
-    """Place every item of the stream, timed."""
+    """Place every item of the stream, and measure time and accuracy."""
     index = StoryIndex()
     started = time.process_time()
-    placed = [index.place(str(n), a.source, a.title, a.canonical, a.published) for n, a in enumerate(arrivals)]
+    assigned = [
+        index.place(str(n), arrival.source, arrival.title, arrival.canonical, arrival.published)
+        for n, arrival in enumerate(arrivals)
+    ]
     rate = len(arrivals) / (time.process_time() - started)
-    hits, counts, wrong = Counter[str](), Counter[str](), 0
+    hits, counts, false_positives = Counter[str](), Counter[str](), 0
     stories: list[str] = []
-    for n, (arrival, story) in enumerate(zip(arrivals, placed, strict=True)):
+    for n, (arrival, story) in enumerate(zip(arrivals, assigned, strict=True)):
         stories.append(str(n) if story is None else story)
         counts[arrival.kind] += 1
         hits[arrival.kind] += stories[n] == stories[arrival.story]
-        wrong += arrival.kind == NEW and story is not None
-    return Found(rate, {kind: hits[kind] / counts[kind] for kind in KINDS}, wrong / counts[NEW])
+        false_positives += arrival.kind == NEW and story is not None
+    return Found(rate, {kind: hits[kind] / counts[kind] for kind in KINDS}, false_positives / counts[NEW])
 
 
 def add_all(arrivals: list[Arrival]) -> float:
-    """Items a second where the stories are known already, as when a run begins."""
+    """Return the items per second for adding items of known stories, as at the start of a run."""
     index = StoryIndex()
     started = time.process_time()
-    for n, each in enumerate(arrivals):
-        index.add(str(n), each.source, each.title, each.canonical, each.published)
+    for n, arrival in enumerate(arrivals):
+        index.add(str(n), arrival.source, arrival.title, arrival.canonical, arrival.published)
     return len(arrivals) / (time.process_time() - started)
 
 
 def memory(arrivals: list[Arrival]) -> tuple[float, float]:
-    """MiB that the index takes at most, and what it takes when a month later 1,000 items have come in."""
-    later = [each._replace(published=each.published + timedelta(days=30)) for each in arrivals[:1000]]
+    """Return the peak memory of the index, and its memory once 1,000 items arrived a month later; both in MiB."""
+    later = [arrival._replace(published=arrival.published + timedelta(days=30)) for arrival in arrivals[:1000]]
     tracemalloc.start()
     try:
         index = StoryIndex()
-        for n, each in enumerate(arrivals + later):
-            index.add(str(n), each.source, each.title, each.canonical, each.published)
-        left, peak = tracemalloc.get_traced_memory()
-        return peak / 2**20, left / 2**20
+        for n, arrival in enumerate(arrivals + later):
+            index.add(str(n), arrival.source, arrival.title, arrival.canonical, arrival.published)
+        remaining, peak = tracemalloc.get_traced_memory()
+        return peak / 2**20, remaining / 2**20
     finally:
         tracemalloc.stop()
 
 
 def measure() -> list[Row]:
-    """The rows of the benchmark table."""
+    """Return the rows of the table."""
     streams = [stream(size) for size in SIZES]
-    small, large = (place_all(each) for each in streams)
-    known = add_all(streams[1])
+    small, large = (place_all(arrivals) for arrivals in streams)
+    stored_rate = add_all(streams[1])
     recall = ", ".join(f"{share:.1%} {kind}" for kind, share in large.recall.items())
-    peak, left = memory(streams[1])
+    peak, remaining = memory(streams[1])
     return [
         Row(
             f"duplicates: {SIZES[1]:,} titles as they come",
@@ -148,17 +151,17 @@ def measure() -> list[Row]:
         Row("duplicates: strangers taken for one", f"{large.wrong:.2%}", "", "", "none", large.wrong == 0),
         Row(
             "duplicates: stored items put in",
-            f"{known:,.0f} items/s",
+            f"{stored_rate:,.0f} items/s",
             f"{large.rate:,.0f} items/s placed",
-            f"{known / large.rate:.1f}",
+            f"{stored_rate / large.rate:.1f}",
             "",
             None,
         ),
         Row(
             f"duplicates: memory of {SIZES[1]:,} titles",
             f"{peak:.0f} MiB",
-            f"{left:.1f} MiB when the window has moved on",
-            f"{left / peak:.3f}",
+            f"{remaining:.1f} MiB when the window has moved on",
+            f"{remaining / peak:.3f}",
             "",
             None,
         ),

@@ -1,4 +1,4 @@
-"""Engagement: the summary of a thousand and of a million records, out of the sums that the writes keep."""
+"""The engagement summary over a thousand and over a million records, from totals that the writes maintain."""
 
 import asyncio
 import sqlite3
@@ -16,7 +16,7 @@ from copydesk.settings import load
 RECORDS = (1_000, 1_000_000)
 PLATFORMS = ("x", "bluesky", "mastodon", "linkedin")
 TARGET = 20.0
-"""Milliseconds at the larger number."""
+"""Milliseconds for the larger number."""
 ROUNDS = 20
 ITEM = "01890000-0000-7000-8000-000000000000"
 
@@ -46,55 +46,58 @@ _SCAN = "SELECT count(*), sum(likes), sum(impressions) FROM engagement WHERE use
 
 
 def measure() -> list[Row]:
-    """The rows of the table."""
+    """Return the rows of the table."""
     return asyncio.run(_measure())
 
 
 async def _measure() -> list[Row]:
-    taken: dict[int, float] = {}
+    times: dict[int, float] = {}
     with TemporaryDirectory() as folder:
-        home, there = Path(folder), 0
+        home, existing = Path(folder), 0
         for records in RECORDS:
             async with open_desk(load({}, home)) as desk:
-                _fill(desk.settings.database_file, there // len(PLATFORMS), records // len(PLATFORMS))
-                there = records
-                taken[records] = await _summaries(desk)
-                scan = _scan(desk)
-    few, many = (taken[records] for records in RECORDS)
-    one = Row(f"Engagement summary, {RECORDS[0]:,} records", f"{few:.2f} ms", "", "", "", None)
-    shown = f"{many:.2f} ms"
-    other = f"{scan:.0f} ms (sums by a scan)"
-    ratio, target = f"{many / scan:.4f}", f"at most {TARGET:g} ms"
-    return [one, Row(f"Engagement summary, {RECORDS[1]:,} records", shown, other, ratio, target, many <= TARGET)]
+                _fill(desk.settings.database_file, existing // len(PLATFORMS), records // len(PLATFORMS))
+                existing = records
+                times[records] = await _time_summary(desk)
+                scan = _time_scan(desk)
+    small, large = (times[records] for records in RECORDS)
+    small_row = Row(f"Engagement summary, {RECORDS[0]:,} records", f"{small:.2f} ms", "", "", "", None)
+    duration = f"{large:.2f} ms"
+    scan_duration = f"{scan:.0f} ms (sums by a scan)"
+    ratio, target = f"{large / scan:.4f}", f"at most {TARGET:g} ms"
+    return [
+        small_row,
+        Row(f"Engagement summary, {RECORDS[1]:,} records", duration, scan_duration, ratio, target, large <= TARGET),
+    ]
 
 
 def _fill(path: Path, first: int, last: int) -> None:
-    """Write drafts `first` to `last` with a record on each platform, through the real tables and triggers."""
+    """Insert drafts `first` to `last` with a record on each platform, through the real tables and triggers."""
     with closing(sqlite3.connect(path)) as connection, connection:
         connection.execute("PRAGMA synchronous = OFF")
         if not first:
             connection.execute(_ITEM, {"item": ITEM})
         for start in range(first, last, 10_000):
-            end = min(start + 10_000, last)
-            connection.execute(_DRAFTS, {"first": start, "last": end, "item": ITEM})
+            stop = min(start + 10_000, last)
+            connection.execute(_DRAFTS, {"first": start, "last": stop, "item": ITEM})
             names = "[" + ", ".join(f'"{name}"' for name in PLATFORMS) + "]"
-            spans = {"from": f"01890000-0000-7000-9000-{start:012}", "to": f"01890000-0000-7000-9000-{end:012}"}
-            connection.execute(_RECORDS, {"platforms": names, **spans})
+            id_range = {"from": f"01890000-0000-7000-9000-{start:012}", "to": f"01890000-0000-7000-9000-{stop:012}"}
+            connection.execute(_RECORDS, {"platforms": names, **id_range})
 
 
-async def _summaries(desk: Desk) -> float:
-    """Milliseconds of one summary, the median of many; the first one pays for what is read anew."""
-    taken = []
+async def _time_summary(desk: Desk) -> float:
+    """Return the median milliseconds of a summary; the first one includes loading it into the cache."""
+    times = []
     for _ in range(ROUNDS):
         started = time.perf_counter()
-        found = await desk.engagement.summary()
-        taken.append(1000 * (time.perf_counter() - started))
-    assert len(found.top_posts) == 10
-    return statistics.median(taken)
+        summary = await desk.engagement.summary()
+        times.append(1000 * (time.perf_counter() - started))
+    assert len(summary.top_posts) == 10
+    return statistics.median(times)
 
 
-def _scan(desk: Desk) -> float:
-    """Milliseconds of adding up three of the sums out of all records; they are those of the summary."""
+def _time_scan(desk: Desk) -> float:
+    """Return the milliseconds for adding up three of the totals from all records."""
     with closing(sqlite3.connect(desk.settings.database_file)) as connection:
         started = time.perf_counter()
         connection.execute(_SCAN, (desk.ground.user_id,)).fetchone()

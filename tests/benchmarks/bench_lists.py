@@ -1,7 +1,7 @@
-"""Finding drafts among a thousand and among a million: pages by each filter, searches, counts.
+"""Queries among a thousand and among a million drafts: pages by each filter, searches, counts.
 
-A page is what `desk.drafts.list` answers, drafts of the model with their pictures and tags; beside it stands the same
-by hand: SQL on Python's sqlite3, as rows, with all those columns.
+A page is the result of `desk.drafts.list`: drafts with their images and tags. It is compared with hand-written SQL on
+sqlite3 that reads the same columns.
 """
 
 import asyncio
@@ -46,7 +46,7 @@ _TAGGED = "JOIN draft_tag {0} ON {0}.draft_id = draft.id AND {0}.tag_id = (SELEC
 
 
 class Filter(NamedTuple):
-    """A filter, and the same by hand."""
+    """A filter, and the same in SQL."""
 
     name: str
     asked: dict[str, Any]
@@ -55,44 +55,51 @@ class Filter(NamedTuple):
     tags: tuple[str, ...] = ()
 
     def sql(self, what: str = _COLUMNS, order: str = "DESC") -> str:
-        """The statement for the newest drafts, or the oldest."""
-        joined = " ".join(_TAGGED.format(f"tag{place}") for place in range(len(self.tags)))
-        by = "tag0.draft_id" if self.tags else "draft.id"
+        """Return the statement for the newest drafts, or for the oldest with `order` ASC."""
+        joined = " ".join(_TAGGED.format(f"tag{index}") for index in range(len(self.tags)))
+        order_column = "tag0.draft_id" if self.tags else "draft.id"
         return f"""SELECT {what} FROM draft {joined} JOIN item ON item.id = draft.item_id
-            WHERE {self.where} ORDER BY {by} {order} LIMIT ?"""
+            WHERE {self.where} ORDER BY {order_column} {order} LIMIT ?"""
 
 
 def filters(made: Made, drafts: int) -> list[Filter]:
-    """The filters that are measured."""
+    """Return the filters to measure."""
     start = NOW - APART * (drafts // 2)
-    window = {"scheduled_after": start, "scheduled_before": start + timedelta(days=2)}
-    between = (made.user, *(microseconds(moment) for moment in window.values()))
-    mine = "draft.user_id = ?"
-    of_source = f"{mine} AND draft.source_id = ?"
+    schedule_window = {"scheduled_after": start, "scheduled_before": start + timedelta(days=2)}
+    window_values = (made.user, *(microseconds(bound) for bound in schedule_window.values()))
+    of_user = "draft.user_id = ?"
+    of_source = f"{of_user} AND draft.source_id = ?"
     return [
-        Filter("no filter", {}, mine, (made.user,)),
-        Filter("status", {"status": "approved"}, f"{mine} AND draft.status = ?", (made.user, "approved")),
-        Filter("format", {"format": "BLOG"}, f"{mine} AND draft.format = ?", (made.user, "BLOG")),
+        Filter("no filter", {}, of_user, (made.user,)),
+        Filter("status", {"status": "approved"}, f"{of_user} AND draft.status = ?", (made.user, "approved")),
+        Filter("format", {"format": "BLOG"}, f"{of_user} AND draft.format = ?", (made.user, "BLOG")),
         Filter("a large source", {"source_id": made.common_source}, of_source, (made.user, made.common_source)),
         Filter("a small source", {"source_id": made.rare_source}, of_source, (made.user, made.rare_source)),
-        Filter("type of source", {"source_type": "reddit"}, f"{mine} AND draft.source_type = ?", (made.user, "reddit")),
+        Filter(
+            "type of source", {"source_type": "reddit"}, f"{of_user} AND draft.source_type = ?", (made.user, "reddit")
+        ),
         Filter("a common tag", {"tags": COMMON_TAG}, "true", (), (COMMON_TAG,)),
         Filter("a rare tag", {"tags": RARE_TAG}, "true", (), (RARE_TAG,)),
         Filter("two tags", {"tags": (COMMON_TAG, OTHER_TAG)}, "true", (), (COMMON_TAG, OTHER_TAG)),
-        Filter("archived", {"archived": "only"}, f"{mine} AND draft.archived_at IS NOT NULL", (made.user,)),
-        Filter("not archived", {"archived": "exclude"}, f"{mine} AND draft.archived_at IS NULL", (made.user,)),
-        Filter("two days of the schedule", window, f"{mine} AND scheduled_at >= ? AND scheduled_at < ?", between),
+        Filter("archived", {"archived": "only"}, f"{of_user} AND draft.archived_at IS NOT NULL", (made.user,)),
+        Filter("not archived", {"archived": "exclude"}, f"{of_user} AND draft.archived_at IS NULL", (made.user,)),
+        Filter(
+            "two days of the schedule",
+            schedule_window,
+            f"{of_user} AND scheduled_at >= ? AND scheduled_at < ?",
+            window_values,
+        ),
         Filter(
             "status and format",
             {"status": "posted", "format": "SHORT"},
-            f"{mine} AND draft.status = ? AND draft.format = ?",
+            f"{of_user} AND draft.status = ? AND draft.format = ?",
             (made.user, "posted", "SHORT"),
         ),
     ]
 
 
 class Page(NamedTuple):
-    """Milliseconds of a filter's pages."""
+    """Milliseconds for a filter's pages."""
 
     ours: float
     by_hand: float
@@ -100,105 +107,107 @@ class Page(NamedTuple):
 
 
 def measure() -> list[Row]:
-    """The rows of the table."""
+    """Return the rows of the table."""
     with TemporaryDirectory() as folder:
-        few, _ = _measured(Path(folder) / "few", FEW)
-        many, rest = _measured(Path(folder) / "many", MANY)
-    return [_row(name, page, few[name]) for name, page in many.items()] + rest
+        small, _ = _measure(Path(folder) / "few", FEW)
+        large, other_rows = _measure(Path(folder) / "many", MANY)
+    return [_row(name, page, small[name]) for name, page in large.items()] + other_rows
 
 
-def _row(name: str, page: Page, few: Page) -> Row:
-    slower, last, growth = page.ours / page.by_hand, page.last / page.ours, page.ours / few.ours
+def _row(name: str, page: Page, small: Page) -> Row:
+    slowdown, last_page, growth = page.ours / page.by_hand, page.last / page.ours, page.ours / small.ours
     return Row(
         f"page of {PAGE} of {MANY:,} drafts: {name}",
         f"{page.ours:.2f} ms",
         f"SQL by hand {page.by_hand:.2f} ms",
-        f"{slower:.1f} times; last page {last:.2f} of the first; {growth:.2f} of a page of {FEW:,}",
+        f"{slowdown:.1f} times; last page {last_page:.2f} of the first; {growth:.2f} of a page of {FEW:,}",
         f"at most {SQL_TARGET:g}, {LAST_TARGET:g}, {GROWTH_TARGET:g}",
-        slower <= SQL_TARGET and last <= LAST_TARGET and growth <= GROWTH_TARGET,
+        slowdown <= SQL_TARGET and last_page <= LAST_TARGET and growth <= GROWTH_TARGET,
     )
 
 
-def _measured(home: Path, drafts: int) -> tuple[dict[str, Page], list[Row]]:
-    return asyncio.run(_pages(home, build(home / "copydesk.db", drafts), drafts))
+def _measure(home: Path, drafts: int) -> tuple[dict[str, Page], list[Row]]:
+    return asyncio.run(_measure_pages(home, build(home / "copydesk.db", drafts), drafts))
 
 
-async def _pages(home: Path, made: Made, drafts: int) -> tuple[dict[str, Page], list[Row]]:
+async def _measure_pages(home: Path, made: Made, drafts: int) -> tuple[dict[str, Page], list[Row]]:
     async with open_desk(load({}, home)) as desk:
         assert desk.ground.user_id == made.user
-        # As the command line and the console do.
+        # The command line and the console do the same.
         gc.freeze()
         with closing(sqlite3.connect(home / "copydesk.db")) as connection:
-            every = filters(made, drafts)
-            # Several times over all of them: what else the machine does for a moment then hits no filter alone.
-            taken = [{each.name: await _page(desk, connection, each) for each in every} for _ in range(PASSES)]
-        pages = {each.name: _typical(measured[each.name] for measured in taken) for each in every}
-        return pages, await _others(desk)
+            cases = filters(made, drafts)
+            # Several passes over all filters, so that a momentary load on the machine does not hit only one of them.
+            passes = [{case.name: await _time_page(desk, connection, case) for case in cases} for _ in range(PASSES)]
+        pages = {case.name: _lower_quartiles(measured[case.name] for measured in passes) for case in cases}
+        return pages, await _measure_other_queries(desk)
 
 
-async def _page(desk: Desk, connection: sqlite3.Connection, filter: Filter) -> list[Page]:
-    """The first page and the last one, ours, and the first one by hand, in turn."""
-    asked = checked_filters(filter.asked)
+async def _time_page(desk: Desk, connection: sqlite3.Connection, filter: Filter) -> list[Page]:
+    """Measure in turn our first and last page, and the first page by SQL."""
+    query = checked_filters(filter.asked)
     oldest = connection.execute(filter.sql("draft.id", "ASC"), (*filter.tags, *filter.values, PAGE + 1)).fetchall()
-    before = cursor.write(oldest[-1][0], "drafts", desk.ground.user_id, asked)
-    first = await desk.drafts.list(**filter.asked)
-    last = await desk.drafts.list(cursor=before, **filter.asked)
-    assert [draft.id for draft in first.items] == [row[0] for row in _by_hand(connection, filter)[:PAGE]]
-    assert (len(first.items), len(last.items), last.next_cursor) == (PAGE, PAGE, None)
-    taken = []
+    last_cursor = cursor.write(oldest[-1][0], "drafts", desk.ground.user_id, query)
+    first_page = await desk.drafts.list(**filter.asked)
+    last_page = await desk.drafts.list(cursor=last_cursor, **filter.asked)
+    assert [draft.id for draft in first_page.items] == [row[0] for row in _query_by_sql(connection, filter)[:PAGE]]
+    assert (len(first_page.items), len(last_page.items), last_page.next_cursor) == (PAGE, PAGE, None)
+    times = []
     for _ in range(ROUNDS):
-        ours = await _timed(lambda: desk.drafts.list(**filter.asked))
-        began = time.perf_counter()
-        _by_hand(connection, filter)
-        by_hand = 1000 * (time.perf_counter() - began)
-        at_end = await _timed(lambda: desk.drafts.list(cursor=before, **filter.asked))
-        taken.append(Page(ours, by_hand, at_end))
-    return taken
+        ours = await _time(lambda: desk.drafts.list(**filter.asked))
+        started = time.perf_counter()
+        _query_by_sql(connection, filter)
+        by_hand = 1000 * (time.perf_counter() - started)
+        last_time = await _time(lambda: desk.drafts.list(cursor=last_cursor, **filter.asked))
+        times.append(Page(ours, by_hand, last_time))
+    return times
 
 
-def _typical(passes: Iterable[list[Page]]) -> Page:
-    """The lower quartiles: what else the machine does makes a change of threads slower, never quicker."""
+def _lower_quartiles(passes: Iterable[list[Page]]) -> Page:
+    """Return the lower quartiles: other load only ever makes a thread switch slower."""
     columns = zip(*chain.from_iterable(passes), strict=True)
     return Page(*(statistics.quantiles(column, n=4)[0] for column in columns))
 
 
-def _by_hand(connection: sqlite3.Connection, filter: Filter) -> list[tuple[object, ...]]:
-    """The rows of the first page, and those of their pictures and tags."""
+def _query_by_sql(connection: sqlite3.Connection, filter: Filter) -> list[tuple[object, ...]]:
+    """Return the rows of the first page, and read those of their images and tags."""
     rows = connection.execute(filter.sql(), (*filter.tags, *filter.values, PAGE + 1)).fetchall()
-    ids, marks = [row[0] for row in rows], ", ".join("?" * len(rows))
+    ids, placeholders = [row[0] for row in rows], ", ".join("?" * len(rows))
     connection.execute(
         "SELECT draft_id, id, url, alt, position, source FROM draft_image"
-        f" WHERE draft_id IN ({marks}) ORDER BY position",
+        f" WHERE draft_id IN ({placeholders}) ORDER BY position",
         ids,
     ).fetchall()
     connection.execute(
         "SELECT draft_tag.draft_id, tag.name FROM draft_tag JOIN tag ON tag.id = draft_tag.tag_id"
-        f" WHERE draft_tag.draft_id IN ({marks}) ORDER BY tag.name",
+        f" WHERE draft_tag.draft_id IN ({placeholders}) ORDER BY tag.name",
         ids,
     ).fetchall()
     return rows
 
 
-async def _others(desk: Desk) -> list[Row]:
+async def _measure_other_queries(desk: Desk) -> list[Row]:
     rows = []
-    for name, words in SEARCHES.items():
-        found = await desk.drafts.search(words)
-        taken = statistics.median([await _timed(partial(desk.drafts.search, words)) for _ in range(21)])
-        what = f"search {MANY:,} drafts, first page: {name} ({len(found.items)} shown)"
+    for name, query in SEARCHES.items():
+        page = await desk.drafts.search(query)
+        duration = statistics.median([await _time(partial(desk.drafts.search, query)) for _ in range(21)])
+        label = f"search {MANY:,} drafts, first page: {name} ({len(page.items)} shown)"
         target = f"under {SEARCH_TARGET:g} ms"
-        rows.append(Row(what, f"{taken:.1f} ms", "", "", target, taken < SEARCH_TARGET))
-    taken = statistics.median([await _timed(desk.drafts.counts) for _ in range(ROUNDS)])
+        rows.append(Row(label, f"{duration:.1f} ms", "", "", target, duration < SEARCH_TARGET))
+    duration = statistics.median([await _time(desk.drafts.counts) for _ in range(ROUNDS)])
     target = f"under {COUNT_TARGET:g} ms"
-    rows.append(Row(f"counts of {MANY:,} drafts by status", f"{taken:.2f} ms", "", "", target, taken < COUNT_TARGET))
-    queue = statistics.median([await _timed(desk.drafts.queue) for _ in range(21)])
-    return [*rows, Row(f"the review queue of {MANY:,} drafts, its best 100", f"{queue:.1f} ms", "", "", "", None)]
+    rows.append(
+        Row(f"counts of {MANY:,} drafts by status", f"{duration:.2f} ms", "", "", target, duration < COUNT_TARGET)
+    )
+    queue_time = statistics.median([await _time(desk.drafts.queue) for _ in range(21)])
+    return [*rows, Row(f"the review queue of {MANY:,} drafts, its best 100", f"{queue_time:.1f} ms", "", "", "", None)]
 
 
-async def _timed(work: Callable[[], Awaitable[object]]) -> float:
-    """Milliseconds of `work`."""
-    began = time.perf_counter()
+async def _time(work: Callable[[], Awaitable[object]]) -> float:
+    """Return the milliseconds of `work`."""
+    started = time.perf_counter()
     await work()
-    return 1000 * (time.perf_counter() - began)
+    return 1000 * (time.perf_counter() - started)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,6 @@
-"""The pipeline on the captured feeds: everything it does, against what `reader` takes to fetch and store them.
+"""The complete pipeline on the captured feeds, against `reader` fetching and storing them.
 
-Each side runs in a process of its own, with the same server in a third one; the times are of the run alone, without
-the imports: `reader` has done its own by then, and so have we.
+Each side runs in a process of its own, with the same server in a third one. Imports are not measured on either side.
 """
 
 import asyncio
@@ -24,7 +23,7 @@ FEEDS = Path(__file__).resolve().parents[3] / "shared" / "feeds"
 CAPTURED = datetime(2026, 2, 17, 18, 0, tzinfo=UTC)
 ROUNDS = 15
 QUIET = 5
-"""Runs with nothing new in a round, of which the median counts."""
+"""Runs without new entries per round, of which the median counts."""
 IMPORTED = (
     "copydesk.desk.stages",
     "copydesk.drafting.checks",
@@ -32,18 +31,18 @@ IMPORTED = (
     "copydesk.ingest.fetch",
     "copydesk.ingest.reading",
 )
-"""What a run imports on its way."""
+"""Modules that a run imports on its way."""
 
 
 def serve() -> None:
     """Serve the feeds on every loopback address, with validators, and print the port."""
-    answers = dict(_answer(path) for path in sorted(FEEDS.glob("*.xml")))
+    responses = dict(_build_responses(path) for path in sorted(FEEDS.glob("*.xml")))
 
     async def client(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         with contextlib.suppress(asyncio.IncompleteReadError, ConnectionError):
             while request := await reader.readuntil(b"\r\n\r\n"):
-                tag, whole, same = answers[request.split(b" ", 2)[1]]
-                writer.write(same if tag in request else whole)
+                etag, full_response, not_modified = responses[request.split(b" ", 2)[1]]
+                writer.write(not_modified if etag in request else full_response)
                 await writer.drain()
         writer.close()
 
@@ -55,22 +54,22 @@ def serve() -> None:
     asyncio.run(run())
 
 
-def _answer(path: Path) -> tuple[bytes, tuple[bytes, bytes, bytes]]:
-    """The path of a feed, its validator, and both answers, ready to send: the server should not be what is measured."""
+def _build_responses(path: Path) -> tuple[bytes, tuple[bytes, bytes, bytes]]:
+    """Return a feed's path, its ETag, and both responses in full: the server's own work is not to be measured."""
     body = path.read_bytes()
-    tag = f'"{blake2b(body, digest_size=8).hexdigest()}"'.encode()
-    whole = b"HTTP/1.1 200 OK\r\nContent-Type: application/xml\r\nETag: %b\r\nContent-Length: %d\r\n\r\n%b"
-    same = b"HTTP/1.1 304 Not Modified\r\nETag: %b\r\n\r\n" % tag
-    return f"/{path.name}".encode(), (tag, whole % (tag, len(body), body), same)
+    etag = f'"{blake2b(body, digest_size=8).hexdigest()}"'.encode()
+    template = b"HTTP/1.1 200 OK\r\nContent-Type: application/xml\r\nETag: %b\r\nContent-Length: %d\r\n\r\n%b"
+    not_modified = b"HTTP/1.1 304 Not Modified\r\nETag: %b\r\n\r\n" % etag
+    return f"/{path.name}".encode(), (etag, template % (etag, len(body), body), not_modified)
 
 
 def addresses(port: int) -> list[str]:
-    """The feeds' addresses, each on a host of its own, as they are in life."""
+    """Return the feeds' URLs, each on its own host as in reality."""
     return [f"http://127.0.0.{number}:{port}/{path.name}" for number, path in enumerate(sorted(FEEDS.glob("*.xml")), 2)]
 
 
 def ours(port: int) -> None:
-    """A run of the pipeline that brings everything, and some that bring nothing; print what they took and made."""
+    """Run the pipeline once with everything new and then without news; print times and counts."""
     for module in IMPORTED:
         import_module(module)
     from copydesk.desk import open_desk
@@ -80,11 +79,11 @@ def ours(port: int) -> None:
         settings = load({"COPYDESK_NETWORK__ALLOW_PRIVATE": "true"}, home)
         started = datetime.now(UTC)
         async with open_desk(settings, clock=lambda: CAPTURED + (datetime.now(UTC) - started)) as desk:
-            for address in addresses(port):
-                await desk.sources.create("rss", address, name=address, test=False)
+            for url in addresses(port):
+                await desk.sources.create("rss", url, name=url, test=False)
             gc.freeze()
             first = await _timed(desk)
-            # What the first run left waiting is drafted or too old by then: nothing is new, nothing waits.
+            # After ten days, entries left over from the first run have expired, so that nothing is new or waiting.
             started -= timedelta(days=10)
             await desk.pipeline.run()
             quiet = [await _timed(desk) for _ in range(QUIET)]
@@ -102,53 +101,53 @@ def ours(port: int) -> None:
 
 
 def theirs(port: int) -> None:
-    """One update of `reader` with ten workers; print what it took."""
+    """Update all feeds with `reader` and ten workers; print the time."""
     import reader
 
     with tempfile.TemporaryDirectory() as home:
         feeds = reader.make_reader(f"{home}/db.sqlite")
-        for address in addresses(port):
-            feeds.add_feed(address)
+        for url in addresses(port):
+            feeds.add_feed(url)
         gc.freeze()
-        began = time.perf_counter()
+        started = time.perf_counter()
         feeds.update_feeds(workers=10)
-        took = time.perf_counter() - began
-        print(json.dumps([{"s": took, "entries": feeds.get_entry_counts().total}]))
+        seconds = time.perf_counter() - started
+        print(json.dumps([{"s": seconds, "entries": feeds.get_entry_counts().total}]))
 
 
-def _call(side: str, port: int) -> list[dict[str, float]]:
+def _run_side(side: str, port: int) -> list[dict[str, float]]:
     command = [sys.executable, __file__, side, str(port)]
     return json.loads(subprocess.run(command, check=True, capture_output=True, text=True, timeout=120).stdout)
 
 
-def _quiet(runs: list[dict[str, float]]) -> float:
-    """Seconds of a run with nothing new."""
+def _median_unchanged(runs: list[dict[str, float]]) -> float:
+    """Return the median seconds of a run without new entries."""
     return statistics.median(run["s"] for run in runs[1:])
 
 
 def measure() -> list[Row]:
-    """First and second run, medians of interleaved rounds."""
+    """Return the first and the second run, medians of interleaved rounds."""
     if not FEEDS.is_dir():
         return []
     with subprocess.Popen([sys.executable, __file__, "serve"], stdout=subprocess.PIPE, text=True) as server:
         try:
             port = int(server.stdout.readline())
-            rounds = [(_call("ours", port), _call("theirs", port)) for _ in range(ROUNDS)]
+            rounds = [(_run_side("ours", port), _run_side("theirs", port)) for _ in range(ROUNDS)]
         finally:
             server.terminate()
-    first = statistics.median(mine[0]["s"] for mine, _ in rounds)
-    second = statistics.median(_quiet(mine) for mine, _ in rounds)
-    reader = statistics.median(other["s"] for _, (other,) in rounds)
-    # Of each round, for the machine is not as fast in all of them.
-    faster = statistics.median(other["s"] / mine[0]["s"] for mine, (other,) in rounds)
-    share = statistics.median(_quiet(mine) / mine[0]["s"] for mine, _ in rounds)
-    made, *quiet = rounds[-1][0]
-    unparsed = all(run["same"] == len(addresses(0)) for run in quiet)
+    first = statistics.median(runs[0]["s"] for runs, _ in rounds)
+    second = statistics.median(_median_unchanged(runs) for runs, _ in rounds)
+    reader_time = statistics.median(reader_run["s"] for _, (reader_run,) in rounds)
+    # Ratios within each round: the machine's speed varies between rounds.
+    faster = statistics.median(reader_run["s"] / runs[0]["s"] for runs, (reader_run,) in rounds)
+    second_share = statistics.median(_median_unchanged(runs) / runs[0]["s"] for runs, _ in rounds)
+    first_run, *unchanged_runs = rounds[-1][0]
+    unparsed = all(run["same"] == len(addresses(0)) for run in unchanged_runs)
     return [
         Row(
-            f"first run of 29 feeds: {made['new']:.0f} items stored, {made['drafts']:.0f} drafts",
+            f"first run of 29 feeds: {first_run['new']:.0f} items stored, {first_run['drafts']:.0f} drafts",
             f"{first:.2f} s",
-            f"reader: fetch and store {reader:.2f} s",
+            f"reader: fetch and store {reader_time:.2f} s",
             f"{faster:.1f} times faster",
             "5 times faster",
             faster >= 5,
@@ -157,9 +156,9 @@ def measure() -> list[Row]:
             f"second run, nothing new{'' if unparsed else ' (BODIES WERE PARSED)'}",
             f"{second * 1000:.0f} ms",
             f"the first run {first * 1000:.0f} ms",
-            f"{share:.2f} of it",
+            f"{second_share:.2f} of it",
             "under a tenth, no body parsed",
-            share < 0.1 and unparsed,
+            second_share < 0.1 and unparsed,
         ),
     ]
 

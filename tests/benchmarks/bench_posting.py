@@ -1,4 +1,4 @@
-"""A thousand due drafts to ten accounts beside the platform's own time for them, and a claim among a million posts."""
+"""Sending a thousand due drafts to ten accounts, and claiming an account among a million posts."""
 
 import asyncio
 import sqlite3
@@ -38,10 +38,10 @@ FROM draft;
 
 
 def measure() -> list[Row]:
-    """The rows of the table."""
+    """Return the rows of the table."""
     with TemporaryDirectory() as folder:
-        sent = asyncio.run(_sent(Path(folder) / "sent"))
-        few, many = (_claim_among(Path(folder) / str(drafts), drafts) for drafts in (FEW, MANY))
+        sent = asyncio.run(_time_sending(Path(folder) / "sent"))
+        small, large = (_time_claim(Path(folder) / str(drafts), drafts) for drafts in (FEW, MANY))
     ideal = DRAFTS / ACCOUNTS * LATENCY
     return [
         Row(
@@ -54,78 +54,79 @@ def measure() -> list[Row]:
         ),
         Row(
             f"claim an account and what is due there, among {MANY:,} posts",
-            f"{many:.2f} ms",
-            f"among {FEW:,} {few:.2f} ms",
-            f"{many / few:.2f}",
+            f"{large:.2f} ms",
+            f"among {FEW:,} {small:.2f} ms",
+            f"{large / small:.2f}",
             f"under {CLAIM_TARGET:g} ms",
-            many < CLAIM_TARGET,
+            large < CLAIM_TARGET,
         ),
     ]
 
 
-async def _sent(home: Path) -> float:
-    """Seconds for all of them, from the first claim to the last result on the disk."""
+async def _time_sending(home: Path) -> float:
+    """Return the seconds for all drafts, from the first claim to the last result on disk."""
     server = FakeServer(knows_keys=False)
     async with open_desk(load({}, home), platforms={"fake": FakePlatform(server, latency=LATENCY)}) as desk:
-        names = [await _connect(desk, number) for number in range(ACCOUNTS)]
-        ids = [await _approved(desk, number) for number in range(DRAFTS)]
+        account_ids = [await _connect_account(desk, number) for number in range(ACCOUNTS)]
+        ids = [await _create_approved(desk, number) for number in range(DRAFTS)]
         for number, draft_id in enumerate(ids):
-            await desk.ground.write(_plan, draft_id, names[number % ACCOUNTS])
-        began = time.perf_counter()
+            await desk.ground.write(_create_delivery, draft_id, account_ids[number % ACCOUNTS])
+        started = time.perf_counter()
         assert len(await desk.posting.send_due()) == DRAFTS
-        took = time.perf_counter() - began
+        seconds = time.perf_counter() - started
         posted = await desk.drafts.list(status="posted", limit=100)
         assert (len(server.posts), len(posted.items)) == (DRAFTS, 100)
-    return took
+    return seconds
 
 
-async def _approved(desk: Desk, number: int) -> str:
-    made = await desk.drafts.create({"text": f"The one thing worth saying on day {number}."})
-    await desk.drafts.change(made.drafts[0].id, ChangeDraft(action=Action.APPROVE))
-    return made.drafts[0].id
+async def _create_approved(desk: Desk, number: int) -> str:
+    created = await desk.drafts.create({"text": f"The one thing worth saying on day {number}."})
+    await desk.drafts.change(created.drafts[0].id, ChangeDraft(action=Action.APPROVE))
+    return created.drafts[0].id
 
 
-async def _connect(desk: Desk, number: int) -> str:
+async def _connect_account(desk: Desk, number: int) -> str:
     name = f"me{number}"
     details = Account(platform="fake", server="https://fake.example", id=name, name=name)
     return await desk.ground.write(accounts.connect, new_id(datetime.now(UTC)), details, datetime.now(UTC))
 
 
-def _plan(conn: Connection, user_id: str, draft_id: str, account_id: str) -> None:
-    """As picking it up does: a state of the draft, and its delivery."""
+def _create_delivery(conn: Connection, user_id: str, draft_id: str, account_id: str) -> None:
+    """Set the draft to posting and create its delivery, as the scheduler does."""
     conn.exec_driver_sql("UPDATE draft SET status = 'posting' WHERE id = ?", (draft_id,))
-    to = accounts.one(conn, user_id, account_id)
-    assert to is not None
+    account = accounts.one(conn, user_id, account_id)
+    assert account is not None
     now = datetime.now(UTC)
-    plan(conn, user_id, draft_id, [to], now, now)
+    plan(conn, user_id, draft_id, [account], now, now)
 
 
-def _claim_among(home: Path, drafts: int) -> float:
+def _time_claim(home: Path, drafts: int) -> float:
     build(home / "copydesk.db", drafts)
-    return asyncio.run(_claimed(home))
+    return asyncio.run(_measure_claims(home))
 
 
-async def _claimed(home: Path) -> float:
-    """Milliseconds from the question what is due to the first delivery in hand, its account claimed."""
+async def _measure_claims(home: Path) -> float:
+    """Return the median milliseconds from looking up ready accounts to holding the first delivery."""
     async with open_desk(load({}, home)) as desk:
-        account_id = await _connect(desk, 0)
+        account_id = await _connect_account(desk, 0)
         with closing(sqlite3.connect(home / "copydesk.db")) as connection:
             connection.executescript(_POSTED.format(account=account_id))
             due = connection.execute("SELECT id FROM delivery ORDER BY id LIMIT 1").fetchone()[0]
             connection.execute("UPDATE delivery SET state = 'planned' WHERE id = ?", (due,))
             connection.commit()
-        return statistics.median([await _one_claim(desk, account_id, due) for _ in range(ROUNDS)])
+        return statistics.median([await _claim_once(desk, account_id, due) for _ in range(ROUNDS)])
 
 
-async def _one_claim(desk: Desk, account_id: str, due: str) -> float:
-    ground, now = desk.ground, NOW + timedelta(days=1)
-    mine = Sending(owner="a/1/1", claim_id=new_id(now), lease_until=now + timedelta(minutes=5))
-    began = time.perf_counter()
-    assert await ground.read(deliveries.accounts_ready, now) == (account_id,)
-    await ground.read(accounts.sending, account_id)
-    assert await ground.write(accounts.claim, account_id, mine, now, instead_of=None)
-    assert [kept.id for kept in await ground.read(deliveries.ready, account_id, now)] == [due]
-    took = 1000 * (time.perf_counter() - began)
-    assert mine.claim_id
-    await ground.write(accounts.release, account_id, mine.claim_id)
-    return took
+async def _claim_once(desk: Desk, account_id: str, due: str) -> float:
+    """Claim the account and load its due delivery, then release it; return the milliseconds."""
+    ctx, now = desk.ground, NOW + timedelta(days=1)
+    lease = Sending(owner="a/1/1", claim_id=new_id(now), lease_until=now + timedelta(minutes=5))
+    started = time.perf_counter()
+    assert await ctx.read(deliveries.accounts_ready, now) == (account_id,)
+    await ctx.read(accounts.sending, account_id)
+    assert await ctx.write(accounts.claim, account_id, lease, now, instead_of=None)
+    assert [row.id for row in await ctx.read(deliveries.ready, account_id, now)] == [due]
+    milliseconds = 1000 * (time.perf_counter() - started)
+    assert lease.claim_id
+    await ctx.write(accounts.release, account_id, lease.claim_id)
+    return milliseconds

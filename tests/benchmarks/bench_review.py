@@ -1,4 +1,4 @@
-"""A bulk of a hundred beside a single action, and its undo beside the undo of one; among a thousand drafts and many."""
+"""Bulk approval of a hundred drafts against a single approval, and their undo, on a small and a large desk."""
 
 import asyncio
 import statistics
@@ -19,48 +19,48 @@ TARGET = 15.0
 
 
 def measure() -> list[Row]:
-    """The rows of the table."""
+    """Return the rows of the table."""
     rows = []
     with TemporaryDirectory() as folder:
         for drafts in (FEW, MANY):
             home = Path(folder) / str(drafts)
             build(home / "copydesk.db", drafts)
-            rows += asyncio.run(_measured(home, drafts))
+            rows += asyncio.run(_measure(home, drafts))
     return rows
 
 
-async def _measured(home: Path, drafts: int) -> list[Row]:
+async def _measure(home: Path, drafts: int) -> list[Row]:
     async with open_desk(load({}, home)) as desk:
         ids = await desk.drafts.matching(status="pending_review", archived="exclude")
-        times = [await _round(desk, ids[: BULK + 1]) for _ in range(ROUNDS)]
-    one, undo_one, bulk, undo_bulk = (statistics.median(column) for column in zip(*times, strict=True))
-    # Both are held to the single action: to undo one is so little that a commit of a hundred pages is many times it.
-    beside = f"; {undo_bulk / undo_one:.1f} of one undo of {undo_one:.2f} ms"
+        times = [await _time_round(desk, ids[: BULK + 1]) for _ in range(ROUNDS)]
+    single, undo_one, bulk, undo_bulk = (statistics.median(column) for column in zip(*times, strict=True))
+    # Both are compared with a single approval: one undo is so cheap that any commit of 100 pages is many times it.
+    undo_note = f"; {undo_bulk / undo_one:.1f} of one undo of {undo_one:.2f} ms"
     return [
-        _row(f"approve {BULK} of {drafts:,} drafts", one, bulk),
-        _row(f"undo of {BULK} of {drafts:,} drafts", one, undo_bulk, beside),
+        _row(f"approve {BULK} of {drafts:,} drafts", single, bulk),
+        _row(f"undo of {BULK} of {drafts:,} drafts", single, undo_bulk, undo_note),
     ]
 
 
-async def _round(desk: Desk, ids: Sequence[str]) -> list[float]:
-    """Approve one and take it back, then a hundred; everything is as it was after it."""
+async def _time_round(desk: Desk, ids: Sequence[str]) -> list[float]:
+    """Approve one draft and undo it, then a hundred; the desk is as before afterwards."""
     first, *rest = ids
     return [
-        await _timed(desk.drafts.approve(first)),
-        await _timed(desk.drafts.undo(first)),
-        await _timed(desk.drafts.bulk({"action": "approve", "ids": rest})),
-        await _timed(desk.drafts.undo()),
+        await _time(desk.drafts.approve(first)),
+        await _time(desk.drafts.undo(first)),
+        await _time(desk.drafts.bulk({"action": "approve", "ids": rest})),
+        await _time(desk.drafts.undo()),
     ]
 
 
-async def _timed(asked: Awaitable[object]) -> float:
-    """Milliseconds."""
-    begin = time.perf_counter()
-    await asked
-    return (time.perf_counter() - begin) * 1000
+async def _time(call: Awaitable[object]) -> float:
+    """Return the milliseconds of a call."""
+    started = time.perf_counter()
+    await call
+    return (time.perf_counter() - started) * 1000
 
 
-def _row(what: str, one: float, many: float, beside: str = "") -> Row:
-    ratio = many / one
-    figures = (f"{many:.1f} ms", f"one approval {one:.2f} ms", f"{ratio:.1f} times{beside}", f"at most {TARGET:g}")
-    return Row(what, *figures, ratio <= TARGET)
+def _row(label: str, single: float, bulk: float, note: str = "") -> Row:
+    ratio = bulk / single
+    cells = (f"{bulk:.1f} ms", f"one approval {single:.2f} ms", f"{ratio:.1f} times{note}", f"at most {TARGET:g}")
+    return Row(label, *cells, ratio <= TARGET)

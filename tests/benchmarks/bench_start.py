@@ -1,8 +1,7 @@
-"""How long a start takes, as a person at a terminal sees it: the help, the console's first paint, its first rows.
+"""Start times as seen at a terminal: the help, the console's first paint, and its first rows.
 
-Each program runs in a pseudo-terminal of its own and the clock stops when the text that is waited for has come out of
-it. Ours and theirs take turns, and the best of several turns counts: what other programs do on the machine only ever
-adds to a time.
+Each program runs in its own pseudo-terminal; the clock stops when the expected text appears. Both sides alternate and
+the best of several rounds counts, because other load on the machine can only add to a time.
 """
 
 import asyncio
@@ -48,7 +47,7 @@ Bare().run()
 
 
 def measure() -> list[Row]:
-    """The help against click itself, and the console against a Textual app with one line in it."""
+    """Return the help against click alone, and the console against a Textual app with one line."""
     help_ours, help_theirs = in_turns(
         (sys.executable, "-m", "copydesk", "--help"),
         (sys.executable, "-c", "import click; print('Options')"),
@@ -56,9 +55,9 @@ def measure() -> list[Row]:
     )
     with TemporaryDirectory() as home:
         asyncio.run(_seed(Path(home)))
-        ours = (sys.executable, "-m", "copydesk", "--home", home)
+        command = (sys.executable, "-m", "copydesk", "--home", home)
         (paint, rows), bare = in_turns(
-            ours, (sys.executable, "-c", BARE), [b" Queue ", b"A missing index"], [b"bare-app"]
+            command, (sys.executable, "-c", BARE), [b" Queue ", b"A missing index"], [b"bare-app"]
         )
     return [
         row("`copydesk --help` (against `import click`)", help_ours[0], help_theirs[0], 1.5),
@@ -68,7 +67,7 @@ def measure() -> list[Row]:
 
 
 def row(what: str, ours: list[float], theirs: list[float], target: float) -> Row:
-    """The best of our times against the best of theirs."""
+    """Return a row with our best time against the other best time."""
     ratio = min(ours) / min(theirs)
     return Row(what, _time(ours), _time(theirs), f"{ratio:.2f}", f"≤ {target}", ratio <= target)
 
@@ -80,30 +79,30 @@ def _time(times: list[float]) -> str:
 def in_turns(
     ours: Sequence[str], theirs: Sequence[str], our_marks: Sequence[bytes], their_marks: Sequence[bytes] | None = None
 ) -> tuple[list[list[float]], list[list[float]]]:
-    """For each mark, the times of all turns after one that warms the caches."""
-    turns = [(_run(ours, our_marks), _run(theirs, their_marks or our_marks)) for _ in range(TURNS + 1)][1:]
-    return tuple([list(times) for times in zip(*side, strict=True)] for side in zip(*turns, strict=True))  # type: ignore[return-value]
+    """Return, for each mark, the times of all rounds after one that warms the caches."""
+    rounds = [(_run(ours, our_marks), _run(theirs, their_marks or our_marks)) for _ in range(TURNS + 1)][1:]
+    return tuple([list(times) for times in zip(*side, strict=True)] for side in zip(*rounds, strict=True))  # type: ignore[return-value]
 
 
 def _run(command: Sequence[str], marks: Sequence[bytes]) -> list[float]:
-    """Seconds from the start of the program until each of `marks` was on its terminal."""
-    begun = time.perf_counter()
+    """Return the seconds from the program's start until each of `marks` was on its terminal."""
+    started = time.perf_counter()
     pid, terminal = start(command)
-    found: list[float] = []
-    written = b""
+    times: list[float] = []
+    output = b""
     try:
-        while len(found) < len(marks):
-            written += os.read(terminal, 1 << 16)
-            while len(found) < len(marks) and marks[len(found)] in written:
-                found.append(time.perf_counter() - begun)
-            assert time.perf_counter() - begun < PATIENCE, written
+        while len(times) < len(marks):
+            output += os.read(terminal, 1 << 16)
+            while len(times) < len(marks) and marks[len(times)] in output:
+                times.append(time.perf_counter() - started)
+            assert time.perf_counter() - started < PATIENCE, output
     finally:
         end(pid, terminal)
-    return found
+    return times
 
 
 def start(command: Sequence[str]) -> tuple[int, int]:
-    """Run a program in a pseudo-terminal of its own; its process and the terminal's descriptor."""
+    """Run a program in a pseudo-terminal; return its process id and the terminal's descriptor."""
     pid, terminal = pty.fork()
     if pid == 0:
         fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", *SIZE, 0, 0))
@@ -112,14 +111,14 @@ def start(command: Sequence[str]) -> tuple[int, int]:
 
 
 def end(pid: int, terminal: int) -> None:
-    """End it at once."""
+    """Kill the program."""
     os.kill(pid, signal.SIGKILL)
     os.waitpid(pid, 0)
     os.close(terminal)
 
 
 async def _seed(home: Path) -> None:
-    """A desk with drafts to review."""
+    """Create a desk with drafts to review."""
     async with open_desk(load({}, home)) as desk:
         await desk.ground.write(_add_drafts)
 
@@ -127,13 +126,13 @@ async def _seed(home: Path) -> None:
 def _add_drafts(conn: Connection, user: str) -> None:
     source = add_source(conn, user, name="The Lighthouse")
     for number in range(DRAFTS):
-        made = draft(number)
-        item = add_item(conn, user, source, title=made.item.title, url="https://lighthouse.example")
-        kept = msgspec.structs.replace(made, id=new_id(NOW), item_id=item)
-        new = NewDraft(
-            draft=kept, source_id=source, source_type=made.item.source_type, story_id=item, origin=Origin.PIPELINE
+        example = draft(number)
+        item_id = add_item(conn, user, source, title=example.item.title, url="https://lighthouse.example")
+        row = msgspec.structs.replace(example, id=new_id(NOW), item_id=item_id)
+        new_draft = NewDraft(
+            draft=row, source_id=source, source_type=example.item.source_type, story_id=item_id, origin=Origin.PIPELINE
         )
-        assert drafts.add(conn, user, new)
+        assert drafts.add(conn, user, new_draft)
 
 
 if __name__ == "__main__":

@@ -1,10 +1,10 @@
-"""One line of the table that `make bench` prints."""
+"""A row of the table that `make bench` prints."""
 
 from typing import NamedTuple
 
 
 class Row(NamedTuple):
-    """A figure of ours beside the other one, measured in the same run; `ok` is None where there is no target."""
+    """A measurement and its baseline from the same run; `ok` is None if there is no target."""
 
     what: str
     ours: str

@@ -1,7 +1,7 @@
-"""A desk with as many drafts as one likes, made in a minute and a half for a million.
+"""Create a desk with any number of drafts, a million in a minute and a half.
 
-The tables, indexes and triggers are the product's own. While the rows go in, the indexes and triggers are away: what
-the triggers keep is filled in afterwards, all at once, as they would have done.
+Tables, indexes and triggers are the product's own. Indexes and triggers are dropped while rows are inserted; what the
+triggers maintain is computed afterwards in one statement each.
 """
 
 import asyncio
@@ -23,12 +23,12 @@ from copydesk.store.types import microseconds
 
 NOW = datetime(2026, 6, 1, 12, tzinfo=UTC)
 TO_COME = datetime(2090, 1, 1, tzinfo=UTC)
-"""What is scheduled is so late that no job takes it for missed, whenever this runs."""
+"""Start of scheduled times, so late that no job takes a draft for missed."""
 APART = timedelta(minutes=5)
-"""A draft each five minutes: a million are nine and a half years."""
+"""Interval between drafts: a million cover nine and a half years."""
 PER_ITEM = 10
 RARE = 100
-"""Drafts that have what is rare, however many there are."""
+"""Number of drafts with a rare property, whatever the total."""
 COMMON_WORD, RARE_WORD, MIDDLE_WORD = "harbour", "quagga", "lantern"
 COMMON_TAG, OTHER_TAG, RARE_TAG = "sea", "land", "odd"
 TAGS = (COMMON_TAG, OTHER_TAG, RARE_TAG, *(f"tag {number}" for number in range(40)))
@@ -47,7 +47,7 @@ _COLUMNS = (
 
 
 class Made(NamedTuple):
-    """Who and what is in the desk."""
+    """Ids in the new desk."""
 
     user: str
     common_source: str
@@ -55,37 +55,37 @@ class Made(NamedTuple):
 
 
 def id_of(kind: int, number: int, at: datetime = NOW) -> str:
-    """The id of the row `number` of a kind, made at that time."""
-    moment = round(at.timestamp() * 1000)
-    digits = f"{moment << 80 | 0x7 << 76 | kind << 64 | 0b10 << 62 | number:032x}"
+    """Return the id of row `number` of a kind, created at `time`."""
+    milliseconds = round(at.timestamp() * 1000)
+    digits = f"{milliseconds << 80 | 0x7 << 76 | kind << 64 | 0b10 << 62 | number:032x}"
     return f"{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:20]}-{digits[20:]}"
 
 
 def draft_id(number: int, drafts: int) -> str:
-    """The id of a draft: one each five minutes up to now."""
+    """Return the id of a draft; there is one every five minutes up to NOW."""
     return id_of(0, number, NOW - APART * (drafts - number))
 
 
 def item_id(number: int, drafts: int) -> str:
-    """The id of an item, made with its first draft."""
+    """Return the id of an item, created with its first draft."""
     return id_of(1, number, NOW - APART * (drafts - number * PER_ITEM))
 
 
 def build(path: Path, drafts: int) -> Made:
-    """Make the desk's database at `path`."""
+    """Create the desk's database at `path`."""
     asyncio.run(_prepare(path))
-    made = Made(user=id_of(2, 0), common_source=id_of(3, 0), rare_source=id_of(3, 1))
+    ids = Made(user=id_of(2, 0), common_source=id_of(3, 0), rare_source=id_of(3, 1))
     with closing(sqlite3.connect(path, isolation_level=None)) as connection:
         connection.executescript(_FAST)
-        away = connection.execute(
+        dropped = connection.execute(
             "SELECT type, name, sql FROM sqlite_master WHERE sql IS NOT NULL AND type IN ('index', 'trigger')"
         ).fetchall()
-        for kind, name, _ in away:
+        for kind, name, _ in dropped:
             connection.execute(f'DROP {kind} "{name}"')
         connection.execute("BEGIN")
-        _fill(connection, made, drafts)
+        _insert_rows(connection, ids, drafts)
         connection.execute("COMMIT")
-        for _, _, sql in away:
+        for _, _, sql in dropped:
             connection.execute(sql)
         connection.execute("INSERT INTO draft_words (draft_words) VALUES ('rebuild')")
         connection.execute(
@@ -94,7 +94,7 @@ def build(path: Path, drafts: int) -> Made:
             " FROM draft GROUP BY 1, 2, 3, 4"
         )
         connection.executescript("PRAGMA analysis_limit = 400; PRAGMA optimize; PRAGMA journal_mode = WAL;")
-    return made
+    return ids
 
 
 async def _prepare(path: Path) -> None:
@@ -103,56 +103,54 @@ async def _prepare(path: Path) -> None:
     await engines.close()
 
 
-def _fill(connection: sqlite3.Connection, made: Made, drafts: int) -> None:
+def _insert_rows(connection: sqlite3.Connection, ids: Made, drafts: int) -> None:
     at = microseconds(NOW)
-    chance = random.Random(1)
+    rng = random.Random(1)
     types = list(SourceType)
-    connection.execute(
-        "INSERT INTO user (id, name, time_zone, created_at) VALUES (?, 'Ada', 'UTC', ?)", (made.user, at)
-    )
+    connection.execute("INSERT INTO user (id, name, time_zone, created_at) VALUES (?, 'Ada', 'UTC', ?)", (ids.user, at))
     connection.executemany(
         "INSERT INTO source (id, user_id, type, name, created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?)",
-        [(id_of(3, n), made.user, types[n % len(types)], f"Source {n}", at, at) for n in range(SOURCES)],
+        [(id_of(3, n), ids.user, types[n % len(types)], f"Source {n}", at, at) for n in range(SOURCES)],
     )
     connection.executemany(
         "INSERT INTO tag (id, user_id, name) VALUES (?, ?, ?)",
-        [(id_of(4, n), made.user, name) for n, name in enumerate(TAGS)],
+        [(id_of(4, n), ids.user, name) for n, name in enumerate(TAGS)],
     )
     items = max(1, drafts // PER_ITEM)
     connection.executemany(
         "INSERT INTO item (id, user_id, source_id, state, story_id, published, seen, ident, alias, canonical, title,"
         " summary, text) VALUES (?, ?, ?, 'drafted', ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        _items(chance, made, items, drafts),
+        _items(rng, ids, items, drafts),
     )
     connection.executemany(
         f"INSERT INTO draft ({', '.join(_COLUMNS)}) VALUES ({', '.join('?' * len(_COLUMNS))})",
-        _drafts(chance, made, drafts),
+        _drafts(rng, ids, drafts),
     )
     connection.executemany(
-        "INSERT INTO draft_tag (tag_id, draft_id, user_id) VALUES (?, ?, ?)", sorted(_tags(made, drafts))
+        "INSERT INTO draft_tag (tag_id, draft_id, user_id) VALUES (?, ?, ?)", sorted(_tags(ids, drafts))
     )
     connection.executemany(
         "INSERT INTO draft_image (id, user_id, draft_id, url, position, source)"
         " VALUES (?, ?, ?, 'https://x.example/a.png', 0, 'OG')",
-        ((id_of(5, n), made.user, draft_id(n, drafts)) for n in range(0, drafts, 3)),
+        ((id_of(5, n), ids.user, draft_id(n, drafts)) for n in range(0, drafts, 3)),
     )
 
 
-def _source(number: int, drafts: int) -> int:
+def _source_number(number: int, drafts: int) -> int:
     if number % max(1, drafts // PER_ITEM // (RARE // PER_ITEM)) == 0:
         return 1
     return 0 if number % 6 == 0 else 2 + number % (SOURCES - 2)
 
 
-def _items(chance: random.Random, made: Made, items: int, drafts: int) -> Iterator[tuple[object, ...]]:
+def _items(rng: random.Random, ids: Made, items: int, drafts: int) -> Iterator[tuple[object, ...]]:
     for number in range(items):
         at = microseconds(NOW - APART * (drafts - number * PER_ITEM))
-        key, title = f"entry-{number}", f"Title of the {number}th story on {chance.choice(_PHRASES)}"
-        source = id_of(3, _source(number, drafts))
+        key, title = f"entry-{number}", f"Title of the {number}th story on {rng.choice(_PHRASES)}"
+        source = id_of(3, _source_number(number, drafts))
         story = item_id(number, drafts)
         yield (
             story,
-            made.user,
+            ids.user,
             source,
             story,
             at,
@@ -166,65 +164,65 @@ def _items(chance: random.Random, made: Made, items: int, drafts: int) -> Iterat
         )
 
 
-def _drafts(chance: random.Random, made: Made, drafts: int) -> Iterator[tuple[object, ...]]:
+def _drafts(rng: random.Random, ids: Made, drafts: int) -> Iterator[tuple[object, ...]]:
     states = [status.value for status, share in STATES for _ in range(share)]
     rare = max(1, drafts // RARE)
     types = [kind.value for kind in SourceType]
     for number in range(drafts):
         created = NOW - APART * (drafts - number)
-        at, status = microseconds(created), states[chance.randrange(100)]
-        timed = status in ("posted", "scheduled", "missed")
-        begin = microseconds(TO_COME) if status == "scheduled" else at
-        scheduled = begin + chance.randrange(1, 14 * 86_400) * 1_000_000 if timed else None
+        at, status = microseconds(created), states[rng.randrange(100)]
+        has_time = status in ("posted", "scheduled", "missed")
+        earliest = microseconds(TO_COME) if status == "scheduled" else at
+        scheduled = earliest + rng.randrange(1, 14 * 86_400) * 1_000_000 if has_time else None
         item = number // PER_ITEM
-        source, story = _source(item, drafts), item_id(item, drafts)
+        source, story = _source_number(item, drafts), item_id(item, drafts)
         kind = ("SHORT", "THREAD", "BLOG")[number % PER_ITEM % 3]
-        phrases = " ".join(chance.choices(_PHRASES, k=3))
+        phrases = " ".join(rng.choices(_PHRASES, k=3))
         word = RARE_WORD if number % rare == rare // 2 else ""
-        tags = "\n".join(TAGS[tag] for tag in _tags_of(number, drafts))
+        tags = "\n".join(TAGS[tag] for tag in _tag_indexes(number, drafts))
         yield (
-            *(draft_id(number, drafts), made.user, story, id_of(3, source), types[source % len(types)]),
+            *(draft_id(number, drafts), ids.user, story, id_of(3, source), types[source % len(types)]),
             *(story, kind, status, "pipeline" if number % PER_ITEM < 3 else "regenerate", 0.7),
-            *(chance.random(), at, at, scheduled, scheduled if status == "posted" else None),
-            *(at if chance.random() < 0.1 else None, "offline", f"Title of the {item}th story\n{tags}\n"),
+            *(rng.random(), at, at, scheduled, scheduled if status == "posted" else None),
+            *(at if rng.random() < 0.1 else None, "offline", f"Title of the {item}th story\n{tags}\n"),
             *(f"{phrases} {word} https://x.example/{number}", _CHECKS, _SENTENCES, _SCORES[number % len(_SCORES)]),
         )
 
 
-def _tags(made: Made, drafts: int) -> Iterator[tuple[str, str, str]]:
+def _tags(ids: Made, drafts: int) -> Iterator[tuple[str, str, str]]:
     for number in range(drafts):
-        for tag in _tags_of(number, drafts):
-            yield id_of(4, tag), draft_id(number, drafts), made.user
+        for tag in _tag_indexes(number, drafts):
+            yield id_of(4, tag), draft_id(number, drafts), ids.user
 
 
-def _tags_of(number: int, drafts: int) -> list[int]:
-    """The places of the draft's tags among all."""
-    every = {0: 5, 1: 7, 2: max(1, drafts // RARE)}
-    return [tag for tag, step in every.items() if number % step == 0] + [3 + number * 7919 % (len(TAGS) - 3)]
+def _tag_indexes(number: int, drafts: int) -> list[int]:
+    """Return the indexes of the draft's tags in TAGS."""
+    steps = {0: 5, 1: 7, 2: max(1, drafts // RARE)}
+    return [tag for tag, step in steps.items() if number % step == 0] + [3 + number * 7919 % (len(TAGS) - 3)]
 
 
-def _phrases() -> list[str]:
-    chance = random.Random(2)
+def _make_phrases() -> list[str]:
+    rng = random.Random(2)
     syllables = [consonant + vowel for consonant in "bdfgklmnprstvz" for vowel in "aeiou"]
-    words = ["".join(chance.choices(syllables, k=chance.randrange(1, 5))) for _ in range(5000)]
+    words = ["".join(rng.choices(syllables, k=rng.randrange(1, 5))) for _ in range(5000)]
     weights = [1 / rank for rank in range(1, len(words) + 1)]
-    made = [chance.choices(words, weights, k=13) for _ in range(2000)]
-    for number, phrase in enumerate(made):
+    phrases = [rng.choices(words, weights, k=13) for _ in range(2000)]
+    for number, phrase in enumerate(phrases):
         if number % 3 == 0:
             phrase[4] = COMMON_WORD
         if number % 100 == 0:
             phrase[5] = MIDDLE_WORD
-    return [" ".join(phrase).capitalize() + "." for phrase in made]
+    return [" ".join(phrase).capitalize() + "." for phrase in phrases]
 
 
 def _json(value: object) -> str:
     return msgspec.json.encode(value).decode()
 
 
-_PHRASES = _phrases()
+_PHRASES = _make_phrases()
 _NAMES = ("recency", "interest", "source", "popularity", "corroboration", "novelty", "preference")
 _PARTS = tuple(ScorePart(name=name, value=0.89, weight=0.22, points=0.195, why="matches databases") for name in _NAMES)
-_TOLD = StorySource(
+_STORY_SOURCE = StorySource(
     item_id=id_of(1, 1),
     source_id=id_of(3, 1),
     name="The Lighthouse",
@@ -232,7 +230,7 @@ _TOLD = StorySource(
     title="Quarrystone 3.0 is out: branches, time travel and half the memory",
     url="https://lighthouse.example/releases/quarrystone-3",
 )
-_SCORES = [_json(Score(total=0.1 * number, parts=_PARTS, sources=(_TOLD,))) for number in range(10)]
+_SCORES = [_json(Score(total=0.1 * number, parts=_PARTS, sources=(_STORY_SOURCE,))) for number in range(10)]
 _CHECKS = _json(
     Checks(ran=25, findings=(Finding(rule="alt", severity=Severity.INFO, message="Picture 1: no description yet."),))
 )

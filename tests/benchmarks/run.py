@@ -1,6 +1,6 @@
-"""Every figure that Copydesk claims, measured now, as one table: `make bench`.
+"""Measure every performance figure that Copydesk claims: `make bench`.
 
-`make bench` prints it; `python tests/benchmarks/run.py --readme` puts it into the README, with the day and machine.
+`make bench` prints a table; `python tests/benchmarks/run.py --readme` writes it into the README, with date and machine.
 """
 
 import compileall
@@ -36,41 +36,43 @@ MARKS = ("<!-- benchmarks -->", "<!-- /benchmarks -->")
 
 
 def main() -> int:
-    """Print the table as each module ends; 1 where a target is missed."""
+    """Print the rows as each module ends; return 1 if a target is missed."""
     rows: list[Row] = []
-    # As an installation has it: else each start would translate the modules anew.
+    # As in an installation: otherwise each start would compile the modules again.
     compileall.compile_dir(next(iter(copydesk.__path__)), quiet=1)
     for name in MODULES:
-        # In a process of its own: what one leaves in memory would hide what the next one takes.
-        with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as apart:
-            measured = apart.submit(_measured, name).result()
-        rows += measured
-        for row in measured:
-            print(_line(row), flush=True)
+        # In a process of its own: memory left behind by one module would distort the next one's measurements.
+        with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as executor:
+            module_rows = executor.submit(_measure, name).result()
+        rows += module_rows
+        for row in module_rows:
+            print(_format_row(row), flush=True)
     if "--readme" in sys.argv:
-        _write(rows)
+        _write_readme(rows)
     return 1 if any(row.ok is False for row in rows) else 0
 
 
-def _measured(name: str) -> list[Row]:
+def _measure(name: str) -> list[Row]:
     rows: list[Row] = import_module(name).measure()
     return rows
 
 
-def _line(row: Row) -> str:
+def _format_row(row: Row) -> str:
     verdict = {True: "yes", False: "NO", None: ""}[row.ok]
     return f"| {row.what} | {row.ours} | {row.theirs} | {row.ratio} | {row.target} | {verdict} |"
 
 
-def _write(rows: list[Row]) -> None:
-    head = ["| what | Copydesk | compared with | ratio | target | met |", "|---|---|---|---|---|---|"]
-    said = f"Measured on {datetime.now(UTC):%Y-%m-%d} with Python {platform.python_version()} on {_machine()}."
-    table = "\n".join([MARKS[0], said, "", *head, *map(_line, rows), MARKS[1]])
+def _write_readme(rows: list[Row]) -> None:
+    header = ["| what | Copydesk | compared with | ratio | target | met |", "|---|---|---|---|---|---|"]
+    caption = (
+        f"Measured on {datetime.now(UTC):%Y-%m-%d} with Python {platform.python_version()} on {_describe_machine()}."
+    )
+    table = "\n".join([MARKS[0], caption, "", *header, *map(_format_row, rows), MARKS[1]])
     text = README.read_text(encoding="utf-8")
     README.write_text(re.sub(f"{MARKS[0]}.*{MARKS[1]}", lambda _: table, text, flags=re.DOTALL), encoding="utf-8")
 
 
-def _machine() -> str:
+def _describe_machine() -> str:
     try:
         cpus = re.findall(r"model name\s*: (.+)", Path("/proc/cpuinfo").read_text(encoding="utf-8"))
     except OSError:

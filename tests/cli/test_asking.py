@@ -1,4 +1,4 @@
-"""The passphrase is asked for on a terminal, and the question can be left."""
+"""Tests for the passphrase prompt on a terminal."""
 
 import os
 import pty
@@ -12,7 +12,7 @@ from collections.abc import Iterator
 import pytest
 
 PATIENCE = 60
-"""Seconds after which what did not come never comes."""
+"""Seconds."""
 ASKING = """
 import asyncio, sys
 from copydesk.cli.context import _ask_passphrase
@@ -25,37 +25,37 @@ except KeyboardInterrupt:
 
 @pytest.fixture
 def terminal() -> Iterator[tuple[int, "subprocess.Popen[bytes]"]]:
-    """A terminal, and what asks on it."""
-    ours, theirs = pty.openpty()
-    taken = f"""
+    """A pseudo-terminal and the process that prompts on it."""
+    master, slave = pty.openpty()
+    attach_terminal = f"""
 import fcntl, os, termios
 os.setsid()
-fcntl.ioctl({theirs}, termios.TIOCSCTTY, 0)
+fcntl.ioctl({slave}, termios.TIOCSCTTY, 0)
 for number in range(3):
-    os.dup2({theirs}, number)
+    os.dup2({slave}, number)
 """
-    asking = subprocess.Popen([sys.executable, "-c", taken + ASKING], pass_fds=[theirs])
-    yield ours, asking
-    asking.kill()
-    asking.wait()
-    os.close(ours)
-    os.close(theirs)
+    process = subprocess.Popen([sys.executable, "-c", attach_terminal + ASKING], pass_fds=[slave])
+    yield master, process
+    process.kill()
+    process.wait()
+    os.close(master)
+    os.close(slave)
 
 
 def heard(terminal: int, until: bytes) -> bytes:
-    said = b""
-    while until not in said:
-        assert select.select([terminal], [], [], PATIENCE)[0], said
-        said += os.read(terminal, 1024)
-    return said
+    output = b""
+    while until not in output:
+        assert select.select([terminal], [], [], PATIENCE)[0], output
+        output += os.read(terminal, 1024)
+    return output
 
 
 def asked(terminal: int) -> None:
-    """Wait for the question; what is typed before the terminal shows it no more is thrown away."""
+    """Wait for the prompt. Input typed before the terminal stops echoing is discarded."""
     heard(terminal, b"accounts:")
-    late = time.monotonic() + PATIENCE
+    deadline = time.monotonic() + PATIENCE
     while echoes(terminal):
-        assert time.monotonic() < late
+        assert time.monotonic() < deadline
         time.sleep(0.001)
 
 
@@ -63,20 +63,20 @@ def echoes(terminal: int) -> bool:
     return bool(termios.tcgetattr(terminal)[3] & termios.ECHO)
 
 
-def test_what_is_typed_is_heard_and_not_shown(terminal: "tuple[int, subprocess.Popen[bytes]]") -> None:
-    ours, asking = terminal
-    asked(ours)
-    os.write(ours, b"four words are good\n")
-    assert heard(ours, b"heard: four words are good").count(b"four words") == 1
-    assert asking.wait(PATIENCE) == 0
+def test_passphrase_is_read_without_echo(terminal: "tuple[int, subprocess.Popen[bytes]]") -> None:
+    master, process = terminal
+    asked(master)
+    os.write(master, b"four words are good\n")
+    assert heard(master, b"heard: four words are good").count(b"four words") == 1
+    assert process.wait(PATIENCE) == 0
 
 
-def test_a_question_is_left_at_once_and_the_terminal_is_as_it_was(
+def test_ctrl_c_leaves_prompt_and_restores_terminal(
     terminal: "tuple[int, subprocess.Popen[bytes]]",
 ) -> None:
-    ours, asking = terminal
-    asked(ours)
-    os.write(ours, b"\x03")
-    assert b"Traceback" not in heard(ours, b"left")
-    assert asking.wait(PATIENCE) == 0
-    assert echoes(ours)
+    master, process = terminal
+    asked(master)
+    os.write(master, b"\x03")
+    assert b"Traceback" not in heard(master, b"left")
+    assert process.wait(PATIENCE) == 0
+    assert echoes(master)

@@ -1,4 +1,4 @@
-"""Every command, as text and as JSON in the interface's shapes."""
+"""Tests for the source, draft, run and doctor commands, as text and as JSON."""
 
 import json
 import re
@@ -34,15 +34,15 @@ def server():
 
 
 def done(home: Path, *args: str, **named: str) -> str:
-    """What a command printed that worked and had nothing to complain about."""
-    said = call_here(home, *args, **named)
-    assert (said.code, said.err) == (0, ""), said
-    assert "\x1b" not in said.out
-    return said.out
+    """Return the command's output; it must succeed and print nothing on stderr."""
+    result = call_here(home, *args, **named)
+    assert (result.code, result.err) == (0, ""), result
+    assert "\x1b" not in result.out
+    return result.out
 
 
 def answer(home: Path, *args: str):
-    """What a command printed as JSON, on one line."""
+    """Return the command's JSON output, which must be one line."""
     out = done(home, *args, "--json")
     assert out.count("\n") == 1
     return json.loads(out)
@@ -52,20 +52,20 @@ def add(home: Path, server: FeedServer, *args: str) -> dict[str, object]:
     return answer(home, "source", "add", "rss", server.url("/feed"), *args)
 
 
-def test_a_source_is_added_and_printed_in_the_interfaces_shape(tmp_path, server):
-    made = add(tmp_path, server, "--name", "Mine", "--config", '{"weight": 2, "tags": ["é"]}')
+def test_added_source_is_printed_as_json(tmp_path, server):
+    source = add(tmp_path, server, "--name", "Mine", "--config", '{"weight": 2, "tags": ["é"]}')
 
-    assert list(made) == SOURCE
-    assert (made["type"], made["name"], made["url"]) == ("rss", "Mine", server.url("/feed"))
-    assert made["config"] == {"weight": 2.0, "tags": ["é"]}
-    assert UUID.fullmatch(str(made["id"]))
-    assert TIME.fullmatch(str(made["createdAt"]))
-    assert (made["lastFetch"], made["health"], made["itemCount"]) == (None, "unknown", 0)
-    assert answer(tmp_path, "source", "list") == [made]
-    assert answer(tmp_path, "source", "show", str(made["id"])) == made
+    assert list(source) == SOURCE
+    assert (source["type"], source["name"], source["url"]) == ("rss", "Mine", server.url("/feed"))
+    assert source["config"] == {"weight": 2.0, "tags": ["é"]}
+    assert UUID.fullmatch(str(source["id"]))
+    assert TIME.fullmatch(str(source["createdAt"]))
+    assert (source["lastFetch"], source["health"], source["itemCount"]) == (None, "unknown", 0)
+    assert answer(tmp_path, "source", "list") == [source]
+    assert answer(tmp_path, "source", "show", str(source["id"])) == source
 
 
-def test_a_source_in_words(tmp_path, server):
+def test_source_is_printed_as_text(tmp_path, server):
     out = done(tmp_path, "source", "add", "rss", server.url("/feed"))
     (source,) = answer(tmp_path, "source", "list")
 
@@ -87,14 +87,13 @@ def test_a_source_in_words(tmp_path, server):
     ]
 
 
-def test_the_settings_of_a_source_are_shown(tmp_path, server):
-    """Only with --json one could see what one had set."""
+def test_source_show_prints_config(tmp_path, server):
     source = add(tmp_path, server, "--config", '{"weight": 2, "exclude": ["hiring"]}')
 
     assert 'config      {"weight":2.0,"exclude":["hiring"]}' in done(tmp_path, "source", "show", str(source["id"]))
 
 
-def test_a_test_fetch_prints_what_is_there(tmp_path, server):
+def test_source_test_prints_entries(tmp_path, server):
     source = add(tmp_path, server)
 
     tested = answer(tmp_path, "source", "test", str(source["id"]))
@@ -103,15 +102,15 @@ def test_a_test_fetch_prints_what_is_there(tmp_path, server):
     assert len(done(tmp_path, "source", "test", str(source["id"])).splitlines()) == 4
 
     server.fail("/feed", 404)
-    said = call_here(tmp_path, "source", "test", str(source["id"]))
-    assert_one_line(said, 1)
-    assert "There is nothing at this address" in said.err
-    said = call_here(tmp_path, "source", "test", str(source["id"]), "--json")
-    assert (said.code, said.err) == (1, "")
-    assert json.loads(said.out)["ok"] is False
+    result = call_here(tmp_path, "source", "test", str(source["id"]))
+    assert_one_line(result, 1)
+    assert "There is nothing at this address" in result.err
+    result = call_here(tmp_path, "source", "test", str(source["id"]), "--json")
+    assert (result.code, result.err) == (1, "")
+    assert json.loads(result.out)["ok"] is False
 
 
-def test_a_source_is_changed_by_what_is_named(tmp_path, server):
+def test_source_edit_changes_only_given_fields(tmp_path, server):
     source = add(tmp_path, server, "--config", '{"weight": 2}')
     edit = ("source", "edit", str(source["id"]))
 
@@ -122,12 +121,12 @@ def test_a_source_is_changed_by_what_is_named(tmp_path, server):
     server.serve("/other", feed(entry(9)))
     assert answer(tmp_path, *edit, "--url", server.url("/other"))["url"] == server.url("/other")
     assert_one_line(call_here(tmp_path, *edit, "--url", server.url("/nothing")), 1)
-    moved = answer(tmp_path, *edit, "--url", "https://other.example/feed", "--no-test")
-    assert moved["url"] == "https://other.example/feed"
+    edited = answer(tmp_path, *edit, "--url", "https://other.example/feed", "--no-test")
+    assert edited["url"] == "https://other.example/feed"
     assert "Other" in done(tmp_path, *edit, "--name", "Other")
-    said = call_here(tmp_path, *edit)
-    assert_one_line(said, 2)
-    assert "Say what to change" in said.err
+    result = call_here(tmp_path, *edit)
+    assert_one_line(result, 2)
+    assert "Say what to change" in result.err
 
 
 @pytest.mark.parametrize(
@@ -143,36 +142,36 @@ def test_a_source_is_changed_by_what_is_named(tmp_path, server):
         (["--type", "gopher"], "'gopher' is not one of"),
     ],
 )
-def test_a_field_that_breaks_a_rule_is_wrong_usage_and_named(tmp_path, server, args, says):
+def test_invalid_source_field_is_usage_error(tmp_path, server, args, says):
     source = add(tmp_path, server)
 
-    said = call_here(tmp_path, "source", "edit", str(source["id"]), *args)
+    result = call_here(tmp_path, "source", "edit", str(source["id"]), *args)
 
-    assert_one_line(said, 2)
-    assert says in said.err
+    assert_one_line(result, 2)
+    assert says in result.err
     assert answer(tmp_path, "source", "list") == [source]
 
 
-def test_a_source_is_removed_after_a_question(tmp_path, server):
+def test_source_remove_needs_confirmation(tmp_path, server):
     source = add(tmp_path, server)
     remove = ("source", "remove", str(source["id"]))
 
-    said = call_here(tmp_path, *remove, stdin="n\n")
-    assert (said.code, said.out) == (1, "")
-    assert "Delete The Ferry Gazette, with its 0 items and 0 drafts? This cannot be undone." in said.err
-    assert said.err.endswith("Error: Nothing was deleted.\n")
-    said = call_here(tmp_path, *remove, stdin="")
-    assert (said.code, said.out) == (1, "")
-    assert said.err.endswith("Error: Nothing was deleted. With --yes it is done without asking.\n")
+    result = call_here(tmp_path, *remove, stdin="n\n")
+    assert (result.code, result.out) == (1, "")
+    assert "Delete The Ferry Gazette, with its 0 items and 0 drafts? This cannot be undone." in result.err
+    assert result.err.endswith("Error: Nothing was deleted.\n")
+    result = call_here(tmp_path, *remove, stdin="")
+    assert (result.code, result.out) == (1, "")
+    assert result.err.endswith("Error: Nothing was deleted. With --yes it is done without asking.\n")
     assert len(answer(tmp_path, "source", "list")) == 1
 
     assert call_here(tmp_path, *remove, stdin="y\n").out == "Deleted The Ferry Gazette.\n"
-    again = str(add(tmp_path, server)["id"])
-    assert answer(tmp_path, "source", "remove", again, "--yes") == {"ok": True}
+    second_id = str(add(tmp_path, server)["id"])
+    assert answer(tmp_path, "source", "remove", second_id, "--yes") == {"ok": True}
     assert answer(tmp_path, "source", "list") == []
 
 
-def test_sources_go_out_and_come_in_as_opml(tmp_path, server):
+def test_sources_round_trip_as_opml(tmp_path, server):
     add(tmp_path / "here", server, "--config", '{"weight": 3}')
     opml = tmp_path / "sources.opml"
     assert done(tmp_path / "here", "source", "export", str(opml)) == ""
@@ -184,29 +183,29 @@ def test_sources_go_out_and_come_in_as_opml(tmp_path, server):
     assert (source["name"], source["config"]) == ("The Ferry Gazette", {"weight": 3.0})
 
 
-def test_of_a_list_the_feeds_that_are_refused_are_named(tmp_path):
+def test_opml_import_lists_refused_feeds(tmp_path):
     (tmp_path / "list.opml").write_text(
         '<opml><body><outline xmlUrl="https://one.example/feed"/><outline xmlUrl="file:///a"/></body></opml>'
     )
 
-    said = call_here(tmp_path, "source", "import", str(tmp_path / "list.opml"))
+    result = call_here(tmp_path, "source", "import", str(tmp_path / "list.opml"))
 
-    assert (said.code, said.out) == (1, "1 added, 0 known already, 1 refused.\n")
-    assert said.err.startswith("Refused file:///a: url: ")
+    assert (result.code, result.out) == (1, "1 added, 0 known already, 1 refused.\n")
+    assert result.err.startswith("Refused file:///a: url: ")
     (tmp_path / "list.opml").write_text("no list")
-    said = call_here(tmp_path, "source", "import", str(tmp_path / "list.opml"))
-    assert_one_line(said, 2)
+    result = call_here(tmp_path, "source", "import", str(tmp_path / "list.opml"))
+    assert_one_line(result, 2)
 
 
-def test_drafts_are_listed_in_pages_and_shown(tmp_path, server):
+def test_drafts_are_paged(tmp_path, server):
     add(tmp_path, server, "--config", '{"tags": ["sea"]}')
     assert call_here(tmp_path, "--run-pipeline").code == 0
 
     page = answer(tmp_path, "draft", "list", "--limit", "3")
     assert list(page) == ["drafts", "nextCursor"]
     assert len(page["drafts"]) == 3
-    rest = answer(tmp_path, "draft", "list", "--limit", "3", "--cursor", page["nextCursor"])
-    assert (len(rest["drafts"]), rest["nextCursor"]) == (1, None)
+    second_page = answer(tmp_path, "draft", "list", "--limit", "3", "--cursor", page["nextCursor"])
+    assert (len(second_page["drafts"]), second_page["nextCursor"]) == (1, None)
     draft = page["drafts"][0]
     assert set(draft) >= DRAFT
     assert set(draft["item"]) == {"id", "title", "sourceType"}
@@ -214,28 +213,28 @@ def test_drafts_are_listed_in_pages_and_shown(tmp_path, server):
     assert TIME.fullmatch(draft["createdAt"])
     assert answer(tmp_path, "draft", "show", draft["id"]) == draft
 
-    shown = done(tmp_path, "draft", "show", draft["id"])
-    assert draft["text"] in shown
-    assert f"{draft['checks']['ran']} pass" in shown
+    output = done(tmp_path, "draft", "show", draft["id"])
+    assert draft["text"] in output
+    assert f"{draft['checks']['ran']} pass" in output
     for part in draft["score"]["parts"]:
-        assert f"  {part['name']:<13}  {part['points']:.3f}  {part['why']}" in shown
-    assert "Source item\ntitle      " in shown
+        assert f"  {part['name']:<13}  {part['points']:.3f}  {part['why']}" in output
+    assert "Source item\ntitle      " in output
 
 
-def test_the_list_of_drafts_in_words_says_how_to_go_on(tmp_path, server):
+def test_draft_list_prints_next_cursor(tmp_path, server):
     add(tmp_path, server)
     call_here(tmp_path, "--run-pipeline")
 
-    said = call_here(tmp_path, "draft", "list", "--limit", "1")
-    assert said.code == 0
-    assert UUID.match(said.out)
-    assert re.fullmatch(r"More: --cursor \S+\n", said.err)
+    result = call_here(tmp_path, "draft", "list", "--limit", "1")
+    assert result.code == 0
+    assert UUID.match(result.out)
+    assert re.fullmatch(r"More: --cursor \S+\n", result.err)
     assert done(tmp_path, "draft", "list", "--status", "pending_review", "--format", "SHORT").count("\n") == 4
-    for narrowed in (["--status", "approved"], ["--format", "BLOG"], ["--source", "x"], ["--source-type", "reddit"]):
-        assert answer(tmp_path, "draft", "list", *narrowed) == {"drafts": [], "nextCursor": None}
+    for options in (["--status", "approved"], ["--format", "BLOG"], ["--source", "x"], ["--source-type", "reddit"]):
+        assert answer(tmp_path, "draft", "list", *options) == {"drafts": [], "nextCursor": None}
 
 
-def test_runs_are_listed_most_recent_first(tmp_path, server):
+def test_runs_are_listed_newest_first(tmp_path, server):
     add(tmp_path, server)
     first = json.loads(call_here(tmp_path, "--run-pipeline", "--json").out)
     second = json.loads(call_here(tmp_path, "--run-pipeline", "--json").out)
@@ -245,8 +244,8 @@ def test_runs_are_listed_most_recent_first(tmp_path, server):
     assert list(first) == RUN
     assert list(first["stats"])[:5] == FUNNEL
     assert set(first["stats"]["stageTiming"]) == {"ingest", "filter", "rank", "draft"}
-    narrow = answer(tmp_path, "run", "list", "--limit", "1")
-    assert answer(tmp_path, "run", "list", "--cursor", narrow["nextCursor"])["runs"] == [first]
+    first_page = answer(tmp_path, "run", "list", "--limit", "1")
+    assert answer(tmp_path, "run", "list", "--cursor", first_page["nextCursor"])["runs"] == [first]
     lines = done(tmp_path, "run", "list").splitlines()
     assert [re.sub(r"^\S+ \S+ \S+  |\d+\.\d s", "", line) for line in lines] == [
         "succeeded    0 items  0 drafts",
@@ -254,29 +253,29 @@ def test_runs_are_listed_most_recent_first(tmp_path, server):
     ]
 
 
-def test_the_doctor_says_what_is_well_and_what_is_not(tmp_path, server):
-    found = answer(tmp_path, "doctor")
-    assert [(each["what"], each["verdict"]) for each in found] == [
+def test_doctor_reports_problems(tmp_path, server):
+    checks = answer(tmp_path, "doctor")
+    assert [(check["what"], check["verdict"]) for check in checks] == [
         *(("settings", "ok"), ("disk", "ok"), ("database", "ok"), ("sources", "warning"), ("pipeline", "ok")),
         *(("accounts", "ok"), ("pictures", "ok")),
     ]
     add(tmp_path, server)
     server.fail("/feed", 410)
     call_here(tmp_path, "--run-pipeline")
-    words = done(tmp_path, "doctor")
-    assert "look  sources   1 of 1 failing: The Ferry Gazette. `copydesk source show ID` says why." in words
-    assert "look  pipeline  The last run failed: Every source failed (1)" in words
+    output = done(tmp_path, "doctor")
+    assert "look  sources   1 of 1 failing: The Ferry Gazette. `copydesk source show ID` says why." in output
+    assert "look  pipeline  The last run failed: Every source failed (1)" in output
 
     for path in tmp_path.glob("copydesk.db*"):
         path.unlink()
     (tmp_path / "copydesk.db").write_bytes(b"no database" * 999)
-    said = call_here(tmp_path, "doctor")
-    assert said.code == 1
-    assert "WRONG  database" in said.out
-    assert "Restore the copy beside it" in said.out
+    result = call_here(tmp_path, "doctor")
+    assert result.code == 1
+    assert "WRONG  database" in result.out
+    assert "Restore the copy beside it" in result.out
 
 
-def test_home_comes_from_the_flag_then_from_the_environment(tmp_path, server):
+def test_home_flag_overrides_environment(tmp_path, server):
     add(tmp_path / "environment", server)
 
     assert answer(tmp_path / "environment", "--home", str(tmp_path / "flag"), "source", "list") == []
@@ -284,7 +283,7 @@ def test_home_comes_from_the_flag_then_from_the_environment(tmp_path, server):
     assert (tmp_path / "flag" / "copydesk.db").exists()
 
 
-def test_what_a_source_calls_itself_can_do_nothing_to_a_terminal(tmp_path, server):
+def test_source_titles_cannot_control_terminal(tmp_path, server):
     hostile = "\x1b[2J\x1b]0;owned\x07[red]Gazette\u202e\x9b31m"
     body = '{"version": "https://jsonfeed.org/version/1.1", "title": %s, "items": [{"id": "1", "title": %s}]}'
     server.serve("/feed", body % (json.dumps(hostile), json.dumps(hostile)), content_type="application/feed+json")
@@ -294,7 +293,7 @@ def test_what_a_source_calls_itself_can_do_nothing_to_a_terminal(tmp_path, serve
 
     commands = [["source", "list"], ["source", "show"], ["source", "test"], ["draft", "list"], ["doctor"]]
     for command in commands:
-        said = call_here(tmp_path, *command, *([str(source["id"])] if command[-1] in {"show", "test"} else []))
-        assert not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202e]", said.out + said.err), command
+        result = call_here(tmp_path, *command, *([str(source["id"])] if command[-1] in {"show", "test"} else []))
+        assert not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202e]", result.out + result.err), command
     for draft in drafts:
         assert "\x1b" not in call_here(tmp_path, "draft", "show", draft["id"]).out

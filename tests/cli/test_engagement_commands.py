@@ -1,4 +1,4 @@
-"""What came back of posts, on the command line."""
+"""Tests for the engagement commands."""
 
 import json
 from pathlib import Path
@@ -36,55 +36,55 @@ def home(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_figures_are_recorded_and_printed_in_the_interfaces_shape(home):
-    said = call_here(home, "engagement", "record", DRAFT, "x", "--likes", "3", "--impressions", "100", "--json")
+def test_record_prints_json(home):
+    result = call_here(home, "engagement", "record", DRAFT, "x", "--likes", "3", "--impressions", "100", "--json")
 
-    assert (said.code, said.err) == (0, "")
-    made = json.loads(said.out)
-    assert (made["draftId"], made["platform"], made["status"]) == (DRAFT, "x", "posted")
-    assert (made["likes"], made["impressions"], made["clicks"], made["engagementRate"]) == (3, 100, None, 0.03)
-    assert (len(made), made["account"]) == (18, "")
+    assert (result.code, result.err) == (0, "")
+    record = json.loads(result.out)
+    assert (record["draftId"], record["platform"], record["status"]) == (DRAFT, "x", "posted")
+    assert (record["likes"], record["impressions"], record["clicks"], record["engagementRate"]) == (3, 100, None, 0.03)
+    assert (len(record), record["account"]) == (18, "")
 
 
-def test_figures_are_recorded_and_told_in_a_line(home):
+def test_record_prints_one_line(home):
     args = ("--likes", "1200", "--clicks", "0", "--impressions", "10000", "--post-id", "7")
-    said = call_here(home, "engagement", "record", DRAFT, "x", *args)
+    result = call_here(home, "engagement", "record", DRAFT, "x", *args)
 
-    assert said == (0, "x: posted, likes 1,200, impressions 10,000, clicks 0, rate 12.00%.\n", "")
+    assert result == (0, "x: posted, likes 1,200, impressions 10,000, clicks 0, rate 12.00%.\n", "")
 
 
-def test_the_summary_is_printed_for_people_and_for_programs(home):
+def test_summary_as_text_and_json(home):
     call_here(home, "engagement", "record", DRAFT, "x", "--likes", "3", "--impressions", "100")
     call_here(home, "engagement", "record", DRAFT, "mastodon", "--likes", "4")
-    said = call_here(home, "engagement", "show")
+    result = call_here(home, "engagement", "show")
 
-    assert (said.code, said.err) == (0, "")
-    assert "3.00% of the 1 whose impressions are known" in said.out
-    assert "A ferry opens." in said.out
-    assert "\x1b" not in said.out
-    found = json.loads(call_here(home, "engagement", "show", "--top", "1", "--json").out)
-    assert (found["totalPosted"], found["totalLikes"], len(found["topPosts"])) == (2, 7, 1)
+    assert (result.code, result.err) == (0, "")
+    assert "3.00% of the 1 whose impressions are known" in result.out
+    assert "A ferry opens." in result.out
+    assert "\x1b" not in result.out
+    summary = json.loads(call_here(home, "engagement", "show", "--top", "1", "--json").out)
+    assert (summary["totalPosted"], summary["totalLikes"], len(summary["topPosts"])) == (2, 7, 1)
 
 
-def test_figures_are_the_users_word_that_a_draft_was_posted_until_he_takes_it_back(home):
+def test_metrics_count_as_posted_until_reset(home):
     change(home, "UPDATE draft SET status = 'approved'")
 
-    def posts() -> int:
+    def count_posted() -> int:
         return int(json.loads(call_here(home, "engagement", "show", "--json").out)["totalPosted"])
 
     assert "posted it by hand" in " ".join(call_here(home, "engagement", "record", "--help").out.split())
     call_here(home, "engagement", "record", DRAFT, "x", "--likes", "3")
-    assert posts() == 1
+    assert count_posted() == 1
     assert rows(home, "SELECT status FROM draft") == [("approved",)]
     call_here(home, "engagement", "record", DRAFT, "x", "--status", "pending")
-    assert posts() == 0
+    assert count_posted() == 0
 
 
-def test_a_desk_without_posts_has_a_summary_too(home):
-    said = call_here(home, "engagement", "show")
+def test_summary_without_posts(home):
+    result = call_here(home, "engagement", "show")
 
-    assert said.code == 0
-    assert "unknown" in said.out
+    assert result.code == 0
+    assert "unknown" in result.out
 
 
 @pytest.mark.parametrize(
@@ -99,8 +99,8 @@ def test_a_desk_without_posts_has_a_summary_too(home):
         (("show", "--top", "51"), 2, "top: takes a whole number of 1 to 50"),
     ],
 )
-def test_what_cannot_be_done_is_one_line_and_an_exit_code(home, args, code, word):
-    said = call_here(home, "engagement", *args)
+def test_invalid_usage_is_one_line(home, args, code, word):
+    result = call_here(home, "engagement", *args)
 
-    assert_one_line(said, code)
-    assert word in said.err
+    assert_one_line(result, code)
+    assert word in result.err

@@ -1,4 +1,4 @@
-"""Experiments on the command line."""
+"""Tests for the experiment commands."""
 
 import json
 
@@ -11,91 +11,99 @@ FAR = "01890000-0000-7000-8000-000000000000"
 
 
 def asked(home, *args):
-    said = call_here(home, "experiment", *args, "--json")
-    assert (said.code, said.err) == (0, ""), said
-    return json.loads(said.out)
+    result = call_here(home, "experiment", *args, "--json")
+    assert (result.code, result.err) == (0, ""), result
+    return json.loads(result.out)
 
 
-def test_an_experiment_is_begun_listed_concluded_and_archived(tmp_path):
-    made = asked(tmp_path, *NEW)
-    assert made["variants"] == [
+def test_experiment_lifecycle(tmp_path):
+    experiment = asked(tmp_path, *NEW)
+    assert experiment["variants"] == [
         {"id": "a", "label": "none", "config": {"hashtags": 0}},
         {"id": "b", "label": "two", "config": {"hashtags": 2}},
     ]
-    assert (made["name"], made["parameter"], made["status"]) == ("How many hashtags", "hashtags", "active")
+    assert (experiment["name"], experiment["parameter"], experiment["status"]) == (
+        "How many hashtags",
+        "hashtags",
+        "active",
+    )
 
-    assert [each["id"] for each in asked(tmp_path, "list", "--status", "active")] == [made["id"]]
-    assert asked(tmp_path, "show", made["id"])["results"]["arms"][1]["name"] == "two"
-    done = asked(tmp_path, "conclude", made["id"], "--winner", "b")
-    assert (done["status"], done["results"]["winner"]) == ("concluded", "b")
-    assert asked(tmp_path, "archive", made["id"])["status"] == "archived"
+    assert [listed["id"] for listed in asked(tmp_path, "list", "--status", "active")] == [experiment["id"]]
+    assert asked(tmp_path, "show", experiment["id"])["results"]["arms"][1]["name"] == "two"
+    concluded = asked(tmp_path, "conclude", experiment["id"], "--winner", "b")
+    assert (concluded["status"], concluded["results"]["winner"]) == ("concluded", "b")
+    assert asked(tmp_path, "archive", experiment["id"])["status"] == "archived"
     assert asked(tmp_path, "list", "--status", "active") == []
 
 
-def test_the_winner_is_named_by_its_label_too(tmp_path):
-    made = asked(tmp_path, *NEW)
-    said = call_here(tmp_path, "experiment", "conclude", made["id"], "--winner", "three")
-    assert_one_line(said, 2)
+def test_winner_may_be_given_by_label(tmp_path):
+    experiment = asked(tmp_path, *NEW)
+    result = call_here(tmp_path, "experiment", "conclude", experiment["id"], "--winner", "three")
+    assert_one_line(result, 2)
 
-    assert asked(tmp_path, "conclude", made["id"], "--winner", "two")["results"]["winner"] == "b"
-
-
-def test_an_id_goes_before_a_label(tmp_path):
-    made = asked(tmp_path, "new", "Swapped", "hashtags", "--variant", "b=0", "--variant", "a=2")
-
-    assert asked(tmp_path, "conclude", made["id"], "--winner", "a")["results"]["winner"] == "a"
+    assert asked(tmp_path, "conclude", experiment["id"], "--winner", "two")["results"]["winner"] == "b"
 
 
-def test_two_variants_of_one_label_are_wrong_usage(tmp_path):
-    said = call_here(tmp_path, "experiment", "new", "Twice", "hashtags", "--variant", "a=0", "--variant", "a=2")
+def test_variant_id_takes_precedence_over_label(tmp_path):
+    experiment = asked(tmp_path, "new", "Swapped", "hashtags", "--variant", "b=0", "--variant", "a=2")
 
-    assert_one_line(said, 2)
-    assert "--variant: 'a' is there already" in said.err
+    assert asked(tmp_path, "conclude", experiment["id"], "--winner", "a")["results"]["winner"] == "a"
 
 
-def test_variants_are_taken_from_json(tmp_path):
-    given = [
+def test_duplicate_label_is_usage_error(tmp_path):
+    result = call_here(tmp_path, "experiment", "new", "Twice", "hashtags", "--variant", "a=0", "--variant", "a=2")
+
+    assert_one_line(result, 2)
+    assert "--variant: 'a' is there already" in result.err
+
+
+def test_variants_from_json(tmp_path):
+    variants = [
         {"id": "x", "label": "plain", "config": {"hook": None}},
         {"id": "y", "label": "q", "config": {"hook": "?"}},
     ]
-    made = asked(tmp_path, "new", "Hooks", "hook", "--variants", json.dumps(given))
+    experiment = asked(tmp_path, "new", "Hooks", "hook", "--variants", json.dumps(variants))
 
-    assert made["variants"] == given
+    assert experiment["variants"] == variants
 
 
-def test_values_are_numbers_or_words(tmp_path):
+def test_variant_values_are_numbers_or_text(tmp_path):
     variants = ("--variant", "low=0.2", "--variant", "as always=null", "--variant", "words=[a] b")
-    made = asked(tmp_path, "new", "Heat", "temperature", *variants)
+    experiment = asked(tmp_path, "new", "Heat", "temperature", *variants)
 
-    assert [each["config"]["temperature"] for each in made["variants"]] == [0.2, None, "[a] b"]
+    assert [variant["config"]["temperature"] for variant in experiment["variants"]] == [0.2, None, "[a] b"]
 
 
-def test_an_experiment_is_told_in_words(tmp_path):
-    said = call_here(tmp_path, "experiment", *NEW)
-    assert (said.code, said.err) == (0, "")
-    assert said.out.startswith("Began How many hashtags as ")
+def test_experiment_as_text(tmp_path):
+    result = call_here(tmp_path, "experiment", *NEW)
+    assert (result.code, result.err) == (0, "")
+    assert result.out.startswith("Began How many hashtags as ")
 
-    waits = call_here(tmp_path, "experiment", "new", "Later red", "emoji", *NEW[3:4], "a=free", "--variant", "b=never")
-    assert "It waits until How many hashtags is concluded" in waits.out
+    waiting = call_here(
+        tmp_path, "experiment", "new", "Later red", "emoji", *NEW[3:4], "a=free", "--variant", "b=never"
+    )
+    assert "It waits until How many hashtags is concluded" in waiting.out
     listed = call_here(tmp_path, "experiment", "list").out
     assert [line.split()[-1] for line in listed.splitlines()] == ["red", "hashtags"]
-    found = call_here(tmp_path, "experiment", "show", listed.split()[0])
-    assert "assigned" in found.out
-    assert "unknown" in found.out
+    detail = call_here(tmp_path, "experiment", "show", listed.split()[0])
+    assert "assigned" in detail.out
+    assert "unknown" in detail.out
 
 
-def test_it_is_said_where_the_offline_writer_writes_variants_alike(tmp_path):
-    said = call_here(tmp_path, "experiment", "new", "Hooks", "hook", "--variant", "a=question", "--variant", "b=figure")
+def test_offline_writer_warns_about_unsupported_parameter(tmp_path):
+    result = call_here(
+        tmp_path, "experiment", "new", "Hooks", "hook", "--variant", "a=question", "--variant", "b=figure"
+    )
 
-    assert said.code == 0
-    assert "The offline writer cannot follow hook" in said.err
+    assert result.code == 0
+    assert "The offline writer cannot follow hook" in result.err
 
 
-def test_without_experiments_it_says_how_to_begin(tmp_path):
-    said = call_here(tmp_path, "experiment", "list")
+def test_empty_list_explains_new(tmp_path):
+    result = call_here(tmp_path, "experiment", "list")
 
-    assert (said.code, said.out) == (0, "")
-    assert "copydesk experiment new" in said.err
+    assert (result.code, result.out) == (0, "")
+    assert "copydesk experiment new" in result.err
 
 
 @pytest.mark.parametrize(
@@ -114,16 +122,16 @@ def test_without_experiments_it_says_how_to_begin(tmp_path):
         (("archive", FAR), 1, "There is no experiment"),
     ],
 )
-def test_what_cannot_be_done_is_one_line_and_an_exit_code(tmp_path, args, code, word):
-    said = call_here(tmp_path, "experiment", *args)
+def test_invalid_usage_is_one_line(tmp_path, args, code, word):
+    result = call_here(tmp_path, "experiment", *args)
 
-    assert_one_line(said, code)
-    assert word in said.err
+    assert_one_line(result, code)
+    assert word in result.err
 
 
-def test_an_active_experiment_is_not_archived(tmp_path):
-    made = asked(tmp_path, *NEW)
-    said = call_here(tmp_path, "experiment", "archive", made["id"])
+def test_active_experiment_cannot_be_archived(tmp_path):
+    experiment = asked(tmp_path, *NEW)
+    result = call_here(tmp_path, "experiment", "archive", experiment["id"])
 
-    assert_one_line(said, 1)
-    assert "Conclude it first." in said.err
+    assert_one_line(result, 1)
+    assert "Conclude it first." in result.err

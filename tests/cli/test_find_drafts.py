@@ -1,4 +1,4 @@
-"""`copydesk draft list` and `search`, with every filter, in words and as JSON."""
+"""Tests for `copydesk draft list` and `draft search` with their filters, as text and as JSON."""
 
 import asyncio
 import json
@@ -14,7 +14,7 @@ LATER = "2026-12-04T09:00:00Z"
 
 @pytest.fixture(scope="module")
 def home(tmp_path_factory):
-    """A desk in UTC with three drafts: tagged; the second scheduled, the third archived."""
+    """A desk in UTC with three tagged drafts; the second is scheduled, the third archived."""
     home = tmp_path_factory.mktemp("home")
 
     async def fill() -> None:
@@ -26,7 +26,7 @@ def home(tmp_path_factory):
 
     asyncio.run(fill())
     change(home, "UPDATE user SET time_zone = 'UTC'")
-    at = 1_796_374_800_000_000  # LATER
+    at = 1_796_374_800_000_000  # the same time as LATER, in microseconds
     change(home, "UPDATE draft SET status = 'scheduled', scheduled_at = ? WHERE about LIKE 'Story 2%'", at)
     change(home, "UPDATE draft SET archived_at = 1 WHERE about LIKE 'Story 3%'")
     assert len(rows(home, "SELECT id FROM draft")) == 3
@@ -34,10 +34,10 @@ def home(tmp_path_factory):
 
 
 def titles(home, command: str, *args: str) -> set[str]:
-    """The titles of the drafts that a command lists."""
-    said = call_here(home, "draft", command, "--json", *args)
-    assert said.code == 0, said
-    return {draft["item"]["title"] for draft in json.loads(said.out)["drafts"]}
+    """Return the titles of the drafts listed by `command`."""
+    result = call_here(home, "draft", command, "--json", *args)
+    assert result.code == 0, result
+    return {draft["item"]["title"] for draft in json.loads(result.out)["drafts"]}
 
 
 ALL = {"Story 1", "Story 2", "Story 3"}
@@ -65,7 +65,7 @@ NARROWED = [
 
 @pytest.mark.parametrize(("options", "wanted"), NARROWED)
 @pytest.mark.parametrize("command", [("list",), ("search", "story")])
-def test_every_filter_is_an_option_of_list_and_search(home, command, options, wanted):
+def test_filters_narrow_list_and_search(home, command, options, wanted):
     assert titles(home, *command, *options) == wanted
 
 
@@ -80,20 +80,20 @@ FOUND = [
 
 
 @pytest.mark.parametrize(("words", "wanted"), FOUND)
-def test_words_are_looked_for_as_they_are_written(home, words, wanted):
+def test_search_syntax(home, words, wanted):
     assert titles(home, "search", *words) == wanted
 
 
-def test_pages_are_told_on_stderr_and_followed_with_their_cursor(home):
-    said = call_here(home, "draft", "search", "story", "--limit", "2")
-    assert (said.code, said.out.count("\n")) == (0, 2)
-    cursor = said.err.removeprefix("More: --cursor ").strip()
+def test_next_cursor_is_printed_on_stderr(home):
+    result = call_here(home, "draft", "search", "story", "--limit", "2")
+    assert (result.code, result.out.count("\n")) == (0, 2)
+    cursor = result.err.removeprefix("More: --cursor ").strip()
     assert len(titles(home, "search", "story", "--cursor", cursor)) == 1
     assert_one_line(call_here(home, "draft", "search", "another", "--cursor", cursor), 2)
     assert "No draft has these words." in call_here(home, "draft", "search", "nothing").err
 
 
-def test_a_list_says_when_drafts_go_out_and_which_are_put_away(home):
+def test_list_shows_time_and_archived_state(home):
     change(home, "UPDATE user SET time_zone = 'Asia/Tokyo'")
     lines = call_here(home, "draft", "list").out.splitlines()
     change(home, "UPDATE user SET time_zone = 'UTC'")
@@ -103,14 +103,14 @@ def test_a_list_says_when_drafts_go_out_and_which_are_put_away(home):
         "scheduled, 2026-12-04 18:00 JST",
         "pending_review",
     }
-    plain = call_here(home, "draft", "list", "--status", "pending_review", "--archived", "exclude").out
-    assert plain[36:].startswith("  pending_review  SHORT  ")
+    without_archived = call_here(home, "draft", "list", "--status", "pending_review", "--archived", "exclude").out
+    assert without_archived[36:].startswith("  pending_review  SHORT  ")
 
 
-def test_where_no_draft_is_like_that_nothing_else_is_advised(home, tmp_path):
+def test_empty_filtered_list_gives_no_advice(home, tmp_path):
     assert call_here(home, "draft", "list", "--status", "missed").err == "No draft is like that.\n"
-    said = call_here(home, "draft", "search", "story", "--status", "missed")
-    assert said.err == "No draft like that has these words.\n"
+    result = call_here(home, "draft", "search", "story", "--status", "missed")
+    assert result.err == "No draft like that has these words.\n"
     assert "--run-pipeline" in call_here(tmp_path, "draft", "list").err
 
 
@@ -127,7 +127,7 @@ def test_where_no_draft_is_like_that_nothing_else_is_advised(home, tmp_path):
         (("list", "--source", ""), "sourceId: takes 1 to 100 characters, not 0"),
     ],
 )
-def test_what_cannot_be_looked_for_is_one_line_with_code_2(home, args, says):
-    said = call_here(home, "draft", *args)
-    assert_one_line(said, 2)
-    assert says in said.err
+def test_invalid_filter_is_usage_error(home, args, says):
+    result = call_here(home, "draft", *args)
+    assert_one_line(result, 2)
+    assert says in result.err

@@ -1,4 +1,4 @@
-"""Drafts on request, new versions and their differences on the command line."""
+"""Tests for generating and regenerating drafts and for `draft diff`."""
 
 import json
 import re
@@ -26,70 +26,70 @@ def url():
 
 
 def asked(home, *args):
-    said = call_here(home, "draft", *args, "--json")
-    assert said.code == 0, said
-    return json.loads(said.out), said.err
+    result = call_here(home, "draft", *args, "--json")
+    assert result.code == 0, result
+    return json.loads(result.out), result.err
 
 
-def test_a_new_draft_is_waited_for(tmp_path, url):
-    made, err = asked(tmp_path, "new", "--url", url, "--format", "SHORT", "--format", "BLOG")
+def test_new_draft_waits_for_generation(tmp_path, url):
+    created, err = asked(tmp_path, "new", "--url", url, "--format", "SHORT", "--format", "BLOG")
 
     assert err == "Writing 2 drafts…\n"
-    assert (made["mode"], [draft["status"] for draft in made["drafts"]]) == ("generate", ["pending_review"] * 2)
-    assert all("borrow drills" in draft["text"] for draft in made["drafts"])
+    assert (created["mode"], [draft["status"] for draft in created["drafts"]]) == ("generate", ["pending_review"] * 2)
+    assert all("borrow drills" in draft["text"] for draft in created["drafts"])
 
 
-def test_what_the_writer_could_not_follow_is_said_once(tmp_path, url):
+def test_writer_warning_is_printed_once(tmp_path, url):
     formats = ("--format", "SHORT", "--format", "BLOG")
-    said = call_here(tmp_path, "draft", "new", "--url", url, "--prompt", "Be funny.", *formats)
+    result = call_here(tmp_path, "draft", "new", "--url", url, "--prompt", "Be funny.", *formats)
 
-    assert said.code == 0
-    assert said.err.splitlines()[1:] == ["The offline writer cannot follow a prompt: this is made of the page alone."]
+    assert result.code == 0
+    assert result.err.splitlines()[1:] == ["The offline writer cannot follow a prompt: this is made of the page alone."]
 
 
-def test_without_waiting_it_is_left_to_others(tmp_path):
-    made, err = asked(tmp_path, "new", "--prompt", "We open at eight.", "--no-wait")
+def test_no_wait_leaves_draft_pending(tmp_path):
+    created, err = asked(tmp_path, "new", "--prompt", "We open at eight.", "--no-wait")
 
     assert err == ""
-    assert [(draft["status"], draft["text"]) for draft in made["drafts"]] == [("pending_generation", "")]
+    assert [(draft["status"], draft["text"]) for draft in created["drafts"]] == [("pending_generation", "")]
 
 
-def test_a_page_that_is_not_there_is_said_and_the_call_fails(tmp_path, url):
-    said = call_here(tmp_path, "draft", "new", "--url", f"{url}-not")
+def test_missing_page_fails_command(tmp_path, url):
+    result = call_here(tmp_path, "draft", "new", "--url", f"{url}-not")
 
-    assert said.code == 1
-    assert "generation_failed" in said.out
-    assert re.search(r"404|nothing at", said.err)
+    assert result.code == 1
+    assert "generation_failed" in result.out
+    assert re.search(r"404|nothing at", result.err)
 
 
-def test_a_new_version_is_waited_for_and_compared(tmp_path, url):
-    made, _ = asked(tmp_path, "new", "--url", url)
-    first = made["drafts"][0]
+def test_regenerated_version_is_diffed(tmp_path, url):
+    created, _ = asked(tmp_path, "new", "--url", url)
+    first = created["drafts"][0]
     second, err = asked(tmp_path, "regenerate", first["id"], "--feedback", "Shorter.")
 
     assert err == "Writing 1 draft…\n"
     assert (second["status"], second["regeneratedFromId"]) == ("awaiting_review", first["id"])
     assert len(second["text"]) < len(first["text"])
 
-    said = call_here(tmp_path, "draft", "diff", second["id"])
-    assert (said.code, said.err) == (0, "")
-    assert said.out.startswith(f"{first['id']} → {second['id']}\n\n")
-    assert "[-" in said.out
-    plain = re.sub(r"\[-.*?-\]|\{\+(.*?)\+\}", r"\1", said.out.split("\n\n", 1)[1], flags=re.DOTALL)
-    assert plain.startswith(second["text"])
+    result = call_here(tmp_path, "draft", "diff", second["id"])
+    assert (result.code, result.err) == (0, "")
+    assert result.out.startswith(f"{first['id']} → {second['id']}\n\n")
+    assert "[-" in result.out
+    unmarked = re.sub(r"\[-.*?-\]|\{\+(.*?)\+\}", r"\1", result.out.split("\n\n", 1)[1], flags=re.DOTALL)
+    assert unmarked.startswith(second["text"])
 
-    found, _ = asked(tmp_path, "diff", second["id"], first["id"])
-    assert "".join(each["text"] for each in found["pieces"] if each["kind"] != "added") == second["text"]
-    assert {"old", "new", "pieces", "better", "worse"} == set(found)
+    diff, _ = asked(tmp_path, "diff", second["id"], first["id"])
+    assert "".join(piece["text"] for piece in diff["pieces"] if piece["kind"] != "added") == second["text"]
+    assert {"old", "new", "pieces", "better", "worse"} == set(diff)
 
 
-def test_the_history_of_a_version_begins_with_those_before_it(tmp_path, url):
-    made, _ = asked(tmp_path, "new", "--url", url)
-    first = made["drafts"][0]["id"]
+def test_history_includes_previous_versions(tmp_path, url):
+    created, _ = asked(tmp_path, "new", "--url", url)
+    first = created["drafts"][0]["id"]
     second = asked(tmp_path, "regenerate", first, "--feedback", "Shorter.")[0]["id"]
-    said = call_here(tmp_path, "draft", "history", second)
+    result = call_here(tmp_path, "draft", "history", second)
 
-    assert [line.split("ago)  ")[-1] for line in said.out.splitlines()] == [
+    assert [line.split("ago)  ")[-1] for line in result.out.splitlines()] == [
         f"{first}:",
         "you made it (pending_generation)",
         "the system wrote the text (pending_generation → pending_review)",
@@ -98,37 +98,37 @@ def test_the_history_of_a_version_begins_with_those_before_it(tmp_path, url):
         f"{second}:",
         "the system made it (awaiting_review)",
     ]
-    story, _ = asked(tmp_path, "history", second)
-    assert [event["draftId"] for event in story] == [first] * 4 + [second]
+    events, _ = asked(tmp_path, "history", second)
+    assert [event["draftId"] for event in events] == [first] * 4 + [second]
     assert call_here(tmp_path, "draft", "history", first).err == f"Its newer version is {second}.\n"
 
 
-def test_many_new_versions_are_asked_for_at_once(tmp_path, url):
+def test_several_drafts_are_regenerated_at_once(tmp_path, url):
     first, _ = asked(tmp_path, "new", "--url", url)
     second, _ = asked(tmp_path, "new", "--prompt", "We open at eight.")
-    ids = [made["drafts"][0]["id"] for made in (first, second)]
-    said = call_here(tmp_path, "draft", "regenerate", *ids)
+    ids = [created["drafts"][0]["id"] for created in (first, second)]
+    result = call_here(tmp_path, "draft", "regenerate", *ids)
 
-    assert said.out == "2 to be written anew.\n"
-    assert said.err.startswith("Writing 2 drafts…\n")
-    ((left,),) = rows(tmp_path, "SELECT count(*) FROM draft WHERE status LIKE 'pending_reg%'")
-    assert left == 0
+    assert result.out == "2 to be written anew.\n"
+    assert result.err.startswith("Writing 2 drafts…\n")
+    ((pending,),) = rows(tmp_path, "SELECT count(*) FROM draft WHERE status LIKE 'pending_reg%'")
+    assert pending == 0
 
 
-def test_a_first_version_has_nothing_before_it(tmp_path):
-    made, _ = asked(tmp_path, "new", "Words of my own.")
+def test_first_version_has_no_diff(tmp_path):
+    created, _ = asked(tmp_path, "new", "Words of my own.")
 
-    assert_one_line(call_here(tmp_path, "draft", "diff", made["drafts"][0]["id"]), 1)
+    assert_one_line(call_here(tmp_path, "draft", "diff", created["drafts"][0]["id"]), 1)
     assert_one_line(call_here(tmp_path, "draft", "diff", "nothing"), 1)
 
 
-def test_what_is_hidden_in_a_text_is_shown_in_its_difference(tmp_path):
-    one, _ = asked(tmp_path, "new", "Plain words.")
-    two, _ = asked(tmp_path, "new", "Plain \x1b[31mwords.")
-    said = call_here(tmp_path, "draft", "diff", one["drafts"][0]["id"], two["drafts"][0]["id"])
+def test_diff_shows_hidden_characters(tmp_path):
+    first, _ = asked(tmp_path, "new", "Plain words.")
+    second, _ = asked(tmp_path, "new", "Plain \x1b[31mwords.")
+    result = call_here(tmp_path, "draft", "diff", first["drafts"][0]["id"], second["drafts"][0]["id"])
 
-    assert "\x1b" not in said.out
-    assert "U+001B" in said.out
+    assert "\x1b" not in result.out
+    assert "U+001B" in result.out
 
 
 @pytest.mark.parametrize(
@@ -140,8 +140,8 @@ def test_what_is_hidden_in_a_text_is_shown_in_its_difference(tmp_path):
         (("Words", "--url", "https://one.example/"), "url"),
     ],
 )
-def test_what_breaks_a_rule_is_wrong_usage(tmp_path, args, field):
-    said = call_here(tmp_path, "draft", "new", *args)
+def test_invalid_request_is_usage_error(tmp_path, args, field):
+    result = call_here(tmp_path, "draft", "new", *args)
 
-    assert_one_line(said, 2)
-    assert field in said.err
+    assert_one_line(result, 2)
+    assert field in result.err

@@ -1,4 +1,4 @@
-"""Characters that cannot be seen and command a terminal: they are data, and printed by no command as they are."""
+"""Tests that invisible and control characters in stored text are never printed as they are."""
 
 import json
 from types import SimpleNamespace
@@ -12,24 +12,24 @@ from copydesk.model.draft import Status
 from copydesk.text import HIDDEN
 from desk_fixtures import change
 
-# Click drops \x1b[...m by itself, where nobody looks at a terminal; not these.
+# Click itself strips \x1b[...m when stdout is not a terminal, but not these characters.
 HOSTILE = "Words \x9b31m\u202eof\x85 \x7f\U000e0041mine."
 
 
 @pytest.fixture(scope="module")
 def hostile(tmp_path_factory):
-    """A desk with a draft whose words, title and feedback are hostile, and its id."""
+    """A desk with a draft whose text, title and feedback contain control characters; and the draft's id."""
     home = tmp_path_factory.mktemp("hostile")
-    plain = json.loads(call_here(home, "draft", "new", "Plain words.", "--json").out)["drafts"][0]["id"]
-    made = call_here(home, "draft", "new", HOSTILE, "--json").out
-    draft_id = json.loads(made)["drafts"][0]["id"]
+    plain_id = json.loads(call_here(home, "draft", "new", "Plain words.", "--json").out)["drafts"][0]["id"]
+    created = call_here(home, "draft", "new", HOSTILE, "--json").out
+    draft_id = json.loads(created)["drafts"][0]["id"]
     call_here(home, "draft", "reject", draft_id, "--feedback", HOSTILE)
-    change(home, "UPDATE draft SET regenerated_from_id = ? WHERE id = ?", plain, draft_id)
+    change(home, "UPDATE draft SET regenerated_from_id = ? WHERE id = ?", plain_id, draft_id)
     return home, draft_id
 
 
-def hidden_in(*said: str) -> list[str]:
-    return [found for each in said for found in HIDDEN.findall(each)]
+def hidden_in(*outputs: str) -> list[str]:
+    return [match for output in outputs for match in HIDDEN.findall(output)]
 
 
 @pytest.mark.parametrize(
@@ -45,23 +45,23 @@ def hidden_in(*said: str) -> list[str]:
     ],
 )
 @pytest.mark.parametrize("options", [[], ["--json"]])
-def test_no_command_prints_them(hostile, command, options):
+def test_commands_print_no_hidden_characters(hostile, command, options):
     home, draft_id = hostile
-    said = call_here(home, "draft", *(draft_id if each == "ID" else each for each in command), *options)
+    result = call_here(home, "draft", *(draft_id if arg == "ID" else arg for arg in command), *options)
 
-    assert said.out + said.err
-    assert hidden_in(said.out, said.err) == []
+    assert result.out + result.err
+    assert hidden_in(result.out, result.err) == []
 
 
 @pytest.mark.parametrize("command", ["show", "diff"])
-def test_a_reviewer_sees_where_they_are(hostile, command):
+def test_hidden_characters_are_escaped(hostile, command):
     home, draft_id = hostile
 
     assert "Words" in (out := call_here(home, "draft", command, draft_id).out)
     assert "⟨U+009B⟩31m⟨U+202E⟩of" in out
 
 
-def test_as_json_they_are_what_they_are(hostile):
+def test_json_keeps_hidden_characters(hostile):
     home, draft_id = hostile
     out = call_here(home, "draft", "show", draft_id, "--json").out
 
@@ -69,7 +69,7 @@ def test_as_json_they_are_what_they_are(hostile):
     assert json.loads(out)["text"] == HOSTILE
 
 
-def test_what_a_writer_says_is_printed_without_them(capsys):
+def test_writer_messages_are_sanitized(capsys):
     finding = SimpleNamespace(rule="writer", message=HOSTILE)
     draft: Any = SimpleNamespace(
         id="0", status=Status.GENERATION_FAILED, last_error=HOSTILE, checks=SimpleNamespace(findings=[finding])
@@ -77,6 +77,6 @@ def test_what_a_writer_says_is_printed_without_them(capsys):
     say_notes([draft])
     assert say_unwritten([draft]) == 1
 
-    said = capsys.readouterr()
-    assert said.err.count("Words") == 2
-    assert hidden_in(said.err) == []
+    result = capsys.readouterr()
+    assert result.err.count("Words") == 2
+    assert hidden_in(result.err) == []

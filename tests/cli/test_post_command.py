@@ -1,4 +1,4 @@
-"""`draft post`: what is said where it does not end at once."""
+"""Tests for `draft post` when posting is interrupted or still in progress."""
 
 import asyncio
 import json
@@ -12,32 +12,32 @@ from copydesk.desk.posting import Posting
 
 @pytest.fixture
 def approved(tmp_path):
-    """A draft of the sample desk that may be posted."""
-    made = json.loads(call_here(tmp_path, "--sample", "draft", "new", "The harbour opens.", "--json").out)
-    draft_id = made["drafts"][0]["id"]
+    """The id of an approved draft of the sample desk."""
+    created = json.loads(call_here(tmp_path, "--sample", "draft", "new", "The harbour opens.", "--json").out)
+    draft_id = created["drafts"][0]["id"]
     assert call_here(tmp_path, "--sample", "draft", "approve", draft_id).code == 0
     return draft_id
 
 
-def test_whoever_interrupts_a_post_is_told_where_to_look(tmp_path, approved, monkeypatch):
+def test_interrupt_points_to_deliveries(tmp_path, approved, monkeypatch):
     async def interrupted(*_):
         raise asyncio.CancelledError
 
     monkeypatch.setattr(Posting, "post", interrupted)
-    said = call_here(tmp_path, "--sample", "draft", "post", approved)
-    assert said.code == 130
-    assert f"`copydesk --sample delivery list {approved}`" in said.err
+    result = call_here(tmp_path, "--sample", "draft", "post", approved)
+    assert result.code == 130
+    assert f"`copydesk --sample delivery list {approved}`" in result.err
 
 
-def test_what_is_still_on_its_way_is_said_with_who_goes_on_with_it(tmp_path, approved, monkeypatch):
-    really = Posting.post
+def test_unfinished_post_points_to_daemon(tmp_path, approved, monkeypatch):
+    original_post = Posting.post
 
     async def slow(*args):
-        result = await really(*args)
-        return replace(result, posted=(), under_way=result.posted)
+        outcome = await original_post(*args)
+        return replace(outcome, posted=(), under_way=outcome.posted)
 
     monkeypatch.setattr(Posting, "post", slow)
-    said = call_here(tmp_path, "--sample", "draft", "post", approved)
-    assert said.code == 1
-    assert "while `copydesk --sample daemon` runs or the console is open" in said.err
-    assert f"`copydesk --sample delivery list {approved}`" in said.err
+    result = call_here(tmp_path, "--sample", "draft", "post", approved)
+    assert result.code == 1
+    assert "while `copydesk --sample daemon` runs or the console is open" in result.err
+    assert f"`copydesk --sample delivery list {approved}`" in result.err

@@ -1,4 +1,4 @@
-"""The pipeline's statistics on the command line."""
+"""Tests for `copydesk run stats`."""
 
 import json
 from datetime import UTC, datetime
@@ -19,32 +19,32 @@ def server():
         yield server
 
 
-def test_statistics_are_printed_in_the_interfaces_shape_and_in_words(tmp_path, server):
+def test_stats_as_json_and_text(tmp_path, server):
     call_here(tmp_path, "source", "add", "rss", server.url("/feed"))
     call_here(tmp_path, "--run-pipeline")
-    said = call_here(tmp_path, "run", "stats", "--json")
+    result = call_here(tmp_path, "run", "stats", "--json")
 
-    assert (said.code, said.err) == (0, "")
-    found = json.loads(said.out)
-    assert list(found)[:7] == [
+    assert (result.code, result.err) == (0, "")
+    stats = json.loads(result.out)
+    assert list(stats)[:7] == [
         *("totalRuns", "successRate", "averageDuration", "averageItemsPerRun", "averageDraftsPerRun", "topErrors"),
         "last30Days",
     ]
-    assert (found["totalRuns"], found["successRate"], found["last30Days"]["runs"]) == (1, 1.0, 1)
-    words = call_here(tmp_path, "run", "stats")
-    assert (words.code, words.err) == (0, "")
-    assert "100.0%" in words.out
-    assert "a run brings  1 item, 0 drafts\n" in words.out
+    assert (stats["totalRuns"], stats["successRate"], stats["last30Days"]["runs"]) == (1, 1.0, 1)
+    text = call_here(tmp_path, "run", "stats")
+    assert (text.code, text.err) == (0, "")
+    assert "100.0%" in text.out
+    assert "a run brings  1 item, 0 drafts\n" in text.out
 
 
-def test_without_runs_nothing_is_claimed(tmp_path):
-    said = call_here(tmp_path, "run", "stats")
+def test_stats_without_runs(tmp_path):
+    result = call_here(tmp_path, "run", "stats")
 
-    assert said.code == 0
-    assert said.out.count("unknown") == 2
+    assert result.code == 0
+    assert result.out.count("unknown") == 2
 
 
-def test_what_runs_fail_of_is_named(tmp_path, server):
+def test_stats_list_run_errors(tmp_path, server):
     call_here(tmp_path, "source", "add", "rss", server.url("/feed"))
     server.serve("/feed", b"", status=404)
     call_here(tmp_path, "--run-pipeline")
@@ -52,7 +52,7 @@ def test_what_runs_fail_of_is_named(tmp_path, server):
     assert "missing, 1 time\n" in call_here(tmp_path, "run", "stats").out
 
 
-def test_one_of_a_thing_is_not_many(tmp_path, server):
+def test_singular_forms(tmp_path, server):
     call_here(tmp_path, "source", "add", "rss", server.url("/feed"))
     call_here(tmp_path, "--run-pipeline")
 
@@ -61,7 +61,7 @@ def test_one_of_a_thing_is_not_many(tmp_path, server):
     assert line.endswith("1 item  0 drafts\n")
 
 
-def test_a_time_says_in_which_zone_it_is():
+def test_time_includes_zone():
     at = datetime(2026, 7, 1, 12, 5, tzinfo=UTC)
 
     assert moment(at, ZoneInfo("Europe/Prague")) == "2026-07-01 14:05 CEST"

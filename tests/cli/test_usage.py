@@ -1,4 +1,4 @@
-"""What is called wrongly, or asks for what is not there: one line on stderr, and an exit code that says which."""
+"""Tests for wrong usage and unknown ids: one line on stderr and a distinct exit code."""
 
 import re
 
@@ -23,13 +23,13 @@ from feed_server import FeedServer
     ],
 )
 @pytest.mark.parametrize("json", [False, True])
-def test_an_id_of_nobody_is_one_line(tmp_path, args, json):
-    said = call_here(tmp_path, *args, *(["--json"] * json))
+def test_unknown_id_is_one_line(tmp_path, args, json):
+    result = call_here(tmp_path, *args, *(["--json"] * json))
 
-    assert_one_line(said, 1)
-    assert "There is no" in said.err
-    assert "\x1b" not in said.err
-    assert said.out == ""
+    assert_one_line(result, 1)
+    assert "There is no" in result.err
+    assert "\x1b" not in result.err
+    assert result.out == ""
 
 
 @pytest.mark.parametrize(
@@ -54,38 +54,38 @@ def test_an_id_of_nobody_is_one_line(tmp_path, args, json):
         (["--home", "/dev/null", "run", "list"], "cannot be read: Not a directory."),
     ],
 )
-def test_wrong_usage_is_one_line_with_code_2(tmp_path, args, says):
-    said = call_here(tmp_path, *args)
+def test_usage_error_is_one_line(tmp_path, args, says):
+    result = call_here(tmp_path, *args)
 
-    assert_one_line(said, 2)
-    assert says in said.err
-    assert said.out == ""
+    assert_one_line(result, 2)
+    assert says in result.err
+    assert result.out == ""
 
 
-def test_an_address_on_this_machine_is_refused_unless_the_settings_allow_it(tmp_path):
+def test_private_address_is_refused_by_default(tmp_path):
     with FeedServer() as server:
         address = server.url("/feed")
-        said = call_here(tmp_path, "source", "add", "rss", address, copydesk_network__allow_private="false")
+        result = call_here(tmp_path, "source", "add", "rss", address, copydesk_network__allow_private="false")
         assert server.requests == []
 
-    assert_one_line(said, 1)
-    assert "127.0.0.1 is not a public address." in said.err
-    assert "COPYDESK_NETWORK__ALLOW_PRIVATE=true" in said.err
+    assert_one_line(result, 1)
+    assert "127.0.0.1 is not a public address." in result.err
+    assert "COPYDESK_NETWORK__ALLOW_PRIVATE=true" in result.err
 
 
-def test_a_group_without_a_command_shows_what_it_can_do(tmp_path):
-    """Its whole help came as one long line of an error."""
-    said = call_here(tmp_path, "source")
+def test_group_without_command_prints_help(tmp_path):
+    """The whole help was once printed as one long error line."""
+    result = call_here(tmp_path, "source")
 
-    assert (said.code, said.out) == (2, "")
-    assert said.err.startswith("Usage: copydesk source [OPTIONS] COMMAND [ARGS]...\n")
-    assert "\n  add " in said.err
+    assert (result.code, result.out) == (2, "")
+    assert result.err.startswith("Usage: copydesk source [OPTIONS] COMMAND [ARGS]...\n")
+    assert "\n  add " in result.err
 
 
-def test_help_and_version_are_no_errors(tmp_path):
+def test_help_and_version_succeed(tmp_path):
     usage, add, version = (call_here(tmp_path, *args) for args in (["--help"], ["source", "add", "-h"], ["--version"]))
 
-    assert [(said.code, said.err) for said in (usage, add, version)] == [(0, "")] * 3
+    assert [(result.code, result.err) for result in (usage, add, version)] == [(0, "")] * 3
     assert usage.out.startswith("Usage: copydesk [OPTIONS]")
     assert add.out.startswith("Usage: copydesk source add [OPTIONS] TYPE URL")
     assert "google_news" in add.out
@@ -93,7 +93,7 @@ def test_help_and_version_are_no_errors(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_the_help_that_is_named_is_that_of_the_command(tmp_path):
+def test_usage_error_names_command_help(tmp_path):
     assert call_here(tmp_path, "draft", "list", "--limit", "0").err.endswith(
         "`copydesk draft list --help` says more.\n"
     )
@@ -110,18 +110,19 @@ def test_the_help_that_is_named_is_that_of_the_command(tmp_path):
         (("draft", "show", "x"), "`copydesk --sample draft list`"),
     ],
 )
-def test_advice_is_for_the_desk_that_was_asked(tmp_path, args, advice):
-    """What was advised of the sample desk was done to the user's own."""
+def test_advice_keeps_desk_options(tmp_path, args, advice):
+    """Advice given for the sample desk must not lead to the user's own desk."""
     assert advice in call_here(tmp_path, "--sample", *args).err
     assert advice.replace(" --sample", "") in call_here(tmp_path, *args).err
-    elsewhere = tmp_path / "my desk"
+    other_home = tmp_path / "my desk"
     assert (
-        advice.replace("--sample", f"--home '{elsewhere}'") in call_here(tmp_path, "--home", str(elsewhere), *args).err
+        advice.replace("--sample", f"--home '{other_home}'")
+        in call_here(tmp_path, "--home", str(other_home), *args).err
     )
 
 
-def test_only_commands_are_taken_for_commands():
-    """What a feed calls itself stands in errors, too."""
+def test_only_commands_are_extended_in_advice():
+    """Errors also contain the names of feeds, which must not be changed."""
     advice = Context(home=None, sample=True, debug=False).advice
     assert advice("copydesk daily: `copydesk run list`") == "copydesk daily: `copydesk --sample run list`"
     assert advice("copydesk --run-pipeline") == "copydesk --sample --run-pipeline"

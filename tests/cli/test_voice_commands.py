@@ -1,4 +1,4 @@
-"""The voice profile on the command line."""
+"""Tests for the voice commands."""
 
 import json
 
@@ -8,54 +8,58 @@ from command_line import assert_one_line, call_here
 
 
 def asked(home, *args, stdin=""):
-    said = call_here(home, "voice", *args, "--json", stdin=stdin)
-    assert (said.code, said.err) == (0, ""), said
-    return json.loads(said.out)
+    result = call_here(home, "voice", *args, "--json", stdin=stdin)
+    assert (result.code, result.err) == (0, ""), result
+    return json.loads(result.out)
 
 
-def test_a_profile_is_set_piece_by_piece(tmp_path):
+def test_profile_is_set_field_by_field(tmp_path):
     (tmp_path / "post.txt").write_text("Written\nbefore.\n")
     asked(tmp_path, "set", "--style", "Dry.", "--avoid", "synergy", "--avoid", "game changer")
     asked(tmp_path, "set", "--example", "One.", "--example", f"@{tmp_path}/post.txt")
     asked(tmp_path, "set", "--format", "SHORT.hashtags=2", "--format", "short.link=never")
     asked(tmp_path, "set", "--format", "BLOG.instructions=3 questions", "--format", "SHORT.link=")
 
-    found = asked(tmp_path, "show")
-    assert (found["style"], found["avoid"]) == ("Dry.", ["synergy", "game changer"])
-    assert found["examples"] == ["One.", "Written\nbefore."]
-    assert found["formats"] == {"SHORT": {"hashtags": 2}, "BLOG": {"instructions": "3 questions"}}
+    profile = asked(tmp_path, "show")
+    assert (profile["style"], profile["avoid"]) == ("Dry.", ["synergy", "game changer"])
+    assert profile["examples"] == ["One.", "Written\nbefore."]
+    assert profile["formats"] == {"SHORT": {"hashtags": 2}, "BLOG": {"instructions": "3 questions"}}
 
 
-def test_a_field_is_cleared(tmp_path):
+def test_field_is_cleared(tmp_path):
     asked(tmp_path, "set", "--style", "Dry.", "--avoid", "synergy", "--format", "SHORT.hashtags=2")
-    found = asked(tmp_path, "set", "--clear", "style", "--clear", "formats", "--format", "BLOG.targetWords=200")
+    profile = asked(tmp_path, "set", "--clear", "style", "--clear", "formats", "--format", "BLOG.targetWords=200")
 
-    assert (found["style"], found["avoid"], found["formats"]) == ("", ["synergy"], {"BLOG": {"targetWords": 200}})
+    assert (profile["style"], profile["avoid"], profile["formats"]) == ("", ["synergy"], {"BLOG": {"targetWords": 200}})
 
 
-def test_a_profile_is_taken_from_a_json_object(tmp_path):
+def test_profile_from_json(tmp_path):
     asked(tmp_path, "set", "--style", "Dry.", "--format", "THREAD.maxParts=3")
-    given = '{"avoid": ["synergy"], "formats": {"SHORT": {"maxLength": 200}}}'
-    found = asked(tmp_path, "set", "--json-file", "-", stdin=given)
+    document = '{"avoid": ["synergy"], "formats": {"SHORT": {"maxLength": 200}}}'
+    profile = asked(tmp_path, "set", "--json-file", "-", stdin=document)
 
-    assert (found["style"], found["avoid"], found["formats"]) == ("Dry.", ["synergy"], {"SHORT": {"maxLength": 200}})
+    assert (profile["style"], profile["avoid"], profile["formats"]) == (
+        "Dry.",
+        ["synergy"],
+        {"SHORT": {"maxLength": 200}},
+    )
 
 
-def test_what_the_offline_writer_cannot_follow_is_said(tmp_path):
+def test_show_lists_unsupported_fields(tmp_path):
     call_here(tmp_path, "voice", "set", "--style", "Dry and short.", "--format", "SHORT.instructions=Ask.")
-    said = call_here(tmp_path, "voice", "show")
+    result = call_here(tmp_path, "voice", "show")
 
-    assert (said.code, said.err) == (0, "")
-    assert said.out.startswith("Dry and short.\n")
-    assert "The offline writer cannot follow style, formats.SHORT.instructions" in said.out
+    assert (result.code, result.err) == (0, "")
+    assert result.out.startswith("Dry and short.\n")
+    assert "The offline writer cannot follow style, formats.SHORT.instructions" in result.out
 
 
-def test_a_profile_that_it_can_follow_needs_no_warning(tmp_path):
-    said = call_here(tmp_path, "voice", "set", "--avoid", "synergy", "--format", "SHORT.emoji=never")
+def test_supported_profile_has_no_warning(tmp_path):
+    result = call_here(tmp_path, "voice", "set", "--avoid", "synergy", "--format", "SHORT.emoji=never")
 
-    assert said.code == 0
-    assert "cannot" not in said.out
-    assert "emoji never" in said.out
+    assert result.code == 0
+    assert "cannot" not in result.out
+    assert "emoji never" in result.out
 
 
 @pytest.mark.parametrize(
@@ -73,8 +77,8 @@ def test_a_profile_that_it_can_follow_needs_no_warning(tmp_path):
         (("--example", "@/nonexistent/file"), "No such file"),
     ],
 )
-def test_what_cannot_be_is_one_line_with_code_2(tmp_path, args, word):
-    said = call_here(tmp_path, "voice", "set", *args)
+def test_invalid_value_is_usage_error(tmp_path, args, word):
+    result = call_here(tmp_path, "voice", "set", *args)
 
-    assert_one_line(said, 2)
-    assert word in said.err
+    assert_one_line(result, 2)
+    assert word in result.err

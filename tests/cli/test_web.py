@@ -1,4 +1,4 @@
-"""`copydesk --web`: what is served, to whom, and what is said where it cannot be."""
+"""Tests for `copydesk --web`."""
 
 import shlex
 import socket
@@ -16,7 +16,7 @@ from web_console import free_port
 
 
 class Server:
-    """A stub of the server, which says where it is and ends."""
+    """A stub of the console server that announces its address and returns."""
 
     made: "list[Server]" = []
 
@@ -30,13 +30,13 @@ class Server:
 
 @pytest.fixture
 def stubs(monkeypatch: pytest.MonkeyPatch) -> "list[Server]":
-    """The server is a stub; those that are made."""
+    """Replace the console server with a stub; return the instances created."""
     monkeypatch.setattr(Server, "made", [])
     monkeypatch.setattr(web_server, "ConsoleServer", Server)
     return Server.made
 
 
-def test_the_same_desk_is_served_on_the_loopback_and_its_address_has_a_key(
+def test_desk_is_served_on_loopback_with_key(
     tmp_path: Path, stubs: list[Server], capsys: pytest.CaptureFixture[str]
 ) -> None:
     port = free_port()
@@ -44,29 +44,27 @@ def test_the_same_desk_is_served_on_the_loopback_and_its_address_has_a_key(
     (server,) = stubs
     home = str(tmp_path / "a desk; rm")
     assert shlex.split(server.command) == ["exec", sys.executable, "-m", "copydesk", "--home", home, "--sample"]
-    said = capsys.readouterr().out
-    assert f"http://127.0.0.1:{port}/?key=" in said
-    assert len(said.partition("key=")[2].split()[0]) > 20
+    output = capsys.readouterr().out
+    assert f"http://127.0.0.1:{port}/?key=" in output
+    assert len(output.partition("key=")[2].split()[0]) > 20
 
 
-def test_each_start_has_a_key_of_its_own(stubs: list[Server], capsys: pytest.CaptureFixture[str]) -> None:
+def test_start_creates_new_key(stubs: list[Server], capsys: pytest.CaptureFixture[str]) -> None:
     for _ in range(2):
         web.serve(Context(home=None, sample=True, debug=False), free_port())
     first, second = [line.partition("key=")[2] for line in capsys.readouterr().out.split("\n") if "key=" in line]
     assert first != second
 
 
-def test_without_the_extra_it_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_extra_names_install_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delitem(sys.modules, "copydesk.cli.web_server")
     monkeypatch.setitem(sys.modules, "textual_serve.app_service", None)
-    said = call_here(tmp_path, "--sample", "--web")
-    assert_one_line(said, 2)
-    assert "pip install 'copydesk[web]'" in said.err
+    result = call_here(tmp_path, "--sample", "--web")
+    assert_one_line(result, 2)
+    assert "pip install 'copydesk[web]'" in result.err
 
 
-def test_a_port_that_is_taken_is_said_before_any_address_is(
-    stubs: list[Server], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_occupied_port_is_refused_before_announcement(stubs: list[Server], capsys: pytest.CaptureFixture[str]) -> None:
     with socket.socket() as other:
         other.bind((HOST, 0))
         other.listen()
@@ -76,11 +74,11 @@ def test_a_port_that_is_taken_is_said_before_any_address_is(
     assert capsys.readouterr().out == ""
 
 
-def test_keys_that_cannot_be_meant_are_refused_before_anything_is_served(tmp_path: Path, stubs: list[Server]) -> None:
+def test_invalid_key_bindings_are_refused_before_serving(tmp_path: Path, stubs: list[Server]) -> None:
     (tmp_path / "settings.toml").write_text('[keys]\nreview.approve = "r"\n')
-    said = call_here(tmp_path, "--web")
-    assert_one_line(said, 2)
-    assert "r is both review.approve" in said.err
+    result = call_here(tmp_path, "--web")
+    assert_one_line(result, 2)
+    assert "r is both review.approve" in result.err
     assert stubs == []
 
 
@@ -94,7 +92,7 @@ def test_keys_that_cannot_be_meant_are_refused_before_anything_is_served(tmp_pat
         (["--web", "--json"], "go with --run-pipeline."),
     ],
 )
-def test_wrong_usage_is_one_line(tmp_path: Path, args: list[str], says: str) -> None:
-    said = call_here(tmp_path, *args)
-    assert_one_line(said, 2)
-    assert says in said.err
+def test_usage_error_is_one_line(tmp_path: Path, args: list[str], says: str) -> None:
+    result = call_here(tmp_path, *args)
+    assert_one_line(result, 2)
+    assert says in result.err

@@ -1,4 +1,4 @@
-"""Whatever happens to sources and runs, in whatever order: nothing is lost, nothing is made twice."""
+"""Tests for runs over sources that publish, change and fail in random order: no story is lost or drafted twice."""
 
 import asyncio
 import random
@@ -14,7 +14,7 @@ EVENTS = ("publish", "publish", "publish", "withdraw", "edit", "rename", "fail",
 
 
 class World:
-    """Three sites that publish, change their mind and break down, some telling what another one told."""
+    """Three sites that publish, edit, move and fail at random; they often publish the same story."""
 
     def __init__(self, seed: int) -> None:
         self.rng = random.Random(seed)
@@ -27,29 +27,29 @@ class World:
             self.show(url)
 
     def show(self, url: str) -> None:
-        """Put the site's feed where it can be read."""
+        """Serve the site's feed."""
         stories = reversed(self.published[url].items())
-        body = feed(*(entry(number, hours=self.age(), **told) for number, told in stories), title=url)
+        body = feed(*(entry(number, hours=self.age(), **fields) for number, fields in stories), title=url)
         self.web.put(url, body, etag=self.rng.random() < 0.5)
 
     def age(self) -> float:
-        """What was published now, in hours before the day on which the clock began."""
+        """Return the age of a story published now, in hours before the clock's start; so it is negative or zero."""
         return -(self.clock() - Watch()()).total_seconds() / 3600
 
     def happen(self) -> None:
-        """One thing happens to one site."""
+        """Apply one random event to one site."""
         url, event = self.rng.choice(ADDRESSES), self.rng.choice(EVENTS)
-        mine = self.published[url]
+        stories = self.published[url]
         if event == "publish":
             for _ in range(self.rng.randrange(1, 5)):
                 self.publish(url)
-        elif event == "withdraw" and mine:
-            del mine[self.rng.choice(list(mine))]
-        elif event == "edit" and mine:
-            mine[self.rng.choice(list(mine))]["text"] = f"Now it is {self.rng.random()}. It was otherwise."
+        elif event == "withdraw" and stories:
+            del stories[self.rng.choice(list(stories))]
+        elif event == "edit" and stories:
+            stories[self.rng.choice(list(stories))]["text"] = f"Now it is {self.rng.random()}. It was otherwise."
         elif event == "rename":
-            for number, told in mine.items():
-                told |= {"guid": f"https://{number}.example/x", "link": f"https://{number}.example/x"}
+            for number, fields in stories.items():
+                fields |= {"guid": f"https://{number}.example/x", "link": f"https://{number}.example/x"}
         elif event in {"fail", "throttle"}:
             self.broken.add(url)
             self.web.fail(url, 500 if event == "fail" else 429, **({} if event == "fail" else {"retry_after": "100"}))
@@ -58,7 +58,7 @@ class World:
         self.show(url)
 
     def publish(self, url: str) -> None:
-        """A new story, or one that another site told."""
+        """Add a new story, or one that another site may have published."""
         number = self.rng.randrange(40)
         if number not in self.published[url]:
             self.published[url][number] = {"guid": f"http://{number}.example/x", "link": f"http://{number}.example/x"}
@@ -67,14 +67,14 @@ class World:
 
 def assert_funnel(run: Run) -> None:
     stats = run.stats
-    figures = [stats.items_ingested, stats.items_filtered, stats.items_ranked, stats.drafts_created]
-    assert all(more >= fewer for more, fewer in pairwise(figures)), figures
+    counts = [stats.items_ingested, stats.items_filtered, stats.items_ranked, stats.drafts_created]
+    assert all(larger >= smaller for larger, smaller in pairwise(counts)), counts
 
 
 @pytest.mark.parametrize("seed", range(6))
-async def test_nothing_is_lost_and_nothing_is_made_twice(tmp_path, seed):
+async def test_no_story_is_lost_or_drafted_twice(tmp_path, seed):
     world = World(seed)
-    seen: set[int] = set()
+    published: set[int] = set()
     async with open_at(tmp_path, world.web, world.clock) as desk:
         for url in ADDRESSES:
             await add(desk, url)
@@ -82,25 +82,29 @@ async def test_nothing_is_lost_and_nothing_is_made_twice(tmp_path, seed):
             for _ in range(world.rng.randrange(3)):
                 world.happen()
             world.clock.forward(world.rng.randrange(1, 900))
-            work = asyncio.create_task(desk.pipeline.run(RunRequest(max_drafts=world.rng.randrange(4))))
+            run_task = asyncio.create_task(desk.pipeline.run(RunRequest(max_drafts=world.rng.randrange(4))))
             if world.rng.random() < 0.3:
                 await asyncio.sleep(world.rng.random() / 50)
-                work.cancel()
-            await asyncio.wait([work])
-            if not work.cancelled():
-                assert_funnel(work.result())
+                run_task.cancel()
+            await asyncio.wait([run_task])
+            if not run_task.cancelled():
+                assert_funnel(run_task.result())
         for url in ADDRESSES:
             world.show(url)
         world.clock.forward(1000)
-        last = await desk.pipeline.run(RunRequest(max_drafts=1000))
-        quiet = await desk.pipeline.run(RunRequest(max_drafts=1000))
-        seen |= {number for stories in world.published.values() for number in stories}
+        final_run = await desk.pipeline.run(RunRequest(max_drafts=1000))
+        idle_run = await desk.pipeline.run(RunRequest(max_drafts=1000))
+        published |= {number for stories in world.published.values() for number in stories}
 
-    assert (last.status, quiet.stats.drafts_created, quiet.stats.items_ingested) == (RunStatus.SUCCEEDED, 0, 0)
+    assert (final_run.status, idle_run.stats.drafts_created, idle_run.stats.items_ingested) == (
+        RunStatus.SUCCEEDED,
+        0,
+        0,
+    )
     assert damage(tmp_path) == []
-    # Every story that was to be read at the end is drafted, each one once; of each source each entry is there once.
+    # Every story readable at the end has one draft, and each source has each entry once.
     drafted = [str(name) for (name,) in rows(tmp_path, "SELECT item.title FROM draft JOIN item ON item_id = item.id")]
-    assert {title(number) for number in seen} <= set(drafted) <= {title(number) for number in world.told}
+    assert {title(number) for number in published} <= set(drafted) <= {title(number) for number in world.told}
     assert len(drafted) == len(set(drafted))
     assert rows(tmp_path, "SELECT source_id, title FROM item GROUP BY 1, 2 HAVING count(*) > 1") == []
     assert rows(tmp_path, "SELECT count(*) FROM item WHERE state NOT IN ('drafted', 'duplicate')") == [(0,)]

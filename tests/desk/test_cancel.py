@@ -1,4 +1,4 @@
-"""A run can be cancelled at every moment, from here and from elsewhere; what was stored stays, and nothing is half."""
+"""Tests for cancelling runs at any time, from this desk and from another: stored data stays and stays consistent."""
 
 import asyncio
 import threading
@@ -47,23 +47,23 @@ async def newest(desk) -> Run:
 
 @pytest.fixture
 def quick_beats(monkeypatch):
-    """A run looks often whether it was cancelled elsewhere."""
+    """Check often whether the run was cancelled from another desk."""
     monkeypatch.setattr("copydesk.desk.pipeline.BEAT", 0.01)
 
 
-async def test_a_run_that_waits_is_cancelled_before_it_begins(tmp_path):
+async def test_queued_run_is_cancelled_before_start(tmp_path):
     web = web_of_three()
     async with open_at(tmp_path, web) as desk:
         await add_three(desk)
         queued = await desk.pipeline.queue()
         cancelled = await desk.pipeline.cancel(queued.id)
-        ended = await desk.pipeline.execute(queued.id)
+        executed = await desk.pipeline.execute(queued.id)
 
-    assert cancelled.status is ended.status is RunStatus.CANCELLED
-    assert (ended.error, ended.stage, web.asked) == ("The run was cancelled.", None, [])
+    assert cancelled.status is executed.status is RunStatus.CANCELLED
+    assert (executed.error, executed.stage, web.asked) == ("The run was cancelled.", None, [])
 
 
-async def test_a_run_that_waits_for_its_turn_can_be_cancelled_from_another_desk(tmp_path):
+async def test_waiting_run_is_cancelled_from_another_desk(tmp_path):
     web = web_of_three()
     async with open_at(tmp_path, web) as desk, open_at(tmp_path, web) as other:
         await add_three(desk)
@@ -79,37 +79,37 @@ async def test_a_run_that_waits_for_its_turn_can_be_cancelled_from_another_desk(
 
 
 @pytest.mark.parametrize("where", ["here", "elsewhere"])
-async def test_cancelled_while_a_source_is_slow_what_the_others_brought_stays(tmp_path, where, quick_beats):
+async def test_cancel_during_fetch_keeps_stored_items(tmp_path, where, quick_beats):
     web = web_of_three()
     async with open_at(tmp_path, web) as desk, open_at(tmp_path, web) as other:
         await add_three(desk)
-        held, others_are_in = web.hold(ONE), asyncio.Event()
-        work = asyncio.create_task(desk.pipeline.run(None, lambda step: step.done == 2 and others_are_in.set()))
-        await asyncio.gather(held.came.wait(), others_are_in.wait())
+        response, remaining_stored = web.hold(ONE), asyncio.Event()
+        run_task = asyncio.create_task(desk.pipeline.run(None, lambda step: step.done == 2 and remaining_stored.set()))
+        await asyncio.gather(response.came.wait(), remaining_stored.wait())
         await (desk if where == "here" else other).pipeline.cancel((await newest(desk)).id)
-        run = await work
+        run = await run_task
         assert (run.status, run.stats.items_new) == (RunStatus.CANCELLED, 2)
         assert set(run.stats.stage_timing) == {Stage.INGEST}
         assert set(states(tmp_path).values()) == {"new"}
 
-        again = await desk.pipeline.run()
-        assert (again.stats.items_new, again.stats.items_waiting) == (1, 2)
+        next_run = await desk.pipeline.run()
+        assert (next_run.stats.items_new, next_run.stats.items_waiting) == (1, 2)
         assert sorted(await titles(desk)) == sorted(title(number) for number in range(3))
     assert damage(tmp_path) == []
 
 
 @pytest.mark.parametrize("where", ["here", "elsewhere"])
-async def test_cancelled_while_the_writer_is_slow_the_drafts_before_it_stay(tmp_path, where, quick_beats, monkeypatch):
+async def test_cancel_during_drafting_keeps_stored_drafts(tmp_path, where, quick_beats, monkeypatch):
     writer = StubbornWriter(waits=(title(1),))
     monkeypatch.setattr(WRITER, lambda: writer)
     web = Web()
     web.put(ONE, feed(*(entry(number, hours=number) for number in range(3))))
     async with open_at(tmp_path, web) as desk, open_at(tmp_path, web) as other:
         await add(desk)
-        work = asyncio.create_task(desk.pipeline.run())
+        run_task = asyncio.create_task(desk.pipeline.run())
         await writer.began.wait()
         await (desk if where == "here" else other).pipeline.cancel((await newest(desk)).id)
-        run = await work
+        run = await run_task
         assert (run.status, run.stats.drafts_created) == (RunStatus.CANCELLED, 1)
         assert set(run.stats.stage_timing) == set(Stage)
         assert await titles(desk) == [title(0)]
@@ -120,29 +120,29 @@ async def test_cancelled_while_the_writer_is_slow_the_drafts_before_it_stay(tmp_
 
 
 @pytest.mark.parametrize("stage", list(Stage))
-async def test_cancelled_as_a_stage_begins_it_is_cancelled_at_once(tmp_path, stage):
+async def test_cancel_at_stage_start(tmp_path, stage):
     web = web_of_three()
     async with open_at(tmp_path, web) as desk:
         await add_three(desk)
-        work = None
+        run_task = None
 
         def stop(progress) -> None:
             if progress.stage is stage:
-                work.cancel()
+                run_task.cancel()
 
-        work = asyncio.create_task(desk.pipeline.run(None, stop))
+        run_task = asyncio.create_task(desk.pipeline.run(None, stop))
         with pytest.raises(asyncio.CancelledError):
-            await work
+            await run_task
         run = await newest(desk)
         assert run.status is RunStatus.CANCELLED
         assert run.stats.drafts_created == 0
-        again = await desk.pipeline.run()
-        assert again.status is RunStatus.SUCCEEDED
+        next_run = await desk.pipeline.run()
+        assert next_run.status is RunStatus.SUCCEEDED
         assert len(await titles(desk)) == 3
 
 
 class Turns:
-    """Counts the turns at the database: as each is asked for, while it is at work, after it ended."""
+    """Counts database calls at three points: before submission, inside the worker thread, and after the return."""
 
     def __init__(self) -> None:
         self.count = 0
@@ -150,60 +150,60 @@ class Turns:
         self.cancel: Callable[[], object] = lambda: None
 
     def tick(self) -> None:
-        """Cancel at the turn that was asked for."""
+        """Call `cancel` when the count reaches `last`."""
         if self.count == self.last:
             self.cancel()
         self.count += 1
 
     def wrap(self, original):
-        """`original`, counted."""
+        """Return `original` with counting."""
 
-        async def turn(engines, work, *args, **kwargs):
+        async def counting_call(engines, work, *args, **kwargs):
             loop = asyncio.get_running_loop()
 
             def counted(connection, *args, **kwargs):
-                made = work(connection, *args, **kwargs)
+                result = work(connection, *args, **kwargs)
                 ticked = threading.Event()
                 loop.call_soon_threadsafe(lambda: (self.tick(), ticked.set()))
                 assert ticked.wait(60)
-                return made
+                return result
 
             self.tick()
-            made = await original(engines, counted, *args, **kwargs)
+            result = await original(engines, counted, *args, **kwargs)
             self.tick()
-            return made
+            return result
 
-        return turn
+        return counting_call
 
 
-async def test_cancelled_at_any_turn_at_the_database_the_next_run_works(tmp_path, monkeypatch):
-    """Cancelled between queueing and working, a run stayed in the queue, and every later one waited for it."""
-    turns, web, clock = Turns(), web_of_three(), Watch()
-    for way in ("read", "write"):
-        monkeypatch.setattr(Engines, way, turns.wrap(getattr(Engines, way)))
+async def test_cancel_at_any_database_call(tmp_path, monkeypatch):
+    """A run cancelled between queueing and starting once stayed in the queue and blocked every later run."""
+    calls, web, clock = Turns(), web_of_three(), Watch()
+    for method in ("read", "write"):
+        monkeypatch.setattr(Engines, method, calls.wrap(getattr(Engines, method)))
 
     async with open_at(tmp_path, web, clock) as desk:
         await add(desk)
-        for last in range(-1, 200, 2):
+        for cancel_at in range(-1, 200, 2):
             clock.forward(60)
-            web.put(ONE, feed(entry(last)))
-            turns.count, turns.last = 0, last
-            work = asyncio.create_task(desk.pipeline.run())
-            turns.cancel = work.cancel
-            await asyncio.wait([work])
-            all_turns_taken, turns.last = turns.count <= last, -1
-            ended = (await desk.pipeline.runs(1)).items[0].status
-            assert ended in {RunStatus.CANCELLED, RunStatus.SUCCEEDED}, last
+            web.put(ONE, feed(entry(cancel_at)))
+            calls.count, calls.last = 0, cancel_at
+            run_task = asyncio.create_task(desk.pipeline.run())
+            calls.cancel = run_task.cancel
+            await asyncio.wait([run_task])
+            all_calls_covered, calls.last = calls.count <= cancel_at, -1
+            status = (await desk.pipeline.runs(1)).items[0].status
+            assert status in {RunStatus.CANCELLED, RunStatus.SUCCEEDED}, cancel_at
             async with asyncio.timeout(60):
-                assert (await desk.pipeline.run()).status is RunStatus.SUCCEEDED, last
-            if all_turns_taken:
+                assert (await desk.pipeline.run()).status is RunStatus.SUCCEEDED, cancel_at
+            if all_calls_covered:
                 break
-        assert await titles(desk) == [title(number) for number in range(-1, last + 1, 2)]
-    assert last > 20
+        assert await titles(desk) == [title(number) for number in range(-1, cancel_at + 1, 2)]
+    assert cancel_at > 20
     assert damage(tmp_path) == []
 
 
-async def test_a_run_that_has_ended_cannot_be_cancelled(tmp_path):
+async def test_finished_run_cannot_be_cancelled(tmp_path):
     async with open_at(tmp_path, Web()) as desk:
         run = await desk.pipeline.run()
         with pytest.raises(ConflictError, match="The run has ended") as conflict:
@@ -212,12 +212,12 @@ async def test_a_run_that_has_ended_cannot_be_cancelled(tmp_path):
         assert await desk.pipeline.get(run.id) == run
 
 
-async def test_a_sign_of_life_that_cannot_be_kept_is_no_reason_to_fail(tmp_path, quick_beats, monkeypatch):
-    """Another process that held the database for a moment made the run fail when all its work was done."""
+async def test_failed_heartbeat_does_not_fail_run(tmp_path, quick_beats, monkeypatch):
+    """A database held briefly by another process once failed a run whose work was complete."""
     web = web_of_three()
     async with open_at(tmp_path, web) as desk:
         await add(desk)
-        held, refused, loop = web.hold(ONE), asyncio.Event(), asyncio.get_running_loop()
+        response, refused, loop = web.hold(ONE), asyncio.Event(), asyncio.get_running_loop()
 
         def busy(*_: object) -> bool:
             loop.call_soon_threadsafe(refused.set)
@@ -225,24 +225,24 @@ async def test_a_sign_of_life_that_cannot_be_kept_is_no_reason_to_fail(tmp_path,
 
         with monkeypatch.context() as patched:
             patched.setattr("copydesk.store.runs.note", busy)
-            work = asyncio.create_task(desk.pipeline.run())
-            await asyncio.gather(held.came.wait(), refused.wait())
-            held.go.set()
-            run = await work
+            run_task = asyncio.create_task(desk.pipeline.run())
+            await asyncio.gather(response.came.wait(), refused.wait())
+            response.go.set()
+            run = await run_task
         assert run.status is RunStatus.SUCCEEDED
         assert await titles(desk) == [title(0)]
 
 
-async def test_what_a_run_has_done_can_be_seen_from_another_desk_while_it_works(tmp_path, quick_beats):
+async def test_running_progress_is_visible_to_other_desk(tmp_path, quick_beats):
     web = web_of_three()
     async with open_at(tmp_path, web) as desk, open_at(tmp_path, web) as other:
         await add_three(desk)
-        held = web.hold(ONE)
-        work = asyncio.create_task(desk.pipeline.run())
-        await held.came.wait()
+        response = web.hold(ONE)
+        run_task = asyncio.create_task(desk.pipeline.run())
+        await response.came.wait()
         async with asyncio.timeout(60):
-            while (seen := await newest(other)).stats.items_new < 2:  # noqa: ASYNC110 - as another process looks
+            while (snapshot := await newest(other)).stats.items_new < 2:  # noqa: ASYNC110 - as another process polls
                 await asyncio.sleep(0.01)
-        assert (seen.status, seen.stage) == (RunStatus.RUNNING, Stage.INGEST)
-        held.go.set()
-        await work
+        assert (snapshot.status, snapshot.stage) == (RunStatus.RUNNING, Stage.INGEST)
+        response.go.set()
+        await run_task

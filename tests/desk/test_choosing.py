@@ -1,4 +1,4 @@
-"""What a run leaves out, what it takes for one story, and which stories it drafts first."""
+"""Tests for filtering, grouping into stories and ranking within a run."""
 
 import asyncio
 import threading
@@ -33,7 +33,7 @@ GERMAN = "Der Stadtrat will den alten Hafen noch vor dem Ende des Sommers für S
 
 
 async def one_run(home, *sources, request=None, clock=None, **named):
-    """The titles that were drafted of sources given as (address, body, config)."""
+    """Run once over sources given as (URL, body, config) and return the drafted titles."""
     web = Web()
     async with open_at(home, web, clock, **named) as desk:
         for url, body, config in sources:
@@ -44,7 +44,7 @@ async def one_run(home, *sources, request=None, clock=None, **named):
         return await titles(desk)
 
 
-async def test_a_source_takes_only_what_has_one_of_its_words_and_none_of_the_others(tmp_path):
+async def test_source_include_and_exclude(tmp_path):
     body = feed(
         entry(1, named="Harbour to open for swimmers"),
         entry(2, named="Harbour is hiring divers"),
@@ -62,7 +62,7 @@ async def test_a_source_takes_only_what_has_one_of_its_words_and_none_of_the_oth
     }
 
 
-async def test_the_words_of_one_source_are_not_those_of_another(tmp_path):
+async def test_filters_of_a_source_apply_to_it_only(tmp_path):
     body = [feed(entry(number, named=f"{title(number)} hiring")) for number in (1, 2)]
 
     drafted = await one_run(tmp_path, (ONE, body[0], {"exclude": ["hiring"]}), (TWO, body[1], {}))
@@ -70,7 +70,7 @@ async def test_the_words_of_one_source_are_not_those_of_another(tmp_path):
     assert drafted == [f"{title(2)} hiring"]
 
 
-async def test_the_words_of_the_settings_are_for_every_source(tmp_path):
+async def test_filters_in_settings_apply_to_all_sources(tmp_path):
     body = [feed(entry(number, named=f"{title(number)} horoscope")) for number in (1, 2)]
 
     drafted = await one_run(tmp_path, *((url, body[0], {}) for url in (ONE, TWO)), pipeline__exclude="horoscope")
@@ -79,15 +79,15 @@ async def test_the_words_of_the_settings_are_for_every_source(tmp_path):
 
 
 @pytest.mark.parametrize("where", ["source", "settings"])
-async def test_what_is_in_another_language_is_left_out(tmp_path, where):
+async def test_other_languages_are_filtered_out(tmp_path, where):
     body = feed(entry(1, named=GERMAN, text=GERMAN), entry(2, named=ENGLISH, text=ENGLISH))
-    config, named = ({"language": "en"}, {}) if where == "source" else ({}, {"pipeline__language": "en"})
+    config, options = ({"language": "en"}, {}) if where == "source" else ({}, {"pipeline__language": "en"})
 
-    assert await one_run(tmp_path, (ONE, body, config), **named) == [ENGLISH]
+    assert await one_run(tmp_path, (ONE, body, config), **options) == [ENGLISH]
     assert reasons(tmp_path) == {GERMAN: "in German, not in English"}
 
 
-async def test_a_story_that_waited_too_long_is_no_longer_drafted(tmp_path):
+async def test_story_expires_while_waiting(tmp_path):
     web, clock = Web(), Watch()
     web.put(ONE, feed(entry(1), entry(2, hours=2)))
     async with open_at(tmp_path, web, clock) as desk:
@@ -101,7 +101,7 @@ async def test_a_story_that_waited_too_long_is_no_longer_drafted(tmp_path):
     assert reasons(tmp_path) == {title(2): "older than 72 hours"}
 
 
-async def test_the_heavier_source_comes_first(tmp_path):
+async def test_source_weight_orders_stories(tmp_path):
     sources = [
         (url, feed(entry(number)), {"weight": weight})
         for number, (url, weight) in enumerate(((ONE, 0.5), (TWO, 3.0), (THREE, 1.0)))
@@ -110,7 +110,7 @@ async def test_the_heavier_source_comes_first(tmp_path):
     assert await one_run(tmp_path, *sources) == [title(1), title(2), title(0)]
 
 
-async def test_what_scores_too_low_waits_and_is_drafted_when_the_bar_is_lower(tmp_path):
+async def test_low_score_waits_until_threshold_is_lowered(tmp_path):
     web, clock = Web(), Watch()
     web.put(ONE, feed(entry(1)))
     web.put(TWO, feed(entry(2)))
@@ -126,15 +126,15 @@ async def test_what_scores_too_low_waits_and_is_drafted_when_the_bar_is_lower(tm
         assert await titles(desk) == [title(2), title(1)]
 
 
-async def test_a_story_of_several_sources_is_one_draft_of_the_one_that_says_most(tmp_path):
-    told = "Harbour bridge collapses in Port Ellery after storm"
-    long = "The bridge fell at noon. " * 200
+async def test_one_draft_from_longest_of_several_sources(tmp_path):
+    headline = "Harbour bridge collapses in Port Ellery after storm"
+    long_text = "The bridge fell at noon. " * 200
     sources = [
-        (url, feed(entry(number, named=told, text=text)), {})
-        for number, (url, text) in enumerate(((ONE, "Short."), (TWO, long), (THREE, "Short too.")))
+        (url, feed(entry(number, named=headline, text=text)), {})
+        for number, (url, text) in enumerate(((ONE, "Short."), (TWO, long_text), (THREE, "Short too.")))
     ]
 
-    assert await one_run(tmp_path, *sources) == [told]
+    assert await one_run(tmp_path, *sources) == [headline]
     assert sorted(state for (state,) in rows(tmp_path, "SELECT state FROM item")) == [
         "drafted",
         "duplicate",
@@ -143,32 +143,32 @@ async def test_a_story_of_several_sources_is_one_draft_of_the_one_that_says_most
     assert rows(tmp_path, "SELECT count(DISTINCT story_id) FROM item") == [(1,)]
 
 
-async def test_a_story_that_was_drafted_is_not_drafted_again_when_another_source_tells_it(tmp_path):
-    told = "Harbour bridge collapses in Port Ellery after storm"
+async def test_drafted_story_is_not_drafted_from_another_source(tmp_path):
+    headline = "Harbour bridge collapses in Port Ellery after storm"
     web, clock = Web(), Watch()
-    web.put(ONE, feed(entry(1, named=told)))
+    web.put(ONE, feed(entry(1, named=headline)))
     web.put(TWO, feed(entry(2)))
     async with open_at(tmp_path, web, clock) as desk:
         await add(desk)
         await add(desk, TWO)
         await desk.pipeline.run()
-        web.put(TWO, feed(entry(3, named=told, hours=0), entry(2)))
+        web.put(TWO, feed(entry(3, named=headline, hours=0), entry(2)))
         clock.forward(600)
         run = await desk.pipeline.run()
         assert run.stats.drafts_created == 0
-        assert sorted(await titles(desk)) == sorted([told, title(2)])
+        assert sorted(await titles(desk)) == sorted([headline, title(2)])
 
     assert rows(tmp_path, "SELECT reason FROM item WHERE state = 'duplicate'") == [("its story was drafted before",)]
 
 
-async def test_a_word_that_is_kept_out_keeps_a_story_out_for_good(tmp_path):
+async def test_negative_interest_excludes_story(tmp_path):
     body = feed(entry(1, named="Casino opens at the harbour"), entry(2))
 
     assert await one_run(tmp_path, (ONE, body, {}), ranking__interests="ferry, -casino") == [title(2)]
     assert reasons(tmp_path) == {"Casino opens at the harbour": "has casino, which you keep out"}
 
 
-async def test_a_story_that_its_source_tells_once_more_is_not_drafted_once_more(tmp_path):
+async def test_repeated_story_of_a_source_is_filtered(tmp_path):
     web, clock = Web(), Watch()
     web.put(ONE, feed(entry(1)))
     async with open_at(tmp_path, web, clock) as desk:
@@ -185,16 +185,16 @@ async def test_a_story_that_its_source_tells_once_more_is_not_drafted_once_more(
     ]
 
 
-async def test_two_entries_of_one_source_with_the_same_title_are_two_stories(tmp_path):
+async def test_same_title_in_one_source_is_two_stories(tmp_path):
     body = feed(entry(1, named="Weekly notes from the harbour"), entry(2, named="Weekly notes from the harbour"))
 
     assert await one_run(tmp_path, (ONE, body, {})) == ["Weekly notes from the harbour"] * 2
 
 
-async def test_the_order_does_not_depend_on_which_source_answers_first(tmp_path):
-    """Items of different sources that are equal in everything were told apart by ids that the network's luck gave."""
+async def test_order_does_not_depend_on_response_order(tmp_path):
+    """Items that tie in everything were once ordered by id, which depends on the order of the responses."""
 
-    async def drafted(home, late: str) -> list[tuple[str, str]]:
+    async def run_with_delay(home, delayed_url: str) -> list[tuple[str, str]]:
         web = Web()
         async with open_at(home, web) as desk:
             for offset, url in enumerate((ONE, TWO)):
@@ -202,19 +202,21 @@ async def test_the_order_does_not_depend_on_which_source_answers_first(tmp_path)
                 await add(desk, url, name="Same")
             web.put(THREE, feed(entry(100, named=title(1), link="https://elsewhere.example/1")))
             await add(desk, THREE, name="Same")
-            held, others_are_in = web.hold(late), asyncio.Event()
-            work = asyncio.create_task(desk.pipeline.run(None, lambda step: step.done == 2 and others_are_in.set()))
-            await others_are_in.wait()
-            held.go.set()
-            await work
+            response, remaining_stored = web.hold(delayed_url), asyncio.Event()
+            run_task = asyncio.create_task(
+                desk.pipeline.run(None, lambda step: step.done == 2 and remaining_stored.set())
+            )
+            await remaining_stored.wait()
+            response.go.set()
+            await run_task
             return [(draft.item.title, draft.text) for draft in await drafts_of(desk)]
 
-    assert await drafted(tmp_path / "a", ONE) == await drafted(tmp_path / "b", TWO)
+    assert await run_with_delay(tmp_path / "a", ONE) == await run_with_delay(tmp_path / "b", TWO)
 
 
 @pytest.mark.parametrize("field", ["include", "exclude"])
-async def test_an_expression_that_is_none_is_refused_with_the_source_that_wants_it(tmp_path, field):
-    """It was accepted, and from then on every run failed."""
+async def test_invalid_regex_names_source_field(tmp_path, field):
+    """It was once accepted, and then every run failed."""
     async with open_at(tmp_path, Web()) as desk:
         with pytest.raises(InvalidError, match=rf"config\.{field}: /\(/ is no regular expression"):
             await add(desk, **{field: ["/(/"]})
@@ -224,22 +226,22 @@ async def test_an_expression_that_is_none_is_refused_with_the_source_that_wants_
         assert (await desk.sources.get(source.id)).config is None
 
 
-async def test_rules_that_can_no_longer_be_used_keep_only_their_own_source_waiting(tmp_path, monkeypatch):
-    """An expression may be refused later: where it takes too long on a busy machine."""
+async def test_unusable_filter_pauses_only_its_source(tmp_path, monkeypatch):
+    """A valid pattern may still be refused later, when it takes too long on a busy machine."""
     web = Web()
     web.put(ONE, feed(entry(1)))
     web.put(TWO, feed(entry(2)))
 
-    def refuse(include, *rest, **named):
+    def refuse(include, *args, **options):
         if "ferry" in include:
             raise InvalidError
-        return compile_rules(include, *rest, **named)
+        return compile_rules(include, *args, **options)
 
     async with open_at(tmp_path, web) as desk:
         await add(desk, include=["ferry"])
         await add(desk, TWO)
-        with monkeypatch.context() as patched:
-            patched.setattr("copydesk.desk.choosing.compile_rules", refuse)
+        with monkeypatch.context() as patch:
+            patch.setattr("copydesk.desk.choosing.compile_rules", refuse)
             run = await desk.pipeline.run()
         assert run.status is RunStatus.SUCCEEDED
         assert await titles(desk) == [title(2)]
@@ -247,7 +249,7 @@ async def test_rules_that_can_no_longer_be_used_keep_only_their_own_source_waiti
         assert await titles(desk) == [title(2), title(1)]
 
 
-async def test_an_expression_of_the_settings_that_takes_too_long_fails_the_run_and_is_named(tmp_path):
+async def test_slow_regex_in_settings_fails_run(tmp_path):
     web = Web()
     web.put(ONE, feed(entry(1)))
     async with open_at(tmp_path, web, pipeline__include="/(a+)+$/") as desk:
@@ -260,28 +262,28 @@ async def test_an_expression_of_the_settings_that_takes_too_long_fails_the_run_a
     assert states(tmp_path) == {title(1): "new"}
 
 
-async def test_what_is_decided_of_many_items_keeps_nobody_else_from_their_turn(tmp_path, monkeypatch):
-    decided_in = {}
+async def test_ranking_runs_outside_event_loop_thread(tmp_path, monkeypatch):
+    threads = {}
 
-    def watched(name):
-        decide = getattr(choosing, name)
+    def record_thread(name):
+        original = getattr(choosing, name)
 
-        def decides(*args):
-            decided_in[name] = threading.current_thread()
-            return decide(*args)
+        def recording(*args):
+            threads[name] = threading.current_thread()
+            return original(*args)
 
-        monkeypatch.setattr(choosing, name, decides)
+        monkeypatch.setattr(choosing, name, recording)
 
     for name in ("_judge", "_stories", "gather", "_ranking"):
-        watched(name)
+        record_thread(name)
 
     assert await one_run(tmp_path, (ONE, feed(entry(1)), {})) == [title(1)]
 
-    assert len(decided_in) == 4
-    assert threading.main_thread() not in decided_in.values()
+    assert len(threads) == 4
+    assert threading.main_thread() not in threads.values()
 
 
-async def test_more_items_than_are_judged_at_once_are_all_judged(tmp_path, monkeypatch):
+async def test_items_are_judged_in_batches(tmp_path, monkeypatch):
     monkeypatch.setattr(choosing, "JUDGED_AT_ONCE", 2)
     body = feed(*(entry(number) for number in range(1, 6)))
 

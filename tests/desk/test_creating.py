@@ -1,4 +1,4 @@
-"""Drafts that are made on request, of a text as the user gave it."""
+"""Tests for creating drafts from a given text."""
 
 import pytest
 
@@ -18,21 +18,23 @@ async def desk(tmp_path):
         yield desk
 
 
-async def test_a_text_becomes_a_draft_that_waits_for_a_look(desk, tmp_path):
-    made = await desk.drafts.create({"text": f"  {TEXT}\n", "tags": ["sea", "sea", "news"], "targetPlatforms": ["x"]})
-    (new,) = made.drafts
-    found = await desk.drafts.get(new.id)
+async def test_text_becomes_draft_awaiting_review(desk, tmp_path):
+    created = await desk.drafts.create(
+        {"text": f"  {TEXT}\n", "tags": ["sea", "sea", "news"], "targetPlatforms": ["x"]}
+    )
+    (summary,) = created.drafts
+    draft = await desk.drafts.get(summary.id)
 
-    assert (made.mode, made.item_id) == ("direct", found.item_id)
-    assert (found.text, found.format, found.status) == (TEXT, Format.SHORT, Status.AWAITING_REVIEW)
-    assert (found.writer, found.version, found.tags) == ("user", 1, ("news", "sea"))
-    assert found.target_platforms == ("x",)
-    assert found.created_at == found.updated_at == NOW
+    assert (created.mode, created.item_id) == ("direct", draft.item_id)
+    assert (draft.text, draft.format, draft.status) == (TEXT, Format.SHORT, Status.AWAITING_REVIEW)
+    assert (draft.writer, draft.version, draft.tags) == ("user", 1, ("news", "sea"))
+    assert draft.target_platforms == ("x",)
+    assert draft.created_at == draft.updated_at == NOW
     assert rows(tmp_path, "SELECT origin FROM draft") == [("direct",)]
     assert rows(tmp_path, "SELECT version, who, kind, action FROM draft_event") == [(1, "user", "fixed", "create")]
 
 
-async def test_the_answer_has_the_shape_of_the_interface(desk):
+async def test_response_as_json(desk):
     answer = to_wire(await desk.drafts.create({"text": TEXT, "format": "BLOG", "images": [LONG, PICTURE]}))
 
     assert list(answer) == ["mode", "itemId", "drafts"]
@@ -43,22 +45,26 @@ async def test_the_answer_has_the_shape_of_the_interface(desk):
     assert (draft["format"], draft["status"]) == ("BLOG", "awaiting_review")
 
 
-async def test_its_pictures_are_kept_in_their_order(desk):
-    made = await desk.drafts.create({"text": TEXT, "images": [LONG, PICTURE]})
-    found = await desk.drafts.get(made.drafts[0].id)
+async def test_images_keep_their_order(desk):
+    created = await desk.drafts.create({"text": TEXT, "images": [LONG, PICTURE]})
+    draft = await desk.drafts.get(created.drafts[0].id)
 
-    assert found.images == made.drafts[0].images
-    assert [(image.url, image.alt) for image in found.images] == [(PICTURE["url"], None), (LONG["url"], "A crane")]
+    assert draft.images == created.drafts[0].images
+    assert [(image.url, image.alt) for image in draft.images] == [(PICTURE["url"], None), (LONG["url"], "A crane")]
 
 
-async def test_its_item_is_the_users_own_and_named_by_the_first_line(desk):
-    made = await desk.drafts.create({"text": TEXT})
-    found = await desk.drafts.get(made.drafts[0].id)
-    item = await desk.drafts.item(made.item_id)
+async def test_item_belongs_to_user_titled_by_first_line(desk):
+    created = await desk.drafts.create({"text": TEXT})
+    created_draft = await desk.drafts.get(created.drafts[0].id)
+    item = await desk.drafts.item(created.item_id)
 
-    assert to_wire(found.item) == {"id": made.item_id, "title": "The harbour opens on Monday.", "sourceType": "manual"}
+    assert to_wire(created_draft.item) == {
+        "id": created.item_id,
+        "title": "The harbour opens on Monday.",
+        "sourceType": "manual",
+    }
     assert (item.entry.title, item.source_type, item.source_name) == ("The harbour opens on Monday.", None, "you")
-    assert [draft.id for draft in (await desk.drafts.list()).items] == [found.id]
+    assert [draft.id for draft in (await desk.drafts.list()).items] == [created_draft.id]
 
 
 @pytest.mark.parametrize(
@@ -70,35 +76,35 @@ async def test_its_item_is_the_users_own_and_named_by_the_first_line(desk):
         ("[red]é\x1b[31m", "[red]é\x1b[31m"),
     ],
 )
-async def test_a_title_is_the_first_line_that_says_something_cut_at_a_word(desk, text, title):
-    made = await desk.drafts.create({"text": text})
+async def test_title_is_first_line_cut_at_word(desk, text, title):
+    created = await desk.drafts.create({"text": text})
 
-    assert (await desk.drafts.item(made.item_id)).entry.title == title
+    assert (await desk.drafts.item(created.item_id)).entry.title == title
 
 
-async def test_its_checks_run_by_the_users_voice_and_against_what_was_written_lately(desk):
+async def test_checks_use_voice_and_recent_drafts(desk):
     await desk.voice.update({"avoid": ["synergy"]})
     first = await desk.drafts.create({"text": "Pure synergy for everybody in the whole harbour, from Monday on."})
-    again = await desk.drafts.create({"text": "Pure synergy for everybody in the whole harbour, from Monday on!"})
-    one, two = [await desk.drafts.get(made.drafts[0].id) for made in (first, again)]
+    second = await desk.drafts.create({"text": "Pure synergy for everybody in the whole harbour, from Monday on!"})
+    first_draft, second_draft = [await desk.drafts.get(created.drafts[0].id) for created in (first, second)]
 
-    assert one.checks.ran > 0
-    assert one.confidence == first.drafts[0].confidence < 0.7
-    assert len(two.checks.findings) > len(one.checks.findings)
+    assert first_draft.checks.ran > 0
+    assert first_draft.confidence == first.drafts[0].confidence < 0.7
+    assert len(second_draft.checks.findings) > len(first_draft.checks.findings)
 
 
-async def test_the_users_own_items_are_no_part_of_a_run(desk):
+async def test_run_ignores_items_of_the_user(desk):
     web = desk.ground.transport
     web.put(ONE, feed(entry(1)))
     await add(desk)
-    told = (await desk.drafts.create({"text": "Bafarn opens a berern ferry to Lolorn"})).item_id
+    item_id = (await desk.drafts.create({"text": "Bafarn opens a berern ferry to Lolorn"})).item_id
     run = await desk.pipeline.run()
 
     assert run.stats.items_ranked == 1
     drafts = (await desk.drafts.list()).items
     assert {draft.item.source_type for draft in drafts} == {"rss", "manual"}
     assert len({draft.item_id for draft in drafts}) == 2
-    assert told in {draft.item_id for draft in drafts}
+    assert item_id in {draft.item_id for draft in drafts}
 
 
 BAD = {
@@ -115,8 +121,10 @@ BAD = {
 }
 
 
-@pytest.mark.parametrize(("field", "asked"), [(field, asked) for field, every in BAD.items() for asked in every])
-async def test_what_breaks_a_rule_is_refused_by_its_field_and_nothing_is_kept(desk, tmp_path, field, asked):
+@pytest.mark.parametrize(
+    ("field", "asked"), [(field, payload) for field, payloads in BAD.items() for payload in payloads]
+)
+async def test_invalid_request_names_field_and_stores_nothing(desk, tmp_path, field, asked):
     with pytest.raises(InvalidError) as refused:
         await desk.drafts.create(asked)
 

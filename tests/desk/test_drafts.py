@@ -1,4 +1,4 @@
-"""Lists of drafts: filters, pages, the queue."""
+"""Tests for listing drafts, paging and the review queue."""
 
 from itertools import product
 
@@ -17,7 +17,7 @@ SUBSTACK = "https://two.substack.com"
 
 @pytest.fixture
 async def desk(tmp_path):
-    """Twelve drafts: of two sources of two types, in two formats, a third of them approved."""
+    """Twelve drafts of two sources of two types in two formats; every third one approved, one archived."""
     web = Web()
     web.put(ONE, feed(*(entry(number, hours=number + 1) for number in range(3))))
     web.put(f"{SUBSTACK}/feed", feed(*(entry(number, hours=number + 1) for number in range(3, 6))))
@@ -25,16 +25,16 @@ async def desk(tmp_path):
         await add(desk, tags=["b", "a"])
         await add(desk, SUBSTACK, type="substack")
         await desk.pipeline.run(RunRequest(max_drafts=100, formats=("SHORT", "BLOG")))
-        made = await drafts_of(desk)
-        assert len(made) == 12
-        for draft in made[::3]:
+        drafts = await drafts_of(desk)
+        assert len(drafts) == 12
+        for draft in drafts[::3]:
             change(tmp_path, "UPDATE draft SET status = 'approved' WHERE id = ?", draft.id)
-        change(tmp_path, "UPDATE draft SET archived_at = 1 WHERE id = ?", made[0].id)
+        change(tmp_path, "UPDATE draft SET archived_at = 1 WHERE id = ?", drafts[0].id)
         yield desk
 
 
-async def test_filters_alone_and_together_show_what_has_all_of_it(desk):
-    everything = await drafts_of(desk)
+async def test_filters_can_be_combined(desk):
+    drafts = await drafts_of(desk)
     sources = [source.id for source in await desk.sources.list()]
     choices = product(
         (None, Status.APPROVED, Status.REJECTED),
@@ -43,92 +43,101 @@ async def test_filters_alone_and_together_show_what_has_all_of_it(desk):
         (None, SourceType.SUBSTACK),
         (None, *Archived),
     )
-    source_of = {draft.id: sources[draft.item.source_type is SourceType.SUBSTACK] for draft in everything}
-    for status, kind, source_id, source_type, archived in choices:
-        wanted = [
+    source_of = {draft.id: sources[draft.item.source_type is SourceType.SUBSTACK] for draft in drafts}
+    for status, draft_format, source_id, source_type, archived in choices:
+        expected = [
             draft.id
-            for draft in reversed(everything)
+            for draft in reversed(drafts)
             if status in (None, draft.status)
-            and kind in (None, draft.format)
+            and draft_format in (None, draft.format)
             and source_id in (None, source_of[draft.id])
             and source_type in (None, draft.item.source_type)
             and archived in (None, Archived.INCLUDE, Archived.EXCLUDE if draft.archived_at is None else Archived.ONLY)
         ]
         page = await desk.drafts.list(
-            status=status, format=kind, source_id=source_id, source_type=source_type, archived=archived, limit=100
+            status=status,
+            format=draft_format,
+            source_id=source_id,
+            source_type=source_type,
+            archived=archived,
+            limit=100,
         )
-        assert [draft.id for draft in page.items] == wanted
+        assert [draft.id for draft in page.items] == expected
         assert page.next_cursor is None
 
 
 @pytest.mark.parametrize("limit", [1, 2, 5, 12, 100])
-async def test_the_pages_visit_every_draft_once_whatever_is_added_meanwhile(desk, limit):
-    before = [draft.id for draft in reversed(await drafts_of(desk))]
-    seen, cursor = [], None
+async def test_pages_are_stable_while_drafts_are_added(desk, limit):
+    expected = [draft.id for draft in reversed(await drafts_of(desk))]
+    listed, cursor = [], None
     while True:
         page = await desk.drafts.list(limit=limit, cursor=cursor)
         assert len(page.items) <= limit
-        seen += [draft.id for draft in page.items]
+        listed += [draft.id for draft in page.items]
         cursor = page.next_cursor
         if cursor is None:
             break
-        if len(seen) < 4:
-            await _one_more(desk, len(seen))
+        if len(listed) < 4:
+            await _add_draft(desk, len(listed))
 
-    assert seen == before
+    assert listed == expected
 
 
-async def _one_more(desk, number: int) -> None:
+async def _add_draft(desk, number: int) -> None:
     desk.ground.transport.put(ONE, feed(entry(100 + number)))
     await desk.pipeline.run()
 
 
 @pytest.mark.parametrize("limit", [0, 101, -5])
-async def test_a_page_has_1_to_100(desk, limit):
+async def test_limit_is_1_to_100(desk, limit):
     with pytest.raises(InvalidError, match="limit: takes 1 to 100"):
         await desk.drafts.list(limit=limit)
 
 
-async def test_a_cursor_goes_with_the_filter_that_it_was_made_for(desk):
+async def test_cursor_is_bound_to_its_filter(desk):
     page = await desk.drafts.list(limit=2, format=Format.BLOG)
     assert page.next_cursor
-    rest = await desk.drafts.list(limit=100, format=Format.BLOG, cursor=page.next_cursor)
-    assert len(rest.items) == 4
+    second_page = await desk.drafts.list(limit=100, format=Format.BLOG, cursor=page.next_cursor)
+    assert len(second_page.items) == 4
     for other in ({}, {"format": Format.SHORT}, {"format": Format.BLOG, "status": Status.APPROVED}):
         with pytest.raises(InvalidError, match="cursor: is not one that this list gave"):
             await desk.drafts.list(cursor=page.next_cursor, **other)
 
 
 @pytest.mark.parametrize("cursor", ["x", "é", "A" * 5000, "../../etc/passwd", "bnVsbA", "0"])
-async def test_a_cursor_that_this_desk_did_not_make_is_refused(desk, cursor):
+async def test_foreign_cursor_is_refused(desk, cursor):
     with pytest.raises(InvalidError, match="cursor"):
         await desk.drafts.list(cursor=cursor)
 
 
-async def test_one_draft_is_shown_with_its_item_in_the_shape_of_the_interface(desk):
-    made = (await drafts_of(desk))[0]
-    shown = to_wire(await desk.drafts.get(made.id))
+async def test_draft_and_item_as_json(desk):
+    draft = (await drafts_of(desk))[0]
+    document = to_wire(await desk.drafts.get(draft.id))
 
-    assert isinstance(shown, dict)
-    assert list(shown)[:13] == [
+    assert isinstance(document, dict)
+    assert list(document)[:13] == [
         *("id", "text", "format", "status", "confidence", "feedback", "rejectionFeedback", "scheduledAt"),
         *("postedAt", "postId", "itemId", "regeneratedFromId", "createdAt"),
     ]
-    assert shown["item"] == {"id": made.item_id, "title": made.item.title, "sourceType": made.item.source_type.value}
-    assert shown["createdAt"] == shown["updatedAt"] == "2026-02-10T12:00:00.000Z"
-    assert shown["tags"] == (["a", "b"] if made.item.source_type is SourceType.RSS else [])
-    item = await desk.drafts.item(made.item_id)
-    assert (item.entry.title, item.id) == (made.item.title, made.item_id)
+    assert document["item"] == {
+        "id": draft.item_id,
+        "title": draft.item.title,
+        "sourceType": draft.item.source_type.value,
+    }
+    assert document["createdAt"] == document["updatedAt"] == "2026-02-10T12:00:00.000Z"
+    assert document["tags"] == (["a", "b"] if draft.item.source_type is SourceType.RSS else [])
+    item = await desk.drafts.item(draft.item_id)
+    assert (item.entry.title, item.id) == (draft.item.title, draft.item_id)
 
 
-async def test_an_id_of_nobody_is_told_as_one(desk):
+async def test_unknown_id_is_not_found(desk):
     with pytest.raises(NotFoundError, match="There is no draft 'nobody'"):
         await desk.drafts.get("nobody")
     with pytest.raises(NotFoundError, match="There is no item 'nobody'"):
         await desk.drafts.item("nobody")
 
 
-async def test_the_queue_is_what_waits_for_review_the_best_first(desk):
+async def test_queue_orders_pending_drafts_by_score(desk):
     queue = await desk.drafts.queue()
     waiting = {draft.id for draft in await drafts_of(desk) if draft.status is Status.PENDING_REVIEW}
 
@@ -139,15 +148,15 @@ async def test_the_queue_is_what_waits_for_review_the_best_first(desk):
     assert [draft.id for draft in await desk.drafts.queue(3)] == [draft.id for draft in queue[:3]]
 
 
-async def test_an_archived_draft_does_not_wait_for_review(desk, tmp_path):
+async def test_archived_draft_leaves_queue(desk, tmp_path):
     (first, *rest) = await desk.drafts.queue()
     change(tmp_path, "UPDATE draft SET archived_at = 1 WHERE id = ?", first.id)
 
     assert [draft.id for draft in await desk.drafts.queue()] == [draft.id for draft in rest]
 
 
-async def test_decisions_move_the_next_stories(tmp_path):
-    """What a reviewer approved and rejected counts in the score of what comes next, and its part says so."""
+async def test_decisions_affect_next_scores(tmp_path):
+    """Earlier approvals and rejections change the score of the next stories, and the score part says so."""
     web, clock = Web(), Watch()
     web.put(ONE, feed(entry(1)))
     web.put(TWO, feed(entry(2)))

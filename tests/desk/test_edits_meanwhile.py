@@ -1,4 +1,4 @@
-"""What happens to sources, stories and runs while somebody else changes them."""
+"""Tests for changes to sources and stories while a run is in progress."""
 
 import asyncio
 
@@ -11,74 +11,74 @@ from copydesk.model.source import Health
 from desk_fixtures import ONE, TWO, Watch, Web, add, drafts_of, entry, feed, open_at, rows, states, title
 
 
-async def test_a_failure_is_kept_before_the_other_sources_have_answered(tmp_path):
+async def test_failure_is_stored_before_other_responses(tmp_path):
     web = Web()
     web.fail(ONE, 429, retry_after="7200")
     web.put(TWO, feed(entry(1)))
-    held = web.hold(TWO)
+    response = web.hold(TWO)
     async with open_at(tmp_path, web) as desk:
         await add(desk, ONE)
         await add(desk, TWO)
         run = asyncio.create_task(desk.pipeline.run())
-        await held.came.wait()
+        await response.came.wait()
         async with asyncio.timeout(60):
             while not rows(tmp_path, "SELECT 1 FROM source WHERE last_error IS NOT NULL"):  # noqa: ASYNC110
                 await asyncio.sleep(0)
         assert rows(tmp_path, "SELECT count(*) FROM host_cooldown") == [(1,)]
-        held.go.set()
+        response.go.set()
         assert (await run).stats.sources_failed == 1
 
 
-async def test_what_an_address_brought_is_dropped_where_the_source_has_another_one_by_then(tmp_path):
+async def test_fetch_is_discarded_after_url_change(tmp_path):
     web = Web()
     web.put(ONE, feed(entry(1)))
     web.put(TWO, feed(entry(2), entry(3, hours=60)))
-    held = web.hold(ONE)
+    response = web.hold(ONE)
     async with open_at(tmp_path, web) as desk:
         source = await add(desk, ONE)
         run = asyncio.create_task(desk.pipeline.run())
-        await held.came.wait()
+        await response.came.wait()
         await desk.sources.update(source.id, {"url": TWO})
-        held.go.set()
+        response.go.set()
         await run
-        after = await desk.sources.get(source.id)
-        assert (after.url, after.health, after.item_count) == (TWO, Health.UNKNOWN, 0)
+        changed = await desk.sources.get(source.id)
+        assert (changed.url, changed.health, changed.item_count) == (TWO, Health.UNKNOWN, 0)
         await desk.pipeline.run()
     assert states(tmp_path) == {title(2): ItemState.DRAFTED, title(3): ItemState.HISTORY}
 
 
-async def test_a_story_whose_source_is_deleted_meanwhile_does_not_stop_the_others(tmp_path, monkeypatch):
+async def test_deleted_source_does_not_stop_other_drafts(tmp_path, monkeypatch):
     web = Web()
     web.put(ONE, feed(entry(1)))
     web.put(TWO, feed(entry(2), entry(3)))
     async with open_at(tmp_path, web) as desk:
-        doomed = await add(desk, ONE, weight=10.0)
+        deleted = await add(desk, ONE, weight=10.0)
         await add(desk, TWO)
 
-        def told(progress):
-            if progress.stage == "draft" and progress.done == 0 and deleting == []:
-                deleting.append(asyncio.ensure_future(desk.sources.delete(doomed.id)))
+        def on_progress(progress):
+            if progress.stage == "draft" and progress.done == 0 and delete_tasks == []:
+                delete_tasks.append(asyncio.ensure_future(desk.sources.delete(deleted.id)))
 
-        deleting = []
-        run = await desk.pipeline.run(None, told)
-        await asyncio.gather(*deleting)
+        delete_tasks = []
+        run = await desk.pipeline.run(None, on_progress)
+        await asyncio.gather(*delete_tasks)
         assert run.status is RunStatus.SUCCEEDED
         assert {draft.item.title for draft in await drafts_of(desk)} == {title(2), title(3)}
 
 
-async def test_of_a_story_all_formats_are_drafted_or_none(tmp_path):
+async def test_all_formats_of_a_story_or_none(tmp_path):
     web = Web()
-    long = " ".join(f"The ferry number {n} carries {n + 40} passengers to the island each day." for n in range(12))
-    web.put(ONE, feed(*(entry(n, text=long) for n in range(3))))
-    both = RunRequest(formats=("SHORT", "BLOG"), max_drafts=3)
+    text = " ".join(f"The ferry number {n} carries {n + 40} passengers to the island each day." for n in range(12))
+    web.put(ONE, feed(*(entry(n, text=text) for n in range(3))))
+    request = RunRequest(formats=("SHORT", "BLOG"), max_drafts=3)
     async with open_at(tmp_path, web) as desk:
         await add(desk)
-        made = [(await desk.pipeline.run(both)).stats.drafts_created for _ in range(4)]
-    assert made == [2, 2, 2, 0]
+        created_counts = [(await desk.pipeline.run(request)).stats.drafts_created for _ in range(4)]
+    assert created_counts == [2, 2, 2, 0]
     assert rows(tmp_path, "SELECT count(DISTINCT format) FROM draft GROUP BY item_id") == [(2,), (2,), (2,)]
 
 
-async def test_a_run_that_asks_only_what_is_due_leaves_the_others_alone(tmp_path):
+async def test_due_run_skips_other_sources(tmp_path):
     web, clock = Web(), Watch()
     web.put(ONE, feed(entry(1)), cache_control="max-age=3600")
     async with open_at(tmp_path, web, clock) as desk:
@@ -91,7 +91,7 @@ async def test_a_run_that_asks_only_what_is_due_leaves_the_others_alone(tmp_path
         assert len(web.asked) == 2
 
 
-async def test_one_address_is_one_source(tmp_path):
+async def test_url_is_unique_among_sources(tmp_path):
     web = Web()
     web.put(ONE, feed(entry(1)))
     async with open_at(tmp_path, web) as desk:
@@ -101,7 +101,7 @@ async def test_one_address_is_one_source(tmp_path):
         assert len(await desk.sources.list()) == 1
 
 
-async def test_where_the_words_of_a_draft_come_from_is_stored_with_it(tmp_path):
+async def test_sentence_offsets_are_stored(tmp_path):
     web = Web()
     web.put(ONE, feed(entry(1)))
     async with open_at(tmp_path, web) as desk:
@@ -109,20 +109,20 @@ async def test_where_the_words_of_a_draft_come_from_is_stored_with_it(tmp_path):
         await desk.pipeline.run()
         (draft,) = await drafts_of(desk)
         item = await desk.drafts.item(draft.item_id)
-    quoted = [trace for trace in draft.sentences if trace.start is not None]
-    assert quoted
-    for trace in quoted:
+    traces = [trace for trace in draft.sentences if trace.start is not None]
+    assert traces
+    for trace in traces:
         assert trace.text.strip("“”") in getattr(item.entry, trace.field)[trace.start : trace.end]
 
 
-async def test_a_waiting_run_of_a_process_that_does_not_work_on_it_holds_up_nobody(tmp_path):
+async def test_abandoned_queued_run_blocks_no_run(tmp_path):
     web, clock = Web(), Watch()
     web.put(ONE, feed(entry(1)))
     async with open_at(tmp_path, web, clock) as desk:
         await add(desk)
-        left = await desk.pipeline.queue()
+        abandoned = await desk.pipeline.queue()
         clock.forward(31)
         run = await asyncio.wait_for(desk.pipeline.run(), 60)
         assert run.status is RunStatus.SUCCEEDED
-        assert (await desk.pipeline.get(left.id)).status is RunStatus.QUEUED
-        assert (await desk.pipeline.execute(left.id)).status is RunStatus.SUCCEEDED
+        assert (await desk.pipeline.get(abandoned.id)).status is RunStatus.QUEUED
+        assert (await desk.pipeline.execute(abandoned.id)).status is RunStatus.SUCCEEDED

@@ -1,4 +1,4 @@
-"""Figures are recorded for a draft on a platform, and summed up."""
+"""Tests for recording engagement metrics and their summary."""
 
 from collections.abc import AsyncIterator
 
@@ -26,18 +26,18 @@ async def desk(tmp_path, watch) -> AsyncIterator[Desk]:
 
 
 async def draft(desk: Desk, **values: object) -> str:
-    def make(conn, user_id):
+    def insert(conn, user_id):
         return add_draft(conn, user_id, add_item(conn, user_id, add_source(conn, user_id)), **values)
 
-    return await desk.ground.write(make)
+    return await desk.ground.write(insert)
 
 
 async def foreign_draft(desk: Desk) -> str:
-    def make(conn, _user_id):
-        other = add_user(conn, "Bob")
-        return add_draft(conn, other, add_item(conn, other, add_source(conn, other)))
+    def insert(conn, _user_id):
+        owner = add_user(conn, "Bob")
+        return add_draft(conn, owner, add_item(conn, owner, add_source(conn, owner)))
 
-    return await desk.ground.write(make)
+    return await desk.ground.write(insert)
 
 
 async def record(desk: Desk, draft_id: str, platform: str = "x", **values: object):
@@ -48,12 +48,12 @@ def problems(error: pytest.ExceptionInfo[InvalidError]) -> dict[str, str]:
     return {problem.field: problem.message for problem in error.value.errors}
 
 
-async def test_a_record_is_shown_in_the_shape_of_the_interface(desk):
+async def test_record_as_json(desk):
     draft_id = await draft(desk)
-    made = await record(desk, draft_id, postId="99", likes=3, replies=0, impressions=100)
+    created = await record(desk, draft_id, postId="99", likes=3, replies=0, impressions=100)
 
-    assert to_wire(made) == {
-        "id": made.id,
+    assert to_wire(created) == {
+        "id": created.id,
         "draftId": draft_id,
         "platform": "x",
         "postId": "99",
@@ -74,7 +74,7 @@ async def test_a_record_is_shown_in_the_shape_of_the_interface(desk):
     }
 
 
-async def test_what_is_left_out_or_null_stays_as_it_was(desk, watch):
+async def test_omitted_and_null_fields_keep_their_values(desk, watch):
     draft_id = await draft(desk)
     first = await record(desk, draft_id, postId="99", likes=3, impressions=100)
     watch.now = watch.now.replace(hour=13)
@@ -88,16 +88,16 @@ async def test_what_is_left_out_or_null_stays_as_it_was(desk, watch):
     assert (third.likes, third.measured_at) == (4, second.measured_at)
 
 
-async def test_each_platform_has_a_record_of_its_own(desk):
+async def test_one_record_per_platform(desk):
     draft_id = await draft(desk)
-    one, two = await record(desk, draft_id, likes=1), await record(desk, draft_id, " bluesky ", likes=2)
+    x, bluesky = await record(desk, draft_id, likes=1), await record(desk, draft_id, " bluesky ", likes=2)
 
-    assert one.id != two.id
-    assert two.platform == "bluesky"
-    assert (await record(desk, draft_id, likes=5)).id == one.id
+    assert x.id != bluesky.id
+    assert bluesky.platform == "bluesky"
+    assert (await record(desk, draft_id, likes=5)).id == x.id
 
 
-async def test_what_is_not_reported_is_unknown_and_not_zero(desk):
+async def test_unreported_metrics_give_no_rate(desk):
     draft_id = await draft(desk)
 
     assert (await record(desk, draft_id, likes=3)).engagement_rate is None
@@ -106,20 +106,20 @@ async def test_what_is_not_reported_is_unknown_and_not_zero(desk):
     assert (await record(desk, draft_id, "mastodon", replies=0)).engagement_rate == 0
 
 
-async def test_a_rate_is_never_above_one(desk):
+async def test_rate_is_at_most_one(desk):
     draft_id = await draft(desk)
 
     assert (await record(desk, draft_id, likes=30, impressions=10)).engagement_rate == 1
     assert (await desk.engagement.summary()).avg_engagement_rate == 1
 
 
-async def test_a_new_record_without_anything_is_a_delivery_to_come(desk):
-    made = await record(desk, await draft(desk))
+async def test_empty_record_is_pending(desk):
+    created = await record(desk, await draft(desk))
 
-    assert (made.status, made.measured_at, made.failed_at) == (DeliveryStatus.PENDING, None, None)
+    assert (created.status, created.measured_at, created.failed_at) == (DeliveryStatus.PENDING, None, None)
 
 
-async def test_a_failure_says_why_and_since_when_until_the_post_is_live(desk):
+async def test_error_is_cleared_when_post_is_live(desk):
     draft_id = await draft(desk)
     failed = await record(desk, draft_id, status="failed", errorMessage="They said no.")
     assert (failed.status, failed.failed_at, failed.error_message) == (DeliveryStatus.FAILED, NOW, "They said no.")
@@ -128,7 +128,7 @@ async def test_a_failure_says_why_and_since_when_until_the_post_is_live(desk):
     assert (live.status, live.failed_at, live.error_message) == (DeliveryStatus.POSTED, None, None)
 
 
-async def test_the_draft_itself_is_not_changed(desk):
+async def test_recording_does_not_change_draft(desk):
     draft_id = await draft(desk, status="approved", source_type="rss")
     before = await desk.drafts.get(draft_id)
     await record(desk, draft_id, postId="99", status="posted", likes=1)
@@ -157,7 +157,7 @@ async def test_the_draft_itself_is_not_changed(desk):
         ({"views": 3}, "views", "is no known field"),
     ],
 )
-async def test_what_breaks_a_rule_is_refused_with_its_field_and_changes_nothing(desk, given, field, rule):
+async def test_invalid_field_is_refused(desk, given, field, rule):
     draft_id = await draft(desk)
     with pytest.raises(InvalidError) as error:
         await desk.engagement.record({"draftId": draft_id, "platform": "x", "likes": 1} | given)
@@ -166,24 +166,24 @@ async def test_what_breaks_a_rule_is_refused_with_its_field_and_changes_nothing(
     assert (await desk.engagement.summary()).total_posted == 0
 
 
-async def test_every_field_that_breaks_a_rule_is_named_at_once(desk):
+async def test_all_invalid_fields_are_listed(desk):
     with pytest.raises(InvalidError) as error:
         await desk.engagement.record({"platform": "", "likes": -1})
 
     assert list(problems(error)) == ["draftId", "platform", "likes"]
 
 
-async def test_an_unknown_draft_and_that_of_another_user_are_not_found_alike(desk):
-    told = []
+async def test_unknown_and_foreign_drafts_are_not_found(desk):
+    messages = []
     for draft_id in (FAR, await foreign_draft(desk)):
         with pytest.raises(NotFoundError) as error:
             await record(desk, draft_id, likes=1)
-        told.append(str(error.value).replace(draft_id, "ID"))
+        messages.append(str(error.value).replace(draft_id, "ID"))
 
-    assert told[0] == told[1]
+    assert messages[0] == messages[1]
 
 
-async def test_nothing_posted_is_a_summary_of_nothing(desk):
+async def test_summary_without_posts(desk):
     assert to_wire(await desk.engagement.summary()) == {
         "totalPosted": 0,
         "totalWithMetrics": 0,
@@ -201,7 +201,7 @@ async def test_nothing_posted_is_a_summary_of_nothing(desk):
 
 
 async def seeded(desk: Desk) -> EngagementSummary:
-    """Two drafts: one on two platforms, of which one reports no impressions."""
+    """Record metrics for two drafts on several platforms, one without impressions; return the summary."""
     short = await draft(desk, posted_at=NOW, text="Short words.")
     blog = await draft(desk, format="BLOG", text="Long words.")
     await record(desk, short, "x", likes=8, reposts=2, impressions=1000)
@@ -212,73 +212,78 @@ async def seeded(desk: Desk) -> EngagementSummary:
     return await desk.engagement.summary()
 
 
-async def test_a_summary_adds_up_what_is_known_of_posts_that_are_live(desk):
-    found = await seeded(desk)
+async def test_summary_totals_live_posts(desk):
+    summary = await seeded(desk)
 
-    assert (found.total_posted, found.total_with_metrics, found.rated) == (4, 3, 2)
-    assert (found.total_likes, found.total_replies, found.total_reposts) == (57, 1, 2)
-    assert found.total_impressions == 1100
+    assert (summary.total_posted, summary.total_with_metrics, summary.rated) == (4, 3, 2)
+    assert (summary.total_likes, summary.total_replies, summary.total_reposts) == (57, 1, 2)
+    assert summary.total_impressions == 1100
 
 
-async def test_an_average_of_rates_is_weighted_by_impressions(desk):
-    found = await seeded(desk)
+async def test_average_rate_is_weighted_by_impressions(desk):
+    summary = await seeded(desk)
 
-    assert found.avg_engagement_rate == 20 / 1100
-    assert [(each.format, each.count, each.avg_engagement_rate) for each in found.by_format] == [
+    assert summary.avg_engagement_rate == 20 / 1100
+    assert [(group.format, group.count, group.avg_engagement_rate) for group in summary.by_format] == [
         ("BLOG", 2, 0.1),
         ("SHORT", 2, 0.01),
     ]
-    assert [(each.platform, each.count, each.avg_engagement_rate, each.rated) for each in found.by_platform] == [
+    assert [(group.platform, group.count, group.avg_engagement_rate, group.rated) for group in summary.by_platform] == [
         ("mastodon", 2, 0.0, 0),
         ("x", 2, 20 / 1100, 2),
     ]
 
 
-async def test_the_top_posts_are_by_rate_and_then_by_interactions(desk):
-    found = (await seeded(desk)).top_posts
+async def test_top_posts_by_rate_then_interactions(desk):
+    top = (await seeded(desk)).top_posts
 
-    assert [(post.draft_text, post.platform, post.engagement_rate) for post in found] == [
+    assert [(post.draft_text, post.platform, post.engagement_rate) for post in top] == [
         ("Long words.", "x", 0.1),
         ("Short words.", "x", 0.01),
         ("Short words.", "mastodon", None),
     ]
-    assert found[1].posted_at == NOW
-    assert list(to_wire(found[2])) == [
+    assert top[1].posted_at == NOW
+    assert list(to_wire(top[2])) == [
         *("draftId", "draftText", "format", "platform", "likes", "replies", "reposts", "impressions"),
         *("engagementRate", "postedAt"),
     ]
-    assert (found[2].likes, found[2].impressions) == (40, None)
+    assert (top[2].likes, top[2].impressions) == (40, None)
 
 
-async def test_what_is_not_known_of_a_top_post_is_null_as_in_its_record_and_never_zero(desk):
-    made = to_wire(await record(desk, await draft(desk), likes=0))
-    (best,) = to_wire((await desk.engagement.summary()).top_posts)
+async def test_unknown_metrics_of_top_post_are_null(desk):
+    created = to_wire(await record(desk, await draft(desk), likes=0))
+    (top_post,) = to_wire((await desk.engagement.summary()).top_posts)
 
-    shared = {name: made[name] for name in best if name in made}
-    assert shared == {name: best[name] for name in shared}
-    assert (best["likes"], best["replies"], best["impressions"], best["engagementRate"]) == (0, None, None, None)
-    assert best["postedAt"] is None
+    shared = {name: created[name] for name in top_post if name in created}
+    assert shared == {name: top_post[name] for name in shared}
+    assert (top_post["likes"], top_post["replies"], top_post["impressions"], top_post["engagementRate"]) == (
+        0,
+        None,
+        None,
+        None,
+    )
+    assert top_post["postedAt"] is None
 
 
-async def test_as_many_top_posts_as_asked_for(desk):
+async def test_top_limits_posts(desk):
     await seeded(desk)
 
     assert len((await desk.engagement.summary(top=2)).top_posts) == 2
 
 
 @pytest.mark.parametrize("top", [0, 51, -1, True, "3", 2.0])
-async def test_top_takes_1_to_50(desk, top):
+async def test_top_is_1_to_50(desk, top):
     with pytest.raises(InvalidError) as error:
         await desk.engagement.summary(top=top)
 
     assert problems(error) == {"top": "takes a whole number of 1 to 50"}
 
 
-async def test_somebody_elses_posts_are_not_counted(desk):
-    other = await foreign_draft(desk)
+async def test_foreign_posts_are_not_counted(desk):
+    draft_id = await foreign_draft(desk)
 
-    def put(conn, _user_id):
-        values = ("e1", other, "x", "SHORT", "posted", 5, 0)
+    def insert(conn, _user_id):
+        values = ("e1", draft_id, "x", "SHORT", "posted", 5, 0)
         owner = "(SELECT user_id FROM draft WHERE id = ?2)"
         conn.exec_driver_sql(
             "INSERT INTO engagement (id, user_id, draft_id, platform, format, status, likes, created_at) "
@@ -286,14 +291,18 @@ async def test_somebody_elses_posts_are_not_counted(desk):
             values,
         )
 
-    await desk.ground.write(put)
+    await desk.ground.write(insert)
     assert (await desk.engagement.summary()).total_posted == 0
 
 
-async def test_what_has_the_most_posts_stands_first(desk):
+async def test_groups_are_ordered_by_post_count(desk):
     for platform in ("bluesky", "x", "x", "mastodon"):
         await record(desk, await draft(desk, format="THREAD" if platform == "x" else "BLOG"), platform, likes=1)
     await record(desk, await draft(desk, format="THREAD"), "x", likes=1)
-    found = await desk.engagement.summary()
-    assert [(each.platform, each.count) for each in found.by_platform] == [("x", 3), ("bluesky", 1), ("mastodon", 1)]
-    assert [(each.format, each.count) for each in found.by_format] == [("THREAD", 3), ("BLOG", 2)]
+    summary = await desk.engagement.summary()
+    assert [(group.platform, group.count) for group in summary.by_platform] == [
+        ("x", 3),
+        ("bluesky", 1),
+        ("mastodon", 1),
+    ]
+    assert [(group.format, group.count) for group in summary.by_format] == [("THREAD", 3), ("BLOG", 2)]

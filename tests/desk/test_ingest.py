@@ -1,4 +1,4 @@
-"""What a run stores of its sources: everything once, nothing lost, nothing made news that is not."""
+"""Tests for storing fetched entries: each once, none lost, old ones not taken for news."""
 
 import asyncio
 from datetime import timedelta
@@ -29,7 +29,7 @@ from desk_fixtures import (
 )
 
 
-async def test_what_stands_in_a_feed_is_stored_once_however_often_it_is_read(tmp_path):
+async def test_entries_are_stored_once(tmp_path):
     web, clock = Web(), Watch()
     web.put(ONE, feed(entry(1), entry(2)), etag=False)
     async with open_at(tmp_path, web, clock) as desk:
@@ -37,21 +37,21 @@ async def test_what_stands_in_a_feed_is_stored_once_however_often_it_is_read(tmp
         for _ in range(3):
             clock.forward(60)
             await desk.pipeline.run()
-        again = await desk.sources.get(source.id)
+        reloaded = await desk.sources.get(source.id)
 
     assert sorted(states(tmp_path)) == sorted([title(1), title(2)])
-    assert again.item_count == 2
+    assert reloaded.item_count == 2
 
 
-async def test_a_corrected_link_is_the_key_to_compare_by_too(tmp_path):
-    """The item kept the key of the wrong link, so that another source's item of the right one was a second story."""
+async def test_corrected_link_updates_canonical_url(tmp_path):
+    """The item once kept the canonical URL of the wrong link, so another source's entry became a second story."""
     web, clock = Web(), Watch()
-    wrong, right = (feed(entry(1, link=f"https://site.example/{name}")) for name in ("wrong", "right"))
-    web.put(ONE, wrong, etag=False)
+    old_feed, new_feed = (feed(entry(1, link=f"https://site.example/{name}")) for name in ("wrong", "right"))
+    web.put(ONE, old_feed, etag=False)
     async with open_at(tmp_path, web, clock) as desk:
         await add(desk)
         await desk.pipeline.run()
-        web.put(ONE, right, etag=False)
+        web.put(ONE, new_feed, etag=False)
         clock.forward(60)
         await desk.pipeline.run()
 
@@ -59,12 +59,10 @@ async def test_a_corrected_link_is_the_key_to_compare_by_too(tmp_path):
 
 
 @pytest.mark.parametrize(("attended", "most"), [(False, 2), (True, 1)])
-async def test_beside_somebody_at_the_keys_one_source_at_a_time_is_handed_to_the_thread_that_stores(
-    tmp_path, monkeypatch, attended, most
-):
-    """Where it has the next at hand it is at work without a gap, and each key has half of the interpreter."""
+async def test_console_limits_concurrent_storing(tmp_path, monkeypatch, attended, most):
+    """With the next source queued, the storing thread works without a gap and a key press waits longer."""
     monkeypatch.setattr(ingesting, "MOST_WAITING", 2)
-    web, asked, together = Web(), [], asyncio.Event()
+    web, active, limit_reached = Web(), [], asyncio.Event()
     for number, url in enumerate((ONE, TWO, THREE)):
         web.put(url, feed(entry(number)))
     async with open_at(tmp_path, web, Watch()) as desk:
@@ -72,26 +70,26 @@ async def test_beside_somebody_at_the_keys_one_source_at_a_time_is_handed_to_the
             await add(desk, url)
         write = desk.ground.write
 
-        async def watched(work, *args):
+        async def tracked_write(work, *args):
             if work is not keep_reading:
                 return await write(work, *args)
-            asked.append(work)
-            if len(asked) == most:
-                together.set()
-            await asyncio.wait_for(together.wait(), 60)
+            active.append(work)
+            if len(active) == most:
+                limit_reached.set()
+            await asyncio.wait_for(limit_reached.wait(), 60)
             try:
                 return await write(work, *args)
             finally:
-                asked.remove(work)
-                assert len(asked) < most
+                active.remove(work)
+                assert len(active) < most
 
-        desk.ground.attended, desk.ground.write = attended, watched
+        desk.ground.attended, desk.ground.write = attended, tracked_write
         run = await desk.pipeline.run()
 
     assert run.stats.items_new == 3
 
 
-async def test_a_feed_that_did_not_change_is_not_parsed(tmp_path, monkeypatch):
+async def test_unchanged_feed_is_not_parsed(tmp_path, monkeypatch):
     web, clock = Web(), Watch()
     web.put(ONE, feed(entry(1)))
     web.put(TWO, feed(entry(2)), etag=False)
@@ -108,25 +106,25 @@ async def test_a_feed_that_did_not_change_is_not_parsed(tmp_path, monkeypatch):
     assert web.asked[-1].headers.get("if-none-match") or web.asked[-2].headers.get("if-none-match")
 
 
-async def test_thirty_stories_that_come_at_once_are_drafted_in_three_runs_of_ten(tmp_path):
+async def test_backlog_is_drafted_over_several_runs(tmp_path):
     web, clock = Web(), Watch()
     web.put(ONE, feed(*(entry(number) for number in range(30))))
-    made = []
+    counts = []
     async with open_at(tmp_path, web, clock) as desk:
         await add(desk)
         for _ in range(3):
             clock.forward(300)
             run = await desk.pipeline.run(RunRequest(max_drafts=10))
-            made.append((run.stats.items_new, run.stats.items_waiting, run.stats.drafts_created))
+            counts.append((run.stats.items_new, run.stats.items_waiting, run.stats.drafts_created))
         drafted = await titles(desk)
-        empty = await desk.pipeline.run()
+        idle_run = await desk.pipeline.run()
 
-    assert made == [(30, 0, 10), (0, 20, 10), (0, 10, 10)]
+    assert counts == [(30, 0, 10), (0, 20, 10), (0, 10, 10)]
     assert sorted(drafted) == sorted(title(number) for number in range(30))
-    assert empty.stats.drafts_created == 0
+    assert idle_run.stats.drafts_created == 0
 
 
-async def test_of_a_first_fetch_only_the_last_two_days_can_become_drafts(tmp_path):
+async def test_first_fetch_drafts_only_recent_entries(tmp_path):
     web, clock = Web(), Watch()
     web.put(ONE, feed(entry(1, hours=47.9), entry(2, hours=48.1), entry(3, hours=500)))
     async with open_at(tmp_path, web, clock) as desk:
@@ -134,7 +132,7 @@ async def test_of_a_first_fetch_only_the_last_two_days_can_become_drafts(tmp_pat
         await desk.pipeline.run()
         assert await titles(desk) == [title(1)]
 
-        # Not later either, whatever the source does to them.
+        # They must not become drafts later either, even if the source changes them.
         web.put(ONE, feed(entry(1, hours=47.9), entry(2, hours=1, text="Changed."), entry(3, hours=500)))
         clock.forward(3600)
         await desk.pipeline.run()
@@ -143,7 +141,7 @@ async def test_of_a_first_fetch_only_the_last_two_days_can_become_drafts(tmp_pat
     assert states(tmp_path) == {title(1): "drafted", title(2): "history", title(3): "history"}
 
 
-async def test_the_hours_of_a_first_fetch_are_a_setting(tmp_path):
+async def test_first_fetch_hours_setting(tmp_path):
     web = Web()
     web.put(ONE, feed(entry(1, hours=5), entry(2, hours=7)))
     async with open_at(tmp_path, web, pipeline__first_fetch_hours="6") as desk:
@@ -152,7 +150,7 @@ async def test_the_hours_of_a_first_fetch_are_a_setting(tmp_path):
         assert await titles(desk) == [title(1)]
 
 
-async def test_after_the_first_fetch_an_entry_may_be_older_than_two_days(tmp_path):
+async def test_later_fetches_accept_older_entries(tmp_path):
     web, clock = Web(), Watch()
     web.put(ONE, feed(entry(1)))
     async with open_at(tmp_path, web, clock) as desk:
@@ -164,7 +162,7 @@ async def test_after_the_first_fetch_an_entry_may_be_older_than_two_days(tmp_pat
         assert await titles(desk) == [title(1), title(2)]
 
 
-async def test_only_the_newest_entries_within_the_cap_of_a_source_can_be_drafted(tmp_path):
+async def test_max_items_limits_drafted_entries(tmp_path):
     web = Web()
     web.put(ONE, feed(*(entry(number, hours=number + 1) for number in range(6))))
     async with open_at(tmp_path, web) as desk:
@@ -176,7 +174,7 @@ async def test_only_the_newest_entries_within_the_cap_of_a_source_can_be_drafted
     assert sorted(states(tmp_path).values()) == ["drafted"] * 2 + ["history"] * 4
 
 
-async def test_an_entry_that_changed_is_the_same_item_with_new_words(tmp_path):
+async def test_changed_entry_updates_item(tmp_path):
     web, clock = Web(), Watch()
     web.put(ONE, feed(entry(1)))
     async with open_at(tmp_path, web, clock) as desk:
@@ -191,7 +189,7 @@ async def test_an_entry_that_changed_is_the_same_item_with_new_words(tmp_path):
     ]
 
 
-async def test_a_site_that_moves_to_https_and_renames_its_ids_has_no_news(tmp_path):
+async def test_renamed_ids_and_links_are_recognized(tmp_path):
     web, clock = Web(), Watch()
     old, new = ("http://stories.example/", "https://www.stories.example/")
     web.put(ONE, feed(*(entry(n, guid=f"{old}{n}", link=f"{old}{n}") for n in range(5))))
@@ -206,8 +204,8 @@ async def test_a_site_that_moves_to_https_and_renames_its_ids_has_no_news(tmp_pa
     assert len(states(tmp_path)) == 6
 
 
-async def test_a_source_that_got_a_new_address_goes_on_with_the_items_that_it_has(tmp_path):
-    """Its state is forgotten with the old address, and its first items were inserted a second time."""
+async def test_moved_source_keeps_its_items(tmp_path):
+    """The fetch state is reset with the URL; the first items were once inserted a second time."""
     web, clock = Web(), Watch()
     web.put(ONE, feed(entry(1), entry(2)))
     web.put(TWO, feed(entry(1), entry(2), entry(3)))
@@ -224,26 +222,26 @@ async def test_a_source_that_got_a_new_address_goes_on_with_the_items_that_it_ha
     assert len(states(tmp_path)) == 3
 
 
-async def test_a_source_that_is_deleted_while_it_is_read_leaves_nothing(tmp_path):
+async def test_source_deleted_during_fetch_leaves_nothing(tmp_path):
     web = Web()
     web.put(ONE, feed(entry(1)))
     web.put(TWO, feed(entry(2)))
     async with open_at(tmp_path, web) as desk:
         source = await add(desk)
         await add(desk, TWO)
-        held = web.hold(ONE)
-        work = asyncio.create_task(desk.pipeline.run())
-        await held.came.wait()
+        response = web.hold(ONE)
+        run_task = asyncio.create_task(desk.pipeline.run())
+        await response.came.wait()
         await desk.sources.delete(source.id)
-        held.go.set()
-        run = await work
+        response.go.set()
+        run = await run_task
         assert await titles(desk) == [title(2)]
 
     assert (run.status, run.stats.items_new) == (RunStatus.SUCCEEDED, 1)
     assert states(tmp_path) == {title(2): "drafted"}
 
 
-async def test_a_disabled_source_is_left_alone_unless_it_is_named(tmp_path):
+async def test_disabled_source_runs_only_by_id(tmp_path):
     web = Web()
     web.put(ONE, feed(entry(1)))
     async with open_at(tmp_path, web) as desk:
@@ -255,7 +253,7 @@ async def test_a_disabled_source_is_left_alone_unless_it_is_named(tmp_path):
         assert await titles(desk) == [title(1)]
 
 
-async def test_a_run_of_one_source_reads_and_drafts_that_source_only(tmp_path):
+async def test_run_of_one_source(tmp_path):
     web = Web()
     for number, url in enumerate((ONE, TWO, THREE)):
         web.put(url, feed(entry(number)))
@@ -263,9 +261,9 @@ async def test_a_run_of_one_source_reads_and_drafts_that_source_only(tmp_path):
         for url in (ONE, TWO, THREE):
             await add(desk, url)
         await desk.pipeline.run(RunRequest(max_drafts=0))
-        named = (await desk.sources.list())[1].id
+        source_id = (await desk.sources.list())[1].id
         web.asked.clear()
-        run = await desk.pipeline.run(RunRequest(source_ids=(named,)))
+        run = await desk.pipeline.run(RunRequest(source_ids=(source_id,)))
         (draft,) = await drafts_of(desk)
 
     assert web.urls == [TWO]
@@ -273,23 +271,23 @@ async def test_a_run_of_one_source_reads_and_drafts_that_source_only(tmp_path):
     assert run.stats.items_waiting == 1
 
 
-async def test_a_permanent_redirect_is_believed_at_the_third_time(tmp_path):
+async def test_permanent_redirect_is_followed_third_time(tmp_path):
     web, clock = Web(), Watch()
     web.fail(ONE, 301, location=TWO)
     web.put(TWO, feed(entry(1)))
     async with open_at(tmp_path, web, clock) as desk:
         source = await add(desk)
-        seen = []
+        urls = []
         for _ in range(3):
             clock.forward(60)
             await desk.pipeline.run()
-            seen.append((await desk.sources.get(source.id)).url)
+            urls.append((await desk.sources.get(source.id)).url)
 
-    assert seen == [ONE, ONE, TWO]
+    assert urls == [ONE, ONE, TWO]
     assert len(states(tmp_path)) == 1
 
 
-async def test_the_feed_of_a_web_page_is_found_and_becomes_the_address(tmp_path):
+async def test_feed_of_web_page_replaces_url(tmp_path):
     web = Web()
     page = '<html><head><link rel="alternate" type="application/rss+xml" href="/news.xml"></head></html>'
     web.put("https://site.example/", page, content_type="text/html")
@@ -306,42 +304,42 @@ def known(entry: Entry, **changes: object) -> KnownItem:
     return KnownItem(**{**values, **changes})
 
 
-def test_an_id_that_a_source_gives_twice_is_one_entry():
-    """Feeds number their doubles; a source that is no feed could bring the whole run down."""
-    one, other = Entry(ident="a", alias="a", title="One"), Entry(ident="a", alias="b", title="Other")
+def test_duplicate_id_in_a_source_is_one_entry():
+    """Feed parsers number duplicate ids; other source types do not, and a duplicate could fail the whole run."""
+    first, duplicate = Entry(ident="a", alias="a", title="One"), Entry(ident="a", alias="b", title="Other")
 
-    assert sort_entries([one, other], ()) == ([one], [])
-    assert sort_entries([one, other], [known(one)]) == ([], [])
+    assert sort_entries([first, duplicate], ()) == ([first], [])
+    assert sort_entries([first, duplicate], [known(first)]) == ([], [])
 
 
-async def test_what_cannot_be_stored_of_one_source_stops_no_other(tmp_path, monkeypatch):
-    """An error while storing was the run's error, although only one source had brought it."""
+async def test_storage_error_affects_one_source(tmp_path, monkeypatch):
+    """An error while storing the entries of one source once failed the whole run."""
     web = Web()
     web.put(ONE, feed(entry(1)))
     web.put(TWO, feed(entry(2)))
-    hashed = content_hash
+    original = content_hash
 
-    def refuse(told: Entry) -> bytes:
-        if told.title == title(1):
+    def refuse(item_entry: Entry) -> bytes:
+        if item_entry.title == title(1):
             raise OverflowError("Python int too large to convert to SQLite INTEGER")
-        return hashed(told)
+        return original(item_entry)
 
     monkeypatch.setattr("copydesk.store.items.content_hash", refuse)
     async with open_at(tmp_path, web) as desk:
-        bad, _ = await add(desk), await add(desk, TWO)
+        failing, _ = await add(desk), await add(desk, TWO)
         run = await desk.pipeline.run()
         assert await titles(desk) == [title(2)]
-        assert "did not expect" in str((await desk.sources.get(bad.id)).last_error)
+        assert "did not expect" in str((await desk.sources.get(failing.id)).last_error)
 
     assert (run.status, run.stats.sources_failed, run.stats.sources_fetched) == (RunStatus.SUCCEEDED, 1, 1)
 
 
 @pytest.mark.parametrize("changed", [False, True])
-def test_an_entry_is_known_by_its_second_key_where_the_first_is_nobodys(changed):
+def test_entry_is_matched_by_alias(changed):
     old = Entry(ident="http://a", alias="a", title="One")
     new = Entry(ident="https://a", alias="a", title="Two" if changed else "One")
 
-    fresh, renewed = sort_entries([new], [known(old, id="item")])
+    fresh, updated = sort_entries([new], [known(old, id="item")])
 
     assert fresh == []
-    assert [item_id for item_id, _ in renewed] == ["item"]
+    assert [item_id for item_id, _ in updated] == ["item"]

@@ -1,4 +1,4 @@
-"""What filters left out is judged again when they change, for as long as it could still be drafted."""
+"""Tests for judging filtered items again when the filters change."""
 
 from pathlib import Path
 
@@ -13,12 +13,12 @@ def two_feeds() -> Web:
 
 
 def word_of(number: int) -> str:
-    """A word that only this story's title has."""
+    """Return a word that only this story's title contains."""
     return title(number).split()[0]
 
 
 async def run(home: Path, web: Web, watch: Watch | None = None, **named: str) -> list[str]:
-    """One run with these settings; the titles of all drafts so far."""
+    """Run once with these settings and return the titles of all drafts, sorted."""
     async with open_at(home, web, watch, **named) as desk:
         if not await desk.sources.list():
             await add(desk)
@@ -27,7 +27,7 @@ async def run(home: Path, web: Web, watch: Watch | None = None, **named: str) ->
         return sorted(await titles(desk))
 
 
-async def test_what_a_setting_left_out_is_drafted_when_the_setting_is_gone(tmp_path):
+async def test_removed_exclude_setting_restores_item(tmp_path):
     web = two_feeds()
     assert await run(tmp_path, web, pipeline__exclude=word_of(1)) == sorted([title(2), title(3)])
     assert reasons(tmp_path) == {title(1): f"has the excluded {word_of(1)}"}
@@ -36,7 +36,7 @@ async def test_what_a_setting_left_out_is_drafted_when_the_setting_is_gone(tmp_p
     assert reasons(tmp_path) == {}
 
 
-async def test_a_language_that_was_set_by_mistake_costs_nothing(tmp_path):
+async def test_changed_language_setting_restores_item(tmp_path):
     web = Web()
     german = "Die Fähre fährt nun jeden Tag über den Fluss, und viele Leute sind darüber sehr froh, sagte der Kapitän."
     web.put(ONE, feed(entry(1, named="Die neue Fähre fährt über den Fluss", text=german)))
@@ -45,14 +45,14 @@ async def test_a_language_that_was_set_by_mistake_costs_nothing(tmp_path):
     assert await run(tmp_path, web, pipeline__language="de") == ["Die neue Fähre fährt über den Fluss"]
 
 
-async def test_what_a_source_left_out_is_judged_by_its_new_settings_and_other_sources_are_left_alone(tmp_path):
+async def test_changed_source_filter_affects_only_that_source(tmp_path):
     web = two_feeds()
     async with open_at(tmp_path, web) as desk:
-        one = await add(desk, ONE, include=["nothing"])
+        first = await add(desk, ONE, include=["nothing"])
         await add(desk, TWO, include=["nothing"])
         await desk.pipeline.run()
         assert await titles(desk) == []
-        await desk.sources.update(one.id, {"config": {"include": [word_of(2)]}})
+        await desk.sources.update(first.id, {"config": {"include": [word_of(2)]}})
         await desk.pipeline.run()
         assert await titles(desk) == [title(2)]
 
@@ -60,25 +60,25 @@ async def test_what_a_source_left_out_is_judged_by_its_new_settings_and_other_so
     assert reasons(tmp_path) == {title(1): f"has none of {word_of(2)}", title(3): "has none of nothing"}
 
 
-async def test_what_an_interest_kept_out_comes_back_with_it_gone(tmp_path):
+async def test_removed_interest_restores_item(tmp_path):
     web = two_feeds()
     assert await run(tmp_path, web, ranking__interests=f"-{word_of(3)}") == sorted([title(1), title(2)])
     assert await run(tmp_path, web) == sorted([title(1), title(2), title(3)])
 
 
-async def test_what_is_too_old_by_now_stays_out(tmp_path):
-    web, watch = two_feeds(), Watch()
-    await run(tmp_path, web, watch, pipeline__exclude=word_of(1))
-    watch.forward(72 * 3600)
-    async with open_at(tmp_path, web, watch) as desk:
-        done = await desk.pipeline.run()
+async def test_expired_item_stays_filtered(tmp_path):
+    web, clock = two_feeds(), Watch()
+    await run(tmp_path, web, clock, pipeline__exclude=word_of(1))
+    clock.forward(72 * 3600)
+    async with open_at(tmp_path, web, clock) as desk:
+        result = await desk.pipeline.run()
 
-    # It is not even looked at again.
-    assert done.stats.items_ingested == 0
+    # Expired items are not even judged again.
+    assert result.stats.items_ingested == 0
     assert states(tmp_path)[title(1)] == "filtered"
 
 
-async def test_what_was_too_old_waits_again_where_older_stories_are_let_in(tmp_path):
+async def test_longer_max_age_restores_item(tmp_path):
     web = Web()
     web.put(ONE, feed(entry(1, hours=30)))
     web.put(TWO, feed())
@@ -86,7 +86,7 @@ async def test_what_was_too_old_waits_again_where_older_stories_are_let_in(tmp_p
     assert await run(tmp_path, web, pipeline__max_age_hours="48") == [title(1)]
 
 
-async def test_a_story_that_was_drafted_meanwhile_is_not_drafted_again(tmp_path):
+async def test_story_drafted_elsewhere_stays_drafted_once(tmp_path):
     web = Web()
     link = "https://stories.example/same"
     web.put(ONE, feed(entry(1, link=link, more="<category>sports</category>")))
@@ -96,12 +96,12 @@ async def test_a_story_that_was_drafted_meanwhile_is_not_drafted_again(tmp_path)
     assert sorted(str(row[0]) for row in rows(tmp_path, "SELECT state FROM item")) == ["drafted", "duplicate"]
 
 
-async def test_unless_a_rule_changes_nothing_is_judged_twice(tmp_path):
+async def test_unchanged_filters_judge_nothing(tmp_path):
     web = two_feeds()
     await run(tmp_path, web, pipeline__exclude=word_of(1))
     async with open_at(tmp_path, web, pipeline__exclude=word_of(1), pipeline__max_drafts="3") as desk:
-        done = await desk.pipeline.run()
+        result = await desk.pipeline.run()
 
-    assert (done.stats.items_waiting, done.stats.items_ingested) == (0, 0)
+    assert (result.stats.items_waiting, result.stats.items_ingested) == (0, 0)
     assert reasons(tmp_path) == {title(1): f"has the excluded {word_of(1)}"}
     assert rows(tmp_path, "SELECT count(*) FROM item WHERE seen > ?", int(NOW.timestamp() * 1e6)) == [(0,)]

@@ -1,4 +1,4 @@
-"""Lists of drafts: every filter, alone and with others, on pages that visit each draft once."""
+"""Tests for draft filters, alone and combined, and for keyset pages."""
 
 import random
 from datetime import timedelta
@@ -28,7 +28,7 @@ TYPES = (SourceType.RSS, SourceType.REDDIT)
 
 @pytest.fixture(scope="module")
 def connection():
-    """A database in memory with its tables."""
+    """An in-memory database with all tables."""
     engine = create_engine("sqlite://", isolation_level="AUTOCOMMIT")
     event.listen(engine, "connect", lambda driver, _: driver.execute("PRAGMA foreign_keys = ON"))
     with engine.connect() as connection:
@@ -39,12 +39,12 @@ def connection():
 
 @pytest.fixture(scope="module")
 def shelf(connection):
-    """Two users' drafts, of all kinds mixed."""
+    """A random mix of drafts of two users."""
     return Shelf(connection, 120)
 
 
 class Shelf:
-    """Drafts, and what is known of each without asking the database."""
+    """Random drafts in the database, and their values kept apart for comparison."""
 
     def __init__(self, connection: Connection, drafts: int) -> None:
         self.connection = connection
@@ -63,44 +63,46 @@ class Shelf:
         return tag
 
     def add(self, user: str) -> str:
-        """A new draft."""
-        chance = self.chance
-        source = chance.randrange(2)
+        """Add a draft with random values and return its id."""
+        rng = self.chance
+        source = rng.randrange(2)
         values = {
-            "status": chance.choice(STATES),
-            "format": chance.choice(list(Format)),
+            "status": rng.choice(STATES),
+            "format": rng.choice(list(Format)),
             "source_id": self.sources[user][source],
             "source_type": TYPES[source],
-            "scheduled_at": chance.choice([None, NOW + timedelta(hours=chance.randrange(-50, 50))]),
-            "archived_at": chance.choice([None, None, NOW]),
+            "scheduled_at": rng.choice([None, NOW + timedelta(hours=rng.randrange(-50, 50))]),
+            "archived_at": rng.choice([None, None, NOW]),
         }
         item = add_item(self.connection, user, str(values["source_id"]))
-        draft = add_draft(self.connection, user, item, origin="direct", **values)
-        tags = chance.sample(range(len(TAGS)), chance.randrange(len(TAGS) + 1))
+        draft_id = add_draft(self.connection, user, item, origin="direct", **values)
+        tags = rng.sample(range(len(TAGS)), rng.randrange(len(TAGS) + 1))
         for tag in tags:
-            row = {"tag_id": self.tags[user][tag], "draft_id": draft, "user_id": user}
+            row = {"tag_id": self.tags[user][tag], "draft_id": draft_id, "user_id": user}
             self.connection.execute(insert(tables.draft_tag).values(row))
         if user == self.user:
-            self.kept[draft] = values | {"tags": {TAGS[tag] for tag in tags}}
-        return draft
+            self.kept[draft_id] = values | {"tags": {TAGS[tag] for tag in tags}}
+        return draft_id
 
     def wanted(self, filters: Filters) -> list[str]:
-        """The ids that a list should hold, newest first."""
-        return [draft for draft in sorted(self.kept, reverse=True) if fits(self.kept[draft], filters)]
+        """Return the ids that a list must hold, newest first."""
+        return [draft_id for draft_id in sorted(self.kept, reverse=True) if fits(self.kept[draft_id], filters)]
 
 
 def fits(draft: dict, filters: Filters) -> bool:
-    """Whether a draft passes the filters, without the database."""
-    at, (after, before) = draft["scheduled_at"], (filters.scheduled_after, filters.scheduled_before)
-    same = all(getattr(filters, name) in (None, draft[name]) for name in ("format", "source_id", "source_type"))
-    in_time = (after is None or (at is not None and at >= after)) and (
-        before is None or (at is not None and at < before)
+    """Return whether a draft passes the filters, computed without the database."""
+    scheduled_at, (after, before) = draft["scheduled_at"], (filters.scheduled_after, filters.scheduled_before)
+    fields_match = all(getattr(filters, name) in (None, draft[name]) for name in ("format", "source_id", "source_type"))
+    in_time = (after is None or (scheduled_at is not None and scheduled_at >= after)) and (
+        before is None or (scheduled_at is not None and scheduled_at < before)
     )
-    kept = filters.archived is Archived.INCLUDE or (filters.archived is Archived.ONLY) == bool(draft["archived_at"])
+    archived_matches = filters.archived is Archived.INCLUDE or (filters.archived is Archived.ONLY) == bool(
+        draft["archived_at"]
+    )
     return (
-        same
+        fields_match
         and in_time
-        and kept
+        and archived_matches
         and draft["tags"] >= set(filters.tags)
         and draft["status"] in (filters.status or STATES)
     )
@@ -112,13 +114,13 @@ TAGGED = [(), ("a",), ("ä, c",), ("a", "b"), ("a", "none"), ("b", "ä, c", "a")
 
 
 def every_filter(shelf: Shelf):
-    """Every combination of the filters' kinds of values."""
+    """Yield every combination of representative filter values."""
     sources = (None, *shelf.sources[shelf.user], shelf.sources[shelf.other][0])
     choices = product(STATUS, (None, Format.BLOG), sources, (None, *TYPES), TAGGED, WINDOWS, Archived)
-    for status, kind, source, source_type, tags, (after, before), archived in choices:
+    for status, draft_format, source, source_type, tags, (after, before), archived in choices:
         yield Filters(
             status=status,
-            format=kind,
+            format=draft_format,
             source_id=source,
             source_type=source_type,
             tags=tags,
@@ -128,37 +130,37 @@ def every_filter(shelf: Shelf):
         )
 
 
-def test_filters_alone_and_together_hold_what_has_all_of_it(shelf):
+def test_filter_combinations_match(shelf):
     for filters in random.Random(3).sample(list(every_filter(shelf)), 1500):
-        held = lists.ids(shelf.connection, shelf.user, filters, limit=500, before=None)
-        assert list(held) == shelf.wanted(filters), filters
+        ids = lists.ids(shelf.connection, shelf.user, filters, limit=500, before=None)
+        assert list(ids) == shelf.wanted(filters), filters
 
 
-def test_a_page_holds_the_drafts_of_its_ids_with_their_tags(shelf):
+def test_page_holds_drafts_with_tags(shelf):
     for filters in random.Random(4).sample(list(every_filter(shelf)), 100):
-        held, _ = lists.page(shelf.connection, shelf.user, filters, limit=500, before=None)
-        assert [draft.id for draft in held] == shelf.wanted(filters)
-        assert [set(draft.tags) for draft in held] == [shelf.kept[draft.id]["tags"] for draft in held]
+        drafts, _ = lists.page(shelf.connection, shelf.user, filters, limit=500, before=None)
+        assert [draft.id for draft in drafts] == shelf.wanted(filters)
+        assert [set(draft.tags) for draft in drafts] == [shelf.kept[draft.id]["tags"] for draft in drafts]
 
 
 @settings(max_examples=60)
 @given(data=st.data())
-def test_pages_visit_every_draft_once_while_others_come_and_change(shelf, data):
-    """What fits from the first page to the last is visited exactly once, whatever happens to the other drafts."""
+def test_pages_are_stable_under_concurrent_changes(shelf, data):
+    """Drafts that match from the first page to the last are visited exactly once, whatever happens to the others."""
     filters = data.draw(st.sampled_from(FEW))
     limit = data.draw(st.integers(1, 30))
-    there, changed, seen, before = set(shelf.wanted(filters)), set(), [], None
+    matching, changed, visited, last_id = set(shelf.wanted(filters)), set(), [], None
     while True:
-        page = lists.ids(shelf.connection, shelf.user, filters, limit=limit, before=before)
-        seen += page
+        page = lists.ids(shelf.connection, shelf.user, filters, limit=limit, before=last_id)
+        visited += page
         if len(page) < limit:
             break
-        before = page[-1]
+        last_id = page[-1]
         if len(changed) < 40:
-            changed |= _happen(shelf, data.draw(st.sampled_from(("add", "change", "archive", "delete"))))
-    assert len(seen) == len(set(seen))
-    assert set(seen) - changed == there - changed
-    assert seen == sorted(seen, reverse=True)
+            changed |= _change_randomly(shelf, data.draw(st.sampled_from(("add", "change", "archive", "delete"))))
+    assert len(visited) == len(set(visited))
+    assert set(visited) - changed == matching - changed
+    assert visited == sorted(visited, reverse=True)
 
 
 FEW = [
@@ -172,23 +174,23 @@ FEW = [
 ]
 
 
-def _happen(shelf: Shelf, kind: str) -> set[str]:
+def _change_randomly(shelf: Shelf, kind: str) -> set[str]:
     if kind == "add":
         return {shelf.add(shelf.user)}
-    draft = shelf.chance.choice(sorted(shelf.kept))
-    one = tables.draft.c.id == draft
+    draft_id = shelf.chance.choice(sorted(shelf.kept))
+    condition = tables.draft.c.id == draft_id
     if kind == "delete":
-        shelf.connection.execute(delete(tables.draft).where(one))
-        del shelf.kept[draft]
+        shelf.connection.execute(delete(tables.draft).where(condition))
+        del shelf.kept[draft_id]
     else:
         values = {"status": shelf.chance.choice(STATES)} if kind == "change" else {"archived_at": NOW}
-        shelf.connection.execute(update(tables.draft).where(one).values(values))
-        shelf.kept[draft] |= values
-    return {draft}
+        shelf.connection.execute(update(tables.draft).where(condition).values(values))
+        shelf.kept[draft_id] |= values
+    return {draft_id}
 
 
-def test_the_database_walks_the_filters_index_and_sorts_nothing(shelf):
-    """But for windows of time, which are short, and several states, of which each gives a page at most."""
+def test_queries_use_indexes_without_sorting(shelf):
+    """Except for time windows, which are short, and several statuses, each of which yields at most one page."""
     for filters in (Filters(), Filters(format=Format.BLOG), Filters(source_id="s"), Filters(source_type=TYPES[0])):
         assert "TEMP B-TREE" not in _plan(shelf, filters)
     for filters in (Filters(status=(Status.APPROVED,)), Filters(tags=("a",)), Filters(tags=("a", "b"))):
@@ -225,9 +227,9 @@ ASKED = {
 
 
 @pytest.mark.parametrize("case", ASKED)
-def test_filters_are_read_from_what_people_and_programs_give(case):
-    asked, filters = ASKED[case]
-    assert checked_filters(asked) == filters
+def test_filters_are_parsed(case):
+    request, expected = ASKED[case]
+    assert checked_filters(request) == expected
 
 
 REFUSED = {
@@ -245,16 +247,16 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("name", REFUSED)
-async def test_a_value_that_cannot_be_is_refused_by_its_name(tmp_path, name):
-    value, says = REFUSED[name]
+async def test_invalid_filter_names_field(tmp_path, name):
+    value, message = REFUSED[name]
     async with open_at(tmp_path) as desk:
-        with pytest.raises(InvalidError, match=f"^{says}"):
+        with pytest.raises(InvalidError, match=f"^{message}"):
             await desk.drafts.list(**{name: value})
-        with pytest.raises(InvalidError, match=f"^{says}"):
+        with pytest.raises(InvalidError, match=f"^{message}"):
             await desk.drafts.search("word", **{name: value})
 
 
-def test_every_field_that_is_wrong_is_named_in_one_error():
+def test_all_invalid_filters_are_listed():
     with pytest.raises(InvalidError) as refused:
         checked_filters(
             {
@@ -271,14 +273,14 @@ def test_every_field_that_is_wrong_is_named_in_one_error():
 
 
 @pytest.mark.parametrize("limit", [True, 2.0, "25", None, 10**30])
-async def test_a_limit_is_a_whole_number(tmp_path, limit):
+async def test_limit_is_a_whole_number(tmp_path, limit):
     async with open_at(tmp_path) as desk:
         with pytest.raises(InvalidError, match="limit: takes 1 to 100"):
             await desk.drafts.list(limit=limit)
 
 
-async def test_a_cursor_is_of_one_user(tmp_path):
-    """Whoever serves many users gets no page of one with the cursor of another."""
+async def test_cursor_is_bound_to_user(tmp_path):
+    """A server for many users must not answer one user's cursor for another."""
     async with open_at(tmp_path) as desk:
 
         def fill(conn: Connection, user: str) -> None:
@@ -289,7 +291,7 @@ async def test_a_cursor_is_of_one_user(tmp_path):
         cursor = (await desk.drafts.list(limit=1)).next_cursor
         assert cursor
         assert len((await desk.drafts.list(cursor=cursor)).items) == 2
-        bea = await desk.ground.write(lambda conn, _: add_user(conn, "Bea"))
-        desk.ground.user = msgspec.structs.replace(desk.ground.user, id=bea)
+        other_id = await desk.ground.write(lambda conn, _: add_user(conn, "Bea"))
+        desk.ground.user = msgspec.structs.replace(desk.ground.user, id=other_id)
         with pytest.raises(InvalidError, match="cursor"):
             await desk.drafts.list(cursor=cursor)

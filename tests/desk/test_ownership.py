@@ -1,4 +1,4 @@
-"""Everything belongs to a user; what is another one's is answered exactly as what does not exist."""
+"""Tests that rows of another user are answered exactly like rows that do not exist."""
 
 import re
 
@@ -45,7 +45,7 @@ TABLES = ("source", "item", "draft", "run", "draft_event", "engagement", "experi
 
 @pytest.fixture
 async def theirs(tmp_path):
-    """The ids of somebody else's rows, in a desk whose owner has nothing yet."""
+    """The ids of another user's rows, in a desk whose current user owns nothing."""
     web = Web()
     web.put(ONE, feed(entry(1)))
     async with open_at(tmp_path, web) as desk:
@@ -54,7 +54,7 @@ async def theirs(tmp_path):
         (draft,) = await drafts_of(desk)
         run = await desk.pipeline.queue()
         experiment = await desk.experiments.create(EXPERIMENT)
-    # The owner is the first user there is: another one comes before, whose desk it is now.
+    # The desk belongs to the first user; insert one that sorts before the user who owns the rows.
     change(
         tmp_path,
         "INSERT INTO user (id, name, time_zone, created_at) VALUES (?, 'new', 'UTC', 0)",
@@ -71,20 +71,20 @@ async def answer(work) -> tuple[object, ...]:
 
 
 @pytest.mark.parametrize("operation", OPERATIONS)
-async def test_what_is_somebody_elses_is_answered_as_what_does_not_exist(tmp_path, theirs, operation):
-    web, act = Web(), OPERATIONS[operation]
+async def test_foreign_rows_are_not_found(tmp_path, theirs, operation):
+    web, operate = Web(), OPERATIONS[operation]
     before = [rows(tmp_path, f"SELECT * FROM {table}") for table in TABLES]
     async with open_at(tmp_path, web) as desk:
-        nobodys = await answer(act(desk, dict.fromkeys(theirs, "nobody")))
-        assert await answer(act(desk, theirs)) == nobodys
-        assert nobodys[1] == "not-found"
+        expected = await answer(operate(desk, dict.fromkeys(theirs, "nobody")))
+        assert await answer(operate(desk, theirs)) == expected
+        assert expected[1] == "not-found"
     after = [rows(tmp_path, f"SELECT * FROM {table}") for table in TABLES]
 
     assert after == before
     assert web.urls == []
 
 
-async def test_lists_and_runs_hold_only_what_is_ones_own(tmp_path, theirs):
+async def test_lists_and_runs_hold_only_own_rows(tmp_path, theirs):
     web = Web()
     web.put(ONE, feed(entry(1)))
     async with open_at(tmp_path, web) as desk:
@@ -93,7 +93,7 @@ async def test_lists_and_runs_hold_only_what_is_ones_own(tmp_path, theirs):
         assert await desk.drafts.queue() == ()
         assert (await desk.pipeline.runs()).items == ()
         assert await desk.sources.export_opml() == (await desk.sources.export_opml()).replace(ONE, "")
-        # Their queued run does not hold up one's own, nor is their story known as drafted.
+        # The other user's queued run must not block this one, nor their drafted story exclude this one's.
         await add(desk)
         run = await desk.pipeline.run()
         assert run.status is RunStatus.SUCCEEDED

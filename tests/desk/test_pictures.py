@@ -1,4 +1,4 @@
-"""The pictures of a draft: kept once, the same for every attempt, and all of them or none."""
+"""Tests for the images of a draft: stored once, identical for every attempt, all or none."""
 
 import asyncio
 import base64
@@ -41,10 +41,10 @@ async def desk(tmp_path, web):
 
 
 async def images(desk, *urls, source="OG", alt=None):
-    """The pictures of a new draft."""
-    asked = [{"url": url, "source": source, "alt": alt} for url in urls]
-    made = await desk.drafts.create({"text": "The harbour opens.", "images": asked})
-    return (await desk.drafts.get(made.drafts[0].id)).images
+    """Create a draft with these image URLs and return its images."""
+    requests = [{"url": url, "source": source, "alt": alt} for url in urls]
+    created = await desk.drafts.create({"text": "The harbour opens.", "images": requests})
+    return (await desk.drafts.get(created.drafts[0].id)).images
 
 
 def kept(home):
@@ -57,59 +57,59 @@ def file(folder, content, name="a.png"):
     return path
 
 
-class TestReadyForAPlatform:
-    async def test_they_come_in_their_order_with_their_descriptions(self, desk):
-        one, two = await pictures_of(desk.ground, await images(desk, ONE, TWO, alt="A crane"), LIMITS)
+class TestPreparedForPlatform:
+    async def test_order_and_alt_text(self, desk):
+        first, second = await pictures_of(desk.ground, await images(desk, ONE, TWO, alt="A crane"), LIMITS)
 
-        assert (one.media_type, one.width, one.height, one.alt) == ("image/jpeg", 200, 150, "A crane")
-        assert (two.media_type, two.width, two.height) == ("image/png", 64, 48)
-        assert frames_of(one.content).size == (200, 150)
-        assert PLACE.encode() not in one.content
+        assert (first.media_type, first.width, first.height, first.alt) == ("image/jpeg", 200, 150, "A crane")
+        assert (second.media_type, second.width, second.height) == ("image/png", 64, 48)
+        assert frames_of(first.content).size == (200, 150)
+        assert PLACE.encode() not in first.content
 
-    async def test_a_description_that_nobody_wrote_is_empty(self, desk):
-        (one,) = await pictures_of(desk.ground, await images(desk, ONE), LIMITS)
-        assert one.alt == ""
+    async def test_missing_alt_text_is_empty(self, desk):
+        (image,) = await pictures_of(desk.ground, await images(desk, ONE), LIMITS)
+        assert image.alt == ""
 
-    @pytest.mark.parametrize("limits", [kind.limits for kind in (Bluesky, Mastodon, X, LinkedIn, FakePlatform)])
-    async def test_each_platform_gets_what_it_takes(self, desk, web, limits):
+    @pytest.mark.parametrize("limits", [platform.limits for platform in (Bluesky, Mastodon, X, LinkedIn, FakePlatform)])
+    async def test_platform_limits_are_met(self, desk, web, limits):
         web.put(ONE, packed(noise(1_600, 1_400), "JPEG", quality=95))
         assert len(web._pages[ONE][1]) > 2_000_000
-        for made in await pictures_of(desk.ground, await images(desk, ONE, TWO), limits):
-            assert len(made.content) <= limits.picture_bytes
-            assert made.media_type in limits.picture_types
+        for image in await pictures_of(desk.ground, await images(desk, ONE, TWO), limits):
+            assert len(image.content) <= limits.picture_bytes
+            assert image.media_type in limits.picture_types
 
-    async def test_more_than_the_platform_takes_are_an_error_and_nothing_is_fetched(self, desk, web):
-        found = await images(desk, ONE, TWO)
+    async def test_too_many_images_are_refused_without_fetching(self, desk, web):
+        draft_images = await images(desk, ONE, TWO)
         with pytest.raises(PictureError, match="2 pictures, and the platform takes at most 1 "):
-            await pictures_of(desk.ground, found, msgspec.structs.replace(LIMITS, pictures=1))
+            await pictures_of(desk.ground, draft_images, msgspec.structs.replace(LIMITS, pictures=1))
         with pytest.raises(PictureError, match="takes no pictures"):
-            await pictures_of(desk.ground, found, Limits(formats=frozenset()))
+            await pictures_of(desk.ground, draft_images, Limits(formats=frozenset()))
         assert web.urls == []
 
-    async def test_without_pictures_there_is_nothing_to_do(self, desk):
+    async def test_no_images(self, desk):
         assert await pictures_of(desk.ground, (), Limits(formats=frozenset())) == ()
 
 
-class TestTheSameForEveryAttempt:
-    async def test_a_picture_is_fetched_once_and_kept(self, desk, web, tmp_path):
-        found = await images(desk, ONE)
-        first = await pictures_of(desk.ground, found, LIMITS)
+class TestIdenticalForAllAttempts:
+    async def test_image_is_fetched_once(self, desk, web, tmp_path):
+        draft_images = await images(desk, ONE)
+        first = await pictures_of(desk.ground, draft_images, LIMITS)
         web.put(ONE, drawing())
 
-        assert await pictures_of(desk.ground, found, LIMITS) == first
+        assert await pictures_of(desk.ground, draft_images, LIMITS) == first
         assert web.urls == [ONE]
         (digest,) = kept(tmp_path)
         assert rows(tmp_path, "SELECT stored FROM draft_image") == [(f"copydesk:picture/{digest}",)]
 
-    async def test_and_so_it_is_after_a_restart(self, tmp_path, web):
+    async def test_image_survives_restart(self, tmp_path, web):
         async with open_at(tmp_path, web) as desk:
-            found = await images(desk, ONE)
-            first = await pictures_of(desk.ground, found, LIMITS)
+            draft_images = await images(desk, ONE)
+            first = await pictures_of(desk.ground, draft_images, LIMITS)
         async with open_at(tmp_path, Web()) as desk:
-            assert await pictures_of(desk.ground, found, LIMITS) == first
+            assert await pictures_of(desk.ground, draft_images, LIMITS) == first
 
-    async def test_two_who_fetch_it_at_once_send_the_same(self, tmp_path, web):
-        class Changing(Web):
+    async def test_concurrent_fetches_send_the_same_image(self, tmp_path, web):
+        class ChangingWeb(Web):
             """Answers every time with another picture."""
 
             async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
@@ -118,34 +118,34 @@ class TestTheSameForEveryAttempt:
                 await asyncio.sleep(0)
                 return httpx.Response(200, stream=httpx.ByteStream(content))
 
-        web = Changing()
+        web = ChangingWeb()
         async with open_at(tmp_path, web) as desk, open_at(tmp_path, web) as other:
-            found = await images(desk, ONE)
-            each = [pictures_of(one.ground, found, LIMITS) for one in (desk, other, desk, other)]
-            made = await asyncio.gather(*each)
+            draft_images = await images(desk, ONE)
+            tasks = [pictures_of(sender.ground, draft_images, LIMITS) for sender in (desk, other, desk, other)]
+            results = await asyncio.gather(*tasks)
 
             assert len(web.asked) > 1
-            assert [one == made[0] for one in made] == [True] * 4
-            assert await pictures_of(desk.ground, found, LIMITS) == made[0]
+            assert [images_sent == results[0] for images_sent in results] == [True] * 4
+            assert await pictures_of(desk.ground, draft_images, LIMITS) == results[0]
 
-    async def test_what_was_kept_and_is_lost_comes_back_only_if_it_is_the_same(self, desk, web, tmp_path):
-        found = await images(desk, ONE)
-        first = await pictures_of(desk.ground, found, LIMITS)
+    async def test_lost_file_is_refetched_only_if_identical(self, desk, web, tmp_path):
+        draft_images = await images(desk, ONE)
+        first = await pictures_of(desk.ground, draft_images, LIMITS)
         (digest,) = kept(tmp_path)
         (tmp_path / "pictures" / digest).unlink()
-        assert await pictures_of(desk.ground, found, LIMITS) == first
+        assert await pictures_of(desk.ground, draft_images, LIMITS) == first
 
         (tmp_path / "pictures" / digest).unlink()
         web.put(ONE, drawing())
         with pytest.raises(PictureError, match="Picture 1: It is not kept any more"):
-            await pictures_of(desk.ground, found, LIMITS)
+            await pictures_of(desk.ground, draft_images, LIMITS)
 
-    async def test_a_new_version_of_a_draft_reads_its_pictures_anew(self, desk, web, tmp_path):
+    async def test_new_draft_refetches_image(self, desk, web, tmp_path):
         await pictures_of(desk.ground, await images(desk, ONE), LIMITS)
         web.put(ONE, drawing())
-        (made,) = await pictures_of(desk.ground, await images(desk, ONE), LIMITS)
+        (image,) = await pictures_of(desk.ground, await images(desk, ONE), LIMITS)
 
-        assert made.media_type == "image/png"
+        assert image.media_type == "image/png"
         assert len(kept(tmp_path)) == 2
 
 
@@ -160,7 +160,7 @@ class TestAllOrNone:
         ],
         ids=["page", "cut", "missing", "later"],
     )
-    async def test_one_that_cannot_be_had_is_named_by_its_place(self, desk, web, content, says, later):
+    async def test_unusable_image_reports_position(self, desk, web, content, says, later):
         if isinstance(content, bytes):
             web.put(TWO, content)
         else:
@@ -171,33 +171,33 @@ class TestAllOrNone:
         assert refused.value.hint
         assert (refused.value.later, refused.value.retry_after) == (later, 90 if later else None)
 
-    async def test_after_a_failure_what_was_read_is_not_read_again(self, desk, web):
+    async def test_fetched_images_survive_failure(self, desk, web):
         web.cut(TWO)
-        found = await images(desk, ONE, TWO)
+        draft_images = await images(desk, ONE, TWO)
         with pytest.raises(PictureError, match="Picture 2") as refused:
-            await pictures_of(desk.ground, found, LIMITS)
+            await pictures_of(desk.ground, draft_images, LIMITS)
         assert refused.value.later
 
         web.put(TWO, drawing())
-        assert len(await pictures_of(desk.ground, found, LIMITS)) == 2
+        assert len(await pictures_of(desk.ground, draft_images, LIMITS)) == 2
         assert web.urls == [ONE, TWO, TWO]
 
-    async def test_what_the_user_chose_is_not_posted_without_its_movement(self, desk, web):
+    async def test_animated_upload_is_refused(self, desk, web):
         web.put(ONE, moving())
         (og,) = await pictures_of(desk.ground, await images(desk, ONE), LIMITS)
         assert og.media_type == "image/png"
         with pytest.raises(PictureError, match="Picture 1: It moves"):
             await pictures_of(desk.ground, await images(desk, ONE, source="UPLOAD"), LIMITS)
 
-    async def test_private_addresses_are_not_asked(self, tmp_path):
+    async def test_private_address_is_refused(self, tmp_path):
         async with open_at(tmp_path) as desk:
-            found = await images(desk, "http://127.0.0.1:9/a.png")
+            draft_images = await images(desk, "http://127.0.0.1:9/a.png")
             with pytest.raises(PictureError, match=r"Picture 1: 127\.0\.0\.1 is not a public address"):
-                await pictures_of(desk.ground, found, LIMITS)
+                await pictures_of(desk.ground, draft_images, LIMITS)
 
 
 @pytest.mark.parametrize(("says", "alt"), [("Two cranes", "Two cranes"), ("1.jpg", None)])
-async def test_a_run_takes_the_words_of_the_source_for_its_picture_or_none(desk, web, says, alt):
+async def test_run_uses_alt_text_of_source(desk, web, says, alt):
     web.put(FEED, feed(entry(1, text=f'<img src="{ONE}" alt="{says}"><p>The ferry opens on Monday.</p>')))
     await add(desk, FEED)
     await desk.pipeline.run()
@@ -206,15 +206,15 @@ async def test_a_run_takes_the_words_of_the_source_for_its_picture_or_none(desk,
     assert [(image.url, image.alt, image.source) for image in draft.images] == [(ONE, alt, ImageSource.OG)]
 
 
-class TestFilesOfTheUser:
-    async def test_a_file_is_kept_at_once_and_need_not_be_there_later(self, desk, web, tmp_path):
+class TestUploadedFiles:
+    async def test_uploaded_file_is_stored_at_once(self, desk, web, tmp_path):
         path = file(tmp_path, photo(80, 60, exif=where()))
         url = await desk.drafts.keep_picture(path)
         path.unlink()
-        (made,) = await pictures_of(desk.ground, await images(desk, url, source="UPLOAD", alt="A quay"), LIMITS)
+        (image,) = await pictures_of(desk.ground, await images(desk, url, source="UPLOAD", alt="A quay"), LIMITS)
 
         assert url == f"copydesk:picture/{kept(tmp_path)[0]}"
-        assert (made.width, made.height, made.alt) == (80, 60, "A quay")
+        assert (image.width, image.height, image.alt) == (80, 60, "A quay")
         assert web.urls == []
 
     @pytest.mark.parametrize(
@@ -222,12 +222,12 @@ class TestFilesOfTheUser:
         [(b"", "empty"), (b"<html>", "web page"), (photo()[:400], "damaged"), (moving(), "It moves")],
         ids=["empty", "page", "cut", "moving"],
     )
-    async def test_one_that_cannot_be_posted_is_refused_at_once(self, desk, tmp_path, content, says):
+    async def test_unusable_file_is_refused_at_once(self, desk, tmp_path, content, says):
         with pytest.raises(PictureError, match=rf"a\.png: .*{says}"):
             await desk.drafts.keep_picture(file(tmp_path, content))
         assert kept(tmp_path) == []
 
-    async def test_a_picture_that_is_not_kept_is_refused_by_its_field(self, desk, tmp_path):
+    async def test_unknown_stored_image_names_field(self, desk, tmp_path):
         with pytest.raises(InvalidError, match=r"images\[1\]\.url: names a picture that is not kept here"):
             await images(desk, ONE, "copydesk:picture/" + "0" * 64)
         assert rows(tmp_path, "SELECT count(*) FROM draft") == [(0,)]
@@ -235,50 +235,50 @@ class TestFilesOfTheUser:
     @pytest.mark.parametrize(
         "url", ["copydesk:picture/../copydesk.db", "copydesk:picture/", "file:///etc/passwd", "a.png"]
     )
-    async def test_no_other_address_of_ours_is_taken(self, desk, url):
+    async def test_invalid_url_is_refused(self, desk, url):
         with pytest.raises(InvalidError, match=r"images\[0\]\.url"):
             await images(desk, url)
 
-    async def test_one_that_was_kept_and_is_gone_is_said(self, desk, tmp_path):
-        found = await images(desk, await desk.drafts.keep_picture(file(tmp_path, drawing())), source="UPLOAD")
+    async def test_lost_upload_is_reported(self, desk, tmp_path):
+        draft_images = await images(desk, await desk.drafts.keep_picture(file(tmp_path, drawing())), source="UPLOAD")
         (tmp_path / "pictures" / kept(tmp_path)[0]).unlink()
         with pytest.raises(PictureError, match="Picture 1: It is not kept any more"):
-            await pictures_of(desk.ground, found, LIMITS)
+            await pictures_of(desk.ground, draft_images, LIMITS)
 
 
-class TestMadeOnRequest:
+class TestGeneratedImages:
     KEYS = {
         "images_a__base_url": "https://ai.example/v1", "images_a__model": "painter", "images_a__key": "sk-planted",
         "images_b__base_url": "https://b.example", "images_b__model": "brush", "images_b__size": "512x512",
     }  # fmt: skip
 
-    async def test_each_generator_is_asked_as_the_settings_say(self, tmp_path):
+    async def test_providers_use_their_settings(self, tmp_path):
         web = Web()
-        answer = json.dumps({"data": [{"b64_json": base64.b64encode(drawing()).decode()}]})
+        response_body = json.dumps({"data": [{"b64_json": base64.b64encode(drawing()).decode()}]})
         for base in ("https://ai.example/v1", "https://b.example"):
-            web.put(f"{base}/images/generations", answer, etag=False)
+            web.put(f"{base}/images/generations", response_body, etag=False)
         async with open_at(tmp_path, web, **self.KEYS) as desk:
-            one = await desk.drafts.make_picture("A crane", ImageSource.AI_PROVIDER_A)
-            two = await desk.drafts.make_picture("A crane", ImageSource.AI_PROVIDER_B)
-            found = await images(desk, one, source="AI_PROVIDER_A", alt="A crane")
-            (made,) = await pictures_of(desk.ground, found, LIMITS)
+            first_url = await desk.drafts.make_picture("A crane", ImageSource.AI_PROVIDER_A)
+            second_url = await desk.drafts.make_picture("A crane", ImageSource.AI_PROVIDER_B)
+            draft_images = await images(desk, first_url, source="AI_PROVIDER_A", alt="A crane")
+            (image,) = await pictures_of(desk.ground, draft_images, LIMITS)
 
-        assert one == two == f"copydesk:picture/{kept(tmp_path)[0]}"
-        assert made.media_type == "image/png"
-        asked = [(request.headers.get("authorization"), json.loads(request.content)) for request in web.asked]
-        assert [(key, body["model"], body["size"]) for key, body in asked] == [
+        assert first_url == second_url == f"copydesk:picture/{kept(tmp_path)[0]}"
+        assert image.media_type == "image/png"
+        requests = [(request.headers.get("authorization"), json.loads(request.content)) for request in web.asked]
+        assert [(key, body["model"], body["size"]) for key, body in requests] == [
             ("Bearer sk-planted", "painter", "1024x1024"),
             (None, "brush", "512x512"),
         ]
 
-    async def test_without_settings_it_is_said_which(self, desk):
+    async def test_missing_settings_are_reported(self, desk):
         with pytest.raises(PictureError, match=r"images_b\.base_url is not set") as refused:
             await desk.drafts.make_picture("A crane", ImageSource.AI_PROVIDER_B)
         assert "COPYDESK_IMAGES_B__KEY" in refused.value.hint
         with pytest.raises(PictureError, match="UPLOAD makes no pictures"):
             await desk.drafts.make_picture("A crane", ImageSource.UPLOAD)
 
-    async def test_the_key_is_nowhere_on_the_disk(self, tmp_path):
+    async def test_api_key_is_not_stored(self, tmp_path):
         web = Web()
         web.fail("https://ai.example/v1/images/generations", 401)
         async with open_at(tmp_path, web, **self.KEYS) as desk:
@@ -288,19 +288,19 @@ class TestMadeOnRequest:
         assert all(b"sk-planted" not in path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
 
 
-async def test_a_picture_whose_draft_is_gone_is_still_had(desk):
+async def test_image_of_deleted_draft_is_prepared(desk):
     image = DraftImage(id="0", url=ONE, alt=None, position=0, source=ImageSource.OG)
-    (made,) = await pictures_of(desk.ground, (image,), LIMITS)
-    assert made.width == 200
+    (prepared,) = await pictures_of(desk.ground, (image,), LIMITS)
+    assert prepared.width == 200
 
 
-async def test_a_picture_is_described_and_taken_off_while_its_draft_can_be_edited(tmp_path):
+async def test_alt_text_and_image_can_be_edited(tmp_path):
     async with open_at(tmp_path) as desk:
         image = {"url": "https://one.example/a.png", "source": "OG"}
-        made = await desk.drafts.create({"text": "With a picture.", "images": [image]})
-        draft_id = made.drafts[0].id
+        created = await desk.drafts.create({"text": "With a picture.", "images": [image]})
+        draft_id = created.drafts[0].id
         described = await desk.drafts.describe(draft_id, " Two bars ")
-        assert [each.alt for each in described.images] == ["Two bars"]
+        assert [described_image.alt for described_image in described.images] == ["Two bars"]
         with pytest.raises(InvalidError, match="picture: is none of the draft's"):
             await desk.drafts.describe(draft_id, "x", picture=2)
         with pytest.raises(InvalidError, match="alt"):

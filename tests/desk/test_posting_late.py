@@ -1,4 +1,4 @@
-"""What waits too long to go out does not go out by itself."""
+"""Tests for posts that are late: given up after their grace period, or continued."""
 
 from datetime import timedelta
 from pathlib import Path
@@ -10,60 +10,60 @@ from posting_fixtures import ME, approved, connect, fake, open_posting, status_o
 MINUTE = timedelta(minutes=1)
 
 
-async def test_a_post_that_waits_for_a_login_is_given_up_after_its_grace(tmp_path: Path) -> None:
+async def test_post_waiting_for_login_expires(tmp_path: Path) -> None:
     server, watch = FakeServer(), Watch()
     server.faults.append(Fault.LOGIN)
     async with open_posting(tmp_path, fake(server), clock=watch) as desk:
         await connect(desk)
-        draft = await approved(desk)
-        assert (await desk.posting.post(draft)).under_way == (ME,)
+        draft_id = await approved(desk)
+        assert (await desk.posting.post(draft_id)).under_way == (ME,)
         watch.now = NOW + 30 * MINUTE
         await desk.schedule.picking_up.miss()
-        assert await status_of(desk, draft) == "posting"
+        assert await status_of(desk, draft_id) == "posting"
         watch.now += MINUTE
         assert (await desk.work.outlook()).late
         await desk.schedule.picking_up.miss()
-        shown = await desk.drafts.get(draft)
-        assert (shown.status, server.posts) == ("approved", ())
-        assert "It was late by more than 30 minutes; nothing was sent." in (shown.last_error or "")
+        expired = await desk.drafts.get(draft_id)
+        assert (expired.status, server.posts) == ("approved", ())
+        assert "It was late by more than 30 minutes; nothing was sent." in (expired.last_error or "")
         await connect(desk)
         assert await desk.posting.send_due() == ()
 
 
-async def test_what_was_begun_in_time_is_tried_for_another_hour(tmp_path: Path) -> None:
+async def test_started_post_is_retried_for_another_hour(tmp_path: Path) -> None:
     server, watch = FakeServer(), Watch()
     server.faults.append(Fault.NO_CONNECTION)
     async with open_posting(tmp_path, fake(server), clock=watch) as desk:
         await connect(desk)
-        draft = await approved(desk)
-        await desk.posting.post(draft, wait=0.5)
+        draft_id = await approved(desk)
+        await desk.posting.post(draft_id, wait=0.5)
         watch.now = NOW + 80 * MINUTE
         await desk.schedule.picking_up.miss()
         assert len(await desk.posting.send_due()) == 1
-        assert await status_of(desk, draft) == "posted"
+        assert await status_of(desk, draft_id) == "posted"
 
 
-async def test_a_platform_that_wants_to_be_asked_tomorrow_is_not_asked_by_itself(tmp_path: Path) -> None:
+async def test_post_is_given_up_after_retry_window(tmp_path: Path) -> None:
     server, watch = FakeServer(), Watch()
     server.faults.append(Fault.NO_CONNECTION)
     async with open_posting(tmp_path, fake(server), clock=watch) as desk:
         await connect(desk)
-        draft = await approved(desk)
-        await desk.posting.post(draft, wait=0.5)
+        draft_id = await approved(desk)
+        await desk.posting.post(draft_id, wait=0.5)
         watch.now = NOW + 91 * MINUTE
         await desk.posting.send_due()
-        assert (await status_of(desk, draft), server.posts) == ("approved", ())
+        assert (await status_of(desk, draft_id), server.posts) == ("approved", ())
 
 
-async def test_a_thread_that_is_partly_there_is_gone_on_with_however_late(tmp_path: Path) -> None:
+async def test_partly_posted_thread_is_always_continued(tmp_path: Path) -> None:
     server, watch = FakeServer(), Watch()
     server.faults.extend([None, Fault.NO_CONNECTION])
     async with open_posting(tmp_path, fake(server), clock=watch) as desk:
         await connect(desk)
-        draft = await approved(desk, "One.\n\n---\n\nTwo.", "THREAD")
-        await desk.posting.post(draft, wait=0.5)
+        draft_id = await approved(desk, "One.\n\n---\n\nTwo.", "THREAD")
+        await desk.posting.post(draft_id, wait=0.5)
         watch.now = NOW + timedelta(days=1)
         await desk.schedule.picking_up.miss()
         await desk.posting.send_due()
-        assert await status_of(desk, draft) == "posted"
+        assert await status_of(desk, draft_id) == "posted"
     assert [post.text for post in server.posts] == ["One.", "Two."]

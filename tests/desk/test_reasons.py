@@ -1,4 +1,4 @@
-"""Why drafts were rejected, as the next rejection offers it; and how far a long bulk is."""
+"""Tests for past rejection reasons and for progress and stopping of long bulk actions."""
 
 from pathlib import Path
 
@@ -8,42 +8,44 @@ from desk_fixtures import open_at
 
 
 async def some(desk: Desk, count: int) -> list[str]:
-    """The ids of new drafts."""
-    made = [await desk.drafts.create({"text": f"Draft number {number}."}) for number in range(count)]
-    return [each.drafts[0].id for each in made]
+    """Create drafts and return their ids."""
+    created = [await desk.drafts.create({"text": f"Draft number {number}."}) for number in range(count)]
+    return [result.drafts[0].id for result in created]
 
 
-async def test_the_reasons_of_rejections_are_offered_once_each_the_last_first(tmp_path: Path) -> None:
+async def test_rejection_reasons_are_unique_newest_first(tmp_path: Path) -> None:
     async with open_at(tmp_path) as desk:
-        one, two, three, four = await some(desk, 4)
-        await desk.drafts.reject(one, "Too long.")
-        await desk.drafts.reject(two, "Not ours.")
-        await desk.drafts.reject(three, "Too long.")
-        await desk.drafts.reject(four)
+        first, second, third, fourth = await some(desk, 4)
+        await desk.drafts.reject(first, "Too long.")
+        await desk.drafts.reject(second, "Not ours.")
+        await desk.drafts.reject(third, "Too long.")
+        await desk.drafts.reject(fourth)
         assert await desk.drafts.reasons() == ("Too long.", "Not ours.")
         assert await desk.drafts.reasons(1) == ("Too long.",)
 
 
-async def test_what_was_said_with_another_action_is_no_reason(tmp_path: Path) -> None:
+async def test_feedback_of_other_actions_is_no_reason(tmp_path: Path) -> None:
     async with open_at(tmp_path) as desk:
-        (one,) = await some(desk, 1)
-        await desk.drafts.approve(one)
-        await desk.drafts.unapprove(one, "Shorter, please.")
+        (draft_id,) = await some(desk, 1)
+        await desk.drafts.approve(draft_id)
+        await desk.drafts.unapprove(draft_id, "Shorter, please.")
         assert await desk.drafts.reasons() == ()
 
 
-async def test_a_long_bulk_tells_how_far_it_is(tmp_path: Path) -> None:
+async def test_long_bulk_reports_progress(tmp_path: Path) -> None:
     async with open_at(tmp_path) as desk:
         ids = await some(desk, 3)
-        told: list[int] = []
-        done = await desk.drafts.act(Action.ARCHIVE, [*ids, *(f"no-{n}" for n in range(100))], on_progress=told.append)
-        assert (done.succeeded, done.failed, told) == (3, 100, [100, 103])
+        progress: list[int] = []
+        result = await desk.drafts.act(
+            Action.ARCHIVE, [*ids, *(f"no-{n}" for n in range(100))], on_progress=progress.append
+        )
+        assert (result.succeeded, result.failed, progress) == (3, 100, [100, 103])
 
 
-async def test_a_long_bulk_can_be_stopped_after_some_of_it(tmp_path: Path) -> None:
+async def test_long_bulk_can_be_stopped(tmp_path: Path) -> None:
     async with open_at(tmp_path) as desk:
         ids = await some(desk, 3)
-        every = [*ids, *(f"no-{n}" for n in range(200))]
-        done = await desk.drafts.act(Action.ARCHIVE, every, stopped=lambda: True)
-        assert (done.succeeded, done.failed) == (3, 97)
+        requested = [*ids, *(f"no-{n}" for n in range(200))]
+        result = await desk.drafts.act(Action.ARCHIVE, requested, stopped=lambda: True)
+        assert (result.succeeded, result.failed) == (3, 97)
         assert len((await desk.drafts.undo()).succeeded) == 3

@@ -1,4 +1,4 @@
-"""What a person does with one draft: every action in every state, edits, times, and races between two desks."""
+"""Tests for changing one draft: every action in every status, edits, times, races between two desks."""
 
 import asyncio
 from datetime import UTC, datetime, timedelta
@@ -26,7 +26,7 @@ async def desk(tmp_path):
 
 
 async def new(desk, text: str = "The harbour opens on Monday.") -> str:
-    """A draft's id; it is awaiting review."""
+    """Create a draft that awaits review and return its id."""
     return (await desk.drafts.create({"text": text})).drafts[0].id
 
 
@@ -37,13 +37,13 @@ async def approved(desk) -> str:
 
 
 def put(home, draft_id: str, **columns: object) -> None:
-    """Change columns of a draft behind the desk's back."""
-    named = ", ".join(f"{name} = ?" for name in columns)
-    change(home, f"UPDATE draft SET {named} WHERE id = ?", *columns.values(), draft_id)
+    """Change columns of a draft directly in the database."""
+    assignments = ", ".join(f"{name} = ?" for name in columns)
+    change(home, f"UPDATE draft SET {assignments} WHERE id = ?", *columns.values(), draft_id)
 
 
 def whole(home) -> list[list[tuple[object, ...]]]:
-    """Everything there is about drafts."""
+    """Return all rows that belong to drafts."""
     return [rows(home, f"SELECT * FROM {table}") for table in ("draft", "draft_event", "item", "draft_tag")]
 
 
@@ -55,7 +55,7 @@ async def set_slots(desk, *slots: Slot) -> None:
     await desk.ground.write(schedule.set_slots, slots)
 
 
-async def test_every_action_in_every_state_does_what_the_table_says_or_nothing(desk, tmp_path):
+async def test_action_status_matrix(desk, tmp_path):
     await set_slots(desk, MONDAY)
     draft_id = await new(desk)
     for version, (action, status) in enumerate(product(set(Action) - {Action.POST}, Status), start=100):
@@ -73,7 +73,7 @@ async def test_every_action_in_every_state_does_what_the_table_says_or_nothing(d
 
 
 @pytest.mark.parametrize("status", Status)
-async def test_a_text_is_edited_where_the_table_says(desk, tmp_path, status):
+async def test_edit_is_possible_in_allowed_statuses(desk, tmp_path, status):
     draft_id = await new(desk)
     put(tmp_path, draft_id, status=status.value)
     before = whole(tmp_path)
@@ -86,7 +86,7 @@ async def test_a_text_is_edited_where_the_table_says(desk, tmp_path, status):
 
 
 @pytest.mark.parametrize("action", Action)
-async def test_an_archived_draft_takes_nothing_until_it_is_restored(desk, tmp_path, action):
+async def test_archived_draft_accepts_no_action(desk, tmp_path, action):
     draft_id = await new(desk)
     await desk.drafts.archive(draft_id)
     before = whole(tmp_path)
@@ -96,38 +96,41 @@ async def test_an_archived_draft_takes_nothing_until_it_is_restored(desk, tmp_pa
     assert whole(tmp_path) == before
 
 
-async def test_a_change_answers_the_draft_without_its_item(desk):
-    shown = to_wire(await desk.drafts.approve(await new(desk)))
+async def test_change_returns_draft_without_item(desk):
+    document = to_wire(await desk.drafts.approve(await new(desk)))
 
-    assert isinstance(shown, dict)
-    assert "item" not in shown
-    assert (shown["status"], shown["version"]) == ("approved", 2)
+    assert isinstance(document, dict)
+    assert "item" not in document
+    assert (document["status"], document["version"]) == ("approved", 2)
 
 
-async def test_each_change_grows_the_version_and_the_time_of_change_and_writes_one_event(tmp_path):
+async def test_change_increments_version_and_writes_event(tmp_path):
     clock = Watch()
     async with open_at(tmp_path, Web(), clock) as desk:
         draft_id = await new(desk)
         clock.forward(60)
-        one = await desk.drafts.approve(draft_id)
+        approved_draft = await desk.drafts.approve(draft_id)
         clock.forward(60)
-        two = await desk.drafts.reject(draft_id, "Too long.")
-        story = await desk.drafts.history(draft_id)
+        rejected_draft = await desk.drafts.reject(draft_id, "Too long.")
+        events = await desk.drafts.history(draft_id)
 
-    assert [one.version, two.version] == [2, 3]
-    assert [one.updated_at, two.updated_at] == [NOW + timedelta(minutes=1), NOW + timedelta(minutes=2)]
-    assert [(each.version, each.action, each.who, each.feedback) for each in story] == [
+    assert [approved_draft.version, rejected_draft.version] == [2, 3]
+    assert [approved_draft.updated_at, rejected_draft.updated_at] == [
+        NOW + timedelta(minutes=1),
+        NOW + timedelta(minutes=2),
+    ]
+    assert [(event.version, event.action, event.who, event.feedback) for event in events] == [
         (1, "create", "user", None),
         (2, "approve", "user", None),
         (3, "reject", "user", "Too long."),
     ]
-    assert story[1].before == {"status": Status.AWAITING_REVIEW}
-    assert story[1].after == {"status": Status.APPROVED}
-    assert story[2].before == {"status": Status.APPROVED, "rejection_feedback": None}
-    assert story[2].after == {"status": Status.REJECTED, "rejection_feedback": "Too long."}
+    assert events[1].before == {"status": Status.AWAITING_REVIEW}
+    assert events[1].after == {"status": Status.APPROVED}
+    assert events[2].before == {"status": Status.APPROVED, "rejection_feedback": None}
+    assert events[2].after == {"status": Status.REJECTED, "rejection_feedback": "Too long."}
 
 
-async def test_an_edit_runs_the_checks_again(tmp_path):
+async def test_edit_runs_checks(tmp_path):
     web = Web()
     web.put(ONE, feed(entry(1)))
     async with open_at(tmp_path, web) as desk:
@@ -143,7 +146,7 @@ async def test_an_edit_runs_the_checks_again(tmp_path):
     assert draft.sentences
 
 
-async def test_an_edit_keeps_where_the_words_come_from_that_still_stand(tmp_path):
+async def test_edit_keeps_traces_of_unchanged_sentences(tmp_path):
     web = Web()
     web.put(ONE, feed(entry(1)))
     async with open_at(tmp_path, web) as desk:
@@ -155,16 +158,16 @@ async def test_an_edit_keeps_where_the_words_come_from_that_still_stand(tmp_path
     assert edited.sentences == draft.sentences[:1]
 
 
-async def test_text_and_action_are_one_change_the_edit_first(desk, tmp_path):
+async def test_edit_and_action_are_one_change(desk, tmp_path):
     draft_id = await new(desk)
     put(tmp_path, draft_id, status="changes_requested")
     changed = await desk.drafts.change(draft_id, {"text": "Better.", "action": "approve"})
 
     assert (changed.text, changed.status, changed.version) == ("Better.", "approved", 2)
-    assert [each.action for each in await desk.drafts.history(draft_id)] == ["create", "approve"]
+    assert [event.action for event in await desk.drafts.history(draft_id)] == ["create", "approve"]
 
 
-async def test_where_the_action_is_refused_the_edit_is_not_made(desk, tmp_path):
+async def test_refused_action_discards_edit(desk, tmp_path):
     draft_id = await new(desk)
     before = whole(tmp_path)
     with pytest.raises(ConflictError, match="reschedule is not possible"):
@@ -173,19 +176,19 @@ async def test_where_the_action_is_refused_the_edit_is_not_made(desk, tmp_path):
     assert whole(tmp_path) == before
 
 
-async def test_what_is_said_about_a_state_goes_with_it(desk, tmp_path):
+async def test_feedback_is_cleared_with_its_status(desk, tmp_path):
     draft_id = await new(desk)
     rejected = await desk.drafts.reject(draft_id, " Too long. ")
-    again = await desk.drafts.approve(draft_id)
-    back = await desk.drafts.unapprove(draft_id, "Shorter, please.")
+    approved_draft = await desk.drafts.approve(draft_id)
+    unapproved = await desk.drafts.unapprove(draft_id, "Shorter, please.")
     put(tmp_path, draft_id, last_error="It broke.")
     archived = await desk.drafts.archive(draft_id)
 
-    assert (rejected.rejection_feedback, again.rejection_feedback) == ("Too long.", None)
-    assert (back.status, back.feedback) == ("changes_requested", "Shorter, please.")
+    assert (rejected.rejection_feedback, approved_draft.rejection_feedback) == ("Too long.", None)
+    assert (unapproved.status, unapproved.feedback) == ("changes_requested", "Shorter, please.")
     assert (archived.status, archived.feedback, archived.last_error) == (
         "changes_requested",
-        back.feedback,
+        unapproved.feedback,
         "It broke.",
     )
     await desk.drafts.undo(draft_id)
@@ -193,19 +196,19 @@ async def test_what_is_said_about_a_state_goes_with_it(desk, tmp_path):
     assert (await desk.drafts.get(draft_id)).last_error is None
 
 
-async def test_a_regeneration_is_told_the_last_word_where_no_new_one_is_given(desk):
-    one, two, three = await new(desk), await new(desk), await new(desk)
-    await desk.drafts.reject(one, "Too long.")
-    await desk.drafts.approve(two)
-    await desk.drafts.unapprove(two, "Too loud.")
+async def test_regenerate_reuses_last_feedback(desk):
+    rejected_id, unapproved_id, new_id = await new(desk), await new(desk), await new(desk)
+    await desk.drafts.reject(rejected_id, "Too long.")
+    await desk.drafts.approve(unapproved_id)
+    await desk.drafts.unapprove(unapproved_id, "Too loud.")
 
-    assert (await desk.drafts.regenerate(one)).feedback == "Too long."
-    assert (await desk.drafts.regenerate(two)).feedback == "Too loud."
-    changed = await desk.drafts.regenerate(three, "Add the date.")
+    assert (await desk.drafts.regenerate(rejected_id)).feedback == "Too long."
+    assert (await desk.drafts.regenerate(unapproved_id)).feedback == "Too loud."
+    changed = await desk.drafts.regenerate(new_id, "Add the date.")
     assert (changed.status, changed.feedback) == ("pending_regeneration", "Add the date.")
 
 
-async def test_a_post_is_refused_while_no_platform_is_connected(desk, tmp_path):
+async def test_post_without_platform_is_refused(desk, tmp_path):
     draft_id = await approved(desk)
     before = whole(tmp_path)
     with pytest.raises(ConflictError, match="No platform is connected") as refused:
@@ -215,58 +218,58 @@ async def test_a_post_is_refused_while_no_platform_is_connected(desk, tmp_path):
     assert whole(tmp_path) == before
 
 
-async def test_a_time_is_kept_as_the_instant_and_as_what_was_meant(desk, tmp_path):
+async def test_time_is_stored_with_wall_time_and_zone(desk, tmp_path):
     change(tmp_path, "UPDATE user SET time_zone = 'Europe/Prague'")
     draft_id = await approved(desk)
-    at = datetime(2026, 7, 1, 9, 30, tzinfo=UTC)
-    changed = await desk.drafts.schedule(draft_id, at)
+    time = datetime(2026, 7, 1, 9, 30, tzinfo=UTC)
+    changed = await desk.drafts.schedule(draft_id, time)
 
-    assert (changed.status, changed.scheduled_at) == ("scheduled", at)
-    meant = rows(tmp_path, "SELECT scheduled_wall, scheduled_zone FROM draft")
-    assert meant == [("2026-07-01T11:30", "Europe/Prague")]
-    moved = await desk.drafts.reschedule(draft_id, at + timedelta(hours=1))
-    assert moved.scheduled_at == at + timedelta(hours=1)
-    gone = await desk.drafts.cancel_schedule(draft_id)
-    assert (gone.status, gone.scheduled_at) == ("approved", None)
+    assert (changed.status, changed.scheduled_at) == ("scheduled", time)
+    wall_times = rows(tmp_path, "SELECT scheduled_wall, scheduled_zone FROM draft")
+    assert wall_times == [("2026-07-01T11:30", "Europe/Prague")]
+    moved = await desk.drafts.reschedule(draft_id, time + timedelta(hours=1))
+    assert moved.scheduled_at == time + timedelta(hours=1)
+    unscheduled = await desk.drafts.cancel_schedule(draft_id)
+    assert (unscheduled.status, unscheduled.scheduled_at) == ("approved", None)
     assert rows(tmp_path, "SELECT scheduled_wall, scheduled_zone FROM draft") == [(None, None)]
 
 
-async def test_without_a_time_the_next_free_slot_is_taken(desk):
+async def test_schedule_without_time_takes_next_slot(desk):
     await set_slots(desk, WEDNESDAY, MONDAY)
     times = [(await desk.drafts.schedule(await approved(desk))).scheduled_at for _ in range(3)]
 
     assert [f"{time:%a %d %H:%M}" for time in times] == ["Wed 11 14:30", "Mon 16 09:00", "Wed 18 14:30"]
 
 
-async def test_smart_schedule_takes_the_next_free_slot_at_or_after_a_time(desk):
+async def test_smart_schedule_takes_next_slot_after_time(desk):
     await set_slots(desk, MONDAY)
-    at = datetime(2026, 2, 23, 9, 0, tzinfo=UTC)
-    one, two = await approved(desk), await approved(desk)
+    time = datetime(2026, 2, 23, 9, 0, tzinfo=UTC)
+    first_id, second_id = await approved(desk), await approved(desk)
 
-    assert (await desk.drafts.schedule(one, at, smart=True)).scheduled_at == at
-    assert (await desk.drafts.schedule(two, at, smart=True)).scheduled_at == at + timedelta(weeks=1)
+    assert (await desk.drafts.schedule(first_id, time, smart=True)).scheduled_at == time
+    assert (await desk.drafts.schedule(second_id, time, smart=True)).scheduled_at == time + timedelta(weeks=1)
 
 
-async def test_a_slot_is_free_again_when_its_draft_is_given_another_time(desk):
+async def test_rescheduled_draft_frees_its_slot(desk):
     await set_slots(desk, MONDAY)
-    one, two = await approved(desk), await approved(desk)
-    first = (await desk.drafts.schedule(one)).scheduled_at
-    await desk.drafts.reschedule(one, LATER)
+    first_id, second_id = await approved(desk), await approved(desk)
+    first = (await desk.drafts.schedule(first_id)).scheduled_at
+    await desk.drafts.reschedule(first_id, LATER)
 
-    assert (await desk.drafts.schedule(two)).scheduled_at == first
+    assert (await desk.drafts.schedule(second_id)).scheduled_at == first
 
 
-async def test_without_slots_there_is_nothing_to_schedule_to(desk, tmp_path):
+async def test_schedule_without_slots_is_refused(desk, tmp_path):
     draft_id = await approved(desk)
     before = whole(tmp_path)
-    for asked in ({"action": "schedule"}, {"action": "schedule", "smartSchedule": True, "scheduledAt": LATER}):
+    for request in ({"action": "schedule"}, {"action": "schedule", "smartSchedule": True, "scheduledAt": LATER}):
         with pytest.raises(ConflictError, match="There are no slots to schedule to") as refused:
-            await desk.drafts.change(draft_id, asked)
+            await desk.drafts.change(draft_id, request)
         assert refused.value.current_status == "approved"
     assert whole(tmp_path) == before
 
 
-async def test_where_every_slot_of_the_next_year_is_taken_it_says_so(desk, tmp_path):
+async def test_full_schedule_is_reported(desk, tmp_path):
     await set_slots(desk, MONDAY)
     monday = datetime(2026, 2, 16, 9, 0, tzinfo=UTC)
     for week in range(53):
@@ -303,8 +306,10 @@ BAD = {
 }
 
 
-@pytest.mark.parametrize(("field", "asked"), [(field, asked) for field, every in BAD.items() for asked in every])
-async def test_what_breaks_a_rule_is_refused_by_its_field_and_nothing_is_changed(desk, tmp_path, field, asked):
+@pytest.mark.parametrize(
+    ("field", "asked"), [(field, payload) for field, payloads in BAD.items() for payload in payloads]
+)
+async def test_invalid_request_names_field(desk, tmp_path, field, asked):
     draft_id = await approved(desk)
     before = whole(tmp_path)
     with pytest.raises(InvalidError) as refused:
@@ -315,40 +320,40 @@ async def test_what_breaks_a_rule_is_refused_by_its_field_and_nothing_is_changed
 
 
 @pytest.mark.parametrize("draft_id", [NOBODY, "", "x" * 100_000, "'; DROP TABLE draft; --"])
-async def test_an_unknown_id_is_told_as_one(desk, draft_id):
+async def test_unknown_id_is_not_found(desk, draft_id):
     drafts = desk.drafts
-    for asked in (drafts.get, drafts.approve, drafts.history, drafts.versions, drafts.undo, drafts.redo):
+    for method in (drafts.get, drafts.approve, drafts.history, drafts.versions, drafts.undo, drafts.redo):
         with pytest.raises(NotFoundError, match="There is no draft") as unknown:
-            await asked(draft_id)
+            await method(draft_id)
         assert len(str(unknown.value)) < 200
     with pytest.raises(NotFoundError, match="There is no draft"):
         await desk.drafts.edit(draft_id, "Words.")
 
 
-async def test_somebody_elses_draft_is_answered_as_one_that_does_not_exist(desk, tmp_path):
+async def test_foreign_draft_is_not_found(desk, tmp_path):
     draft_id = await new(desk)
     change(tmp_path, "INSERT INTO user (id, name, time_zone, created_at) VALUES ('zz', 'Eve', 'UTC', 0)")
     for table in ("draft", "draft_event", "item"):
         change(tmp_path, f"UPDATE {table} SET user_id = 'zz'")
     before = whole(tmp_path)
-    for asked in (desk.drafts.approve, desk.drafts.archive, desk.drafts.history, desk.drafts.undo):
+    for method in (desk.drafts.approve, desk.drafts.archive, desk.drafts.history, desk.drafts.undo):
         with pytest.raises(NotFoundError, match=f"There is no draft '{draft_id}'"):
-            await asked(draft_id)
+            await method(draft_id)
     with pytest.raises(ConflictError, match="There is nothing to be undone"):
         await desk.drafts.undo()
-    done = await desk.drafts.bulk({"action": "approve", "ids": [draft_id]})
+    result = await desk.drafts.bulk({"action": "approve", "ids": [draft_id]})
 
-    assert done.results.failed[0].error.startswith(f"There is no draft '{draft_id}'")
+    assert result.results.failed[0].error.startswith(f"There is no draft '{draft_id}'")
     assert whole(tmp_path) == before
 
 
-async def test_a_stale_screen_gets_the_conflict(desk, tmp_path):
+async def test_stale_version_is_refused(desk, tmp_path):
     draft_id = await new(desk)
-    seen = await desk.drafts.get(draft_id)
+    stale = await desk.drafts.get(draft_id)
     await desk.drafts.edit(draft_id, "Another text.")
     before = whole(tmp_path)
     with pytest.raises(ConflictError, match="changed meanwhile and is awaiting_review now") as refused:
-        await desk.drafts.change(draft_id, {"action": "approve"}, expected_version=seen.version)
+        await desk.drafts.change(draft_id, {"action": "approve"}, expected_version=stale.version)
 
     assert refused.value.current_status == "awaiting_review"
     assert "approve" in refused.value.allowed_actions
@@ -357,46 +362,48 @@ async def test_a_stale_screen_gets_the_conflict(desk, tmp_path):
     await desk.drafts.change(draft_id, {"action": "approve"}, expected_version=current.version)
 
 
-async def test_of_two_desks_that_race_for_a_draft_one_wins_and_the_other_gets_the_conflict(tmp_path):
-    async with open_at(tmp_path, Web()) as one, open_at(tmp_path, Web()) as two:
+async def test_concurrent_edits_have_one_winner(tmp_path):
+    async with open_at(tmp_path, Web()) as first, open_at(tmp_path, Web()) as second:
         for _ in range(20):
-            draft_id = await new(one)
-            ended = await asyncio.gather(
-                one.drafts.edit(draft_id, "One."), two.drafts.edit(draft_id, "Two."), return_exceptions=True
+            draft_id = await new(first)
+            results = await asyncio.gather(
+                first.drafts.edit(draft_id, "One."), second.drafts.edit(draft_id, "Two."), return_exceptions=True
             )
-            lost = [error for error in ended if isinstance(error, ConflictError)]
-            story = await one.drafts.history(draft_id)
-            final = await one.drafts.get(draft_id)
-            # Both only where the second one began after the first had ended.
-            assert len(story) == 1 + (2 - len(lost))
-            assert final.version == len(story)
-            assert final.text == story[-1].after["text"]
-            assert len(lost) + sum(not isinstance(each, Exception) for each in ended) == 2
+            conflicts = [error for error in results if isinstance(error, ConflictError)]
+            events = await first.drafts.history(draft_id)
+            final = await first.drafts.get(draft_id)
+            # Both succeed only if the second began after the first had finished.
+            assert len(events) == 1 + (2 - len(conflicts))
+            assert final.version == len(events)
+            assert final.text == events[-1].after["text"]
+            assert len(conflicts) + sum(not isinstance(result, Exception) for result in results) == 2
 
 
-async def test_a_change_that_was_overtaken_between_reading_and_writing_is_refused(tmp_path, monkeypatch):
-    async with open_at(tmp_path, Web()) as one, open_at(tmp_path, Web()) as two:
-        draft_id = await new(one)
-        write = one.ground.engines.write
+async def test_change_overtaken_before_write_is_refused(tmp_path, monkeypatch):
+    async with open_at(tmp_path, Web()) as first, open_at(tmp_path, Web()) as second:
+        draft_id = await new(first)
+        write = first.ground.engines.write
 
-        async def late(*args, **kwargs):
-            await two.drafts.reject(draft_id, "First.")
+        async def late_write(*args, **kwargs):
+            await second.drafts.reject(draft_id, "First.")
             return await write(*args, **kwargs)
 
-        monkeypatch.setattr(one.ground.engines, "write", late)
+        monkeypatch.setattr(first.ground.engines, "write", late_write)
         with pytest.raises(ConflictError, match="changed meanwhile and is rejected now") as refused:
-            await one.drafts.approve(draft_id)
-        story = await two.drafts.history(draft_id)
+            await first.drafts.approve(draft_id)
+        events = await second.drafts.history(draft_id)
 
     assert refused.value.allowed_actions == allowed_actions(Status.REJECTED, archived=False)
-    assert [each.action for each in story] == ["create", "reject"]
+    assert [event.action for event in events] == ["create", "reject"]
 
 
-async def test_two_desks_never_find_the_same_slot(tmp_path):
-    async with open_at(tmp_path, Web()) as one, open_at(tmp_path, Web()) as two:
-        await set_slots(one, MONDAY, WEDNESDAY)
-        ids = [await approved(one) for _ in range(12)]
-        desks = (one, two)
-        changed = await asyncio.gather(*(desks[place % 2].drafts.schedule(each) for place, each in enumerate(ids)))
+async def test_two_desks_take_different_slots(tmp_path):
+    async with open_at(tmp_path, Web()) as first, open_at(tmp_path, Web()) as second:
+        await set_slots(first, MONDAY, WEDNESDAY)
+        ids = [await approved(first) for _ in range(12)]
+        desks = (first, second)
+        changed = await asyncio.gather(
+            *(desks[index % 2].drafts.schedule(draft_id) for index, draft_id in enumerate(ids))
+        )
 
     assert len({draft.scheduled_at for draft in changed}) == len(ids)

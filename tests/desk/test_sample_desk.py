@@ -1,4 +1,4 @@
-"""The sample desk: every type of source, through the whole pipeline, in one run."""
+"""Tests for the sample desk: every source type through the whole pipeline in one run."""
 
 from datetime import timedelta
 from itertools import pairwise
@@ -25,7 +25,7 @@ async def in_one_run(home: Path, request: RunRequest = ALL) -> tuple[Run, list[L
         return await desk.pipeline.run(request), await drafts_of(desk)
 
 
-async def test_every_type_of_source_ends_in_drafts(tmp_path):
+async def test_all_source_types_produce_drafts(tmp_path):
     run, drafts = await in_one_run(tmp_path)
 
     assert run.status is RunStatus.SUCCEEDED
@@ -36,38 +36,38 @@ async def test_every_type_of_source_ends_in_drafts(tmp_path):
     assert damage(tmp_path) == []
 
 
-async def test_the_figures_of_a_run_are_a_funnel_and_every_stage_has_its_time(tmp_path):
+async def test_stage_counts_decrease_and_stages_are_timed(tmp_path):
     run, _ = await in_one_run(tmp_path, RunRequest())
 
     stats = run.stats
-    figures = [stats.items_ingested, stats.items_filtered, stats.items_ranked, stats.drafts_created]
-    assert all(more >= fewer for more, fewer in pairwise(figures)), figures
+    counts = [stats.items_ingested, stats.items_filtered, stats.items_ranked, stats.drafts_created]
+    assert all(larger >= smaller for larger, smaller in pairwise(counts)), counts
     assert stats.items_new == len(states(tmp_path)) == stats.items_ingested
     assert stats.drafts_created == 10
     assert set(stats.stage_timing) == set(Stage)
     assert all(0 <= seconds < 60 for seconds in stats.stage_timing.values())
 
 
-async def test_what_is_not_of_the_sample_is_not_blamed_on_the_internet_and_not_tried_again(tmp_path):
+async def test_foreign_urls_are_refused_with_sample_hint(tmp_path):
     async with open_at(tmp_path) as desk:
-        tried = await desk.sources.try_out("rss", "http://127.0.0.1:8765/feed.xml")
-        down = await desk.sources.try_out("rss", "https://signal-mast.example/feed.xml")
+        foreign = await desk.sources.try_out("rss", "http://127.0.0.1:8765/feed.xml")
+        failing = await desk.sources.try_out("rss", "https://signal-mast.example/feed.xml")
 
-    says = "127.0.0.1:8765 was not asked: the sample desk reads only its own sources."
-    assert tried.error == f"{says} Open your own desk with `copydesk`."
-    assert down.error is not None
-    assert down.error.endswith("This is the site's trouble.")
+    message = "127.0.0.1:8765 was not asked: the sample desk reads only its own sources."
+    assert foreign.error == f"{message} Open your own desk with `copydesk`."
+    assert failing.error is not None
+    assert failing.error.endswith("This is the site's trouble.")
 
 
-async def test_the_source_that_is_down_says_so_and_stops_no_other(tmp_path):
+async def test_failing_source_does_not_stop_run(tmp_path):
     async with open_at(tmp_path) as desk:
         run = await desk.pipeline.run()
         sources = {source.name: source for source in await desk.sources.list()}
 
-    down = sources.pop("Signal Mast")
-    assert (down.fail_count, down.health, down.item_count) == (1, Health.DEGRADED, 0)
-    assert down.last_error
-    assert "503" in down.last_error
+    failing = sources.pop("Signal Mast")
+    assert (failing.fail_count, failing.health, failing.item_count) == (1, Health.DEGRADED, 0)
+    assert failing.last_error
+    assert "503" in failing.last_error
     assert run.stats.sources_failed == 1
     assert run.stats.sources_fetched == len(sources) == len(sample.SOURCES) - 1
     for source in sources.values():
@@ -76,11 +76,11 @@ async def test_the_source_that_is_down_says_so_and_stops_no_other(tmp_path):
         assert source.last_fetch == NOW
 
 
-async def test_the_story_that_five_sources_tell_is_one_draft_that_names_all_five(tmp_path):
+async def test_story_of_five_sources_is_one_draft(tmp_path):
     _, drafts = await in_one_run(tmp_path)
 
-    told = [draft for draft in drafts if draft.score and len(draft.score.sources) == 5]
-    (draft,) = told
+    matching = [draft for draft in drafts if draft.score and len(draft.score.sources) == 5]
+    (draft,) = matching
     assert draft.score
     assert len({source.source_id for source in draft.score.sources}) == 5
     assert draft.score.sources[0].item_id == draft.item_id
@@ -91,7 +91,7 @@ async def test_the_story_that_five_sources_tell_is_one_draft_that_names_all_five
     ) == [(1,)]
 
 
-async def test_every_part_of_a_score_is_kept_and_they_add_up(tmp_path):
+async def test_score_parts_add_up(tmp_path):
     _, drafts = await in_one_run(tmp_path)
 
     for draft in drafts:
@@ -103,17 +103,17 @@ async def test_every_part_of_a_score_is_kept_and_they_add_up(tmp_path):
         assert 0 <= draft.confidence <= 1
 
 
-async def test_what_is_older_than_two_days_is_kept_as_history_and_never_drafted(tmp_path):
+async def test_old_items_are_never_drafted(tmp_path):
     _, drafts = await in_one_run(tmp_path)
 
     old = rows(tmp_path, "SELECT id FROM item WHERE state = 'history'")
-    long_ago = int((NOW - timedelta(hours=48)).timestamp() * 1e6)
+    cutoff = int((NOW - timedelta(hours=48)).timestamp() * 1e6)
     assert old
-    assert rows(tmp_path, "SELECT count(*) FROM item WHERE published < ? AND state != 'history'", long_ago) == [(0,)]
+    assert rows(tmp_path, "SELECT count(*) FROM item WHERE published < ? AND state != 'history'", cutoff) == [(0,)]
     assert not {draft.item_id for draft in drafts} & {str(item_id) for (item_id,) in old}
 
 
-async def test_the_title_that_wants_to_be_markup_is_kept_to_the_letter(tmp_path):
+async def test_markup_in_title_is_literal(tmp_path):
     _, drafts = await in_one_run(tmp_path)
 
     (hostile,) = [draft for draft in drafts if draft.item.title.startswith("[red]")]
@@ -122,33 +122,33 @@ async def test_the_title_that_wants_to_be_markup_is_kept_to_the_letter(tmp_path)
     assert "[red]Titles that bite[/red]" in hostile.text
 
 
-async def test_the_tags_of_a_source_are_on_its_drafts(tmp_path):
+async def test_drafts_have_tags_of_their_source(tmp_path):
     _, drafts = await in_one_run(tmp_path)
 
     assert {draft.tags for draft in drafts if draft.item.source_type is SourceType.TWITTER} == {("databases",)}
     assert {draft.tags for draft in drafts if draft.item.source_type is SourceType.SUBSTACK} == {("publishing",)}
 
 
-async def test_the_words_that_the_voice_avoids_are_in_no_draft(tmp_path):
+async def test_avoided_phrases_are_in_no_draft(tmp_path):
     _, drafts = await in_one_run(tmp_path)
 
     avoided = sample.VOICE["avoid"]
     assert isinstance(avoided, list)
-    assert [draft.id for draft in drafts if any(str(each) in draft.text.lower() for each in avoided)] == []
+    assert [draft.id for draft in drafts if any(str(phrase) in draft.text.lower() for phrase in avoided)] == []
 
 
-async def test_two_fresh_desks_with_the_same_clock_make_the_same_drafts_in_the_same_order(tmp_path):
+async def test_result_is_deterministic(tmp_path):
     first = await in_one_run(tmp_path / "first")
     second = await in_one_run(tmp_path / "second")
 
-    def seen(drafts: list[ListedDraft]) -> list[tuple[object, ...]]:
+    def comparable(drafts: list[ListedDraft]) -> list[tuple[object, ...]]:
         return [(draft.item.title, draft.text, draft.score and draft.score.total, draft.confidence) for draft in drafts]
 
-    assert seen(second[1]) == seen(first[1])
+    assert comparable(second[1]) == comparable(first[1])
     assert second[0].stats.items_filtered == first[0].stats.items_filtered
 
 
-async def test_a_second_run_finds_nothing_new_and_makes_nothing(tmp_path):
+async def test_second_run_creates_nothing(tmp_path):
     clock = Watch()
     async with open_at(tmp_path, clock) as desk:
         await desk.pipeline.run(ALL)
@@ -159,13 +159,13 @@ async def test_a_second_run_finds_nothing_new_and_makes_nothing(tmp_path):
 
     assert after == before
     assert (run.status, run.stats.items_new, run.stats.drafts_created) == (RunStatus.SUCCEEDED, 0, 0)
-    # Hacker News and X have no body that could be the same: they answer that there is nothing since.
+    # Hacker News and X have no body to compare: their responses only say that nothing is newer.
     assert run.stats.sources_unchanged >= run.stats.sources_fetched - 2
 
 
-async def test_three_formats_of_a_story_are_three_drafts_within_the_limits_of_the_voice(tmp_path):
-    wanted = RunRequest(max_drafts=1000, formats=tuple(Format))
-    run, drafts = await in_one_run(tmp_path, wanted)
+async def test_all_formats_respect_voice_limits(tmp_path):
+    request = RunRequest(max_drafts=1000, formats=tuple(Format))
+    run, drafts = await in_one_run(tmp_path, request)
 
     by_story: dict[str, set[Format]] = {}
     for draft in drafts:
@@ -176,7 +176,7 @@ async def test_three_formats_of_a_story_are_three_drafts_within_the_limits_of_th
     assert run.status is RunStatus.SUCCEEDED
 
 
-async def test_progress_only_grows_and_each_stage_comes_to_its_end(tmp_path):
+async def test_progress_is_monotonic_and_complete(tmp_path):
     steps = Steps()
     async with open_at(tmp_path) as desk:
         run = await desk.pipeline.run(RunRequest(max_drafts=5), steps)
@@ -184,25 +184,25 @@ async def test_progress_only_grows_and_each_stage_comes_to_its_end(tmp_path):
     assert list(dict.fromkeys(step.stage for step in steps.seen)) == list(Stage)
     assert {step.run_id for step in steps.seen} == {run.id}
     for stage in Stage:
-        told = steps.of(stage)
-        assert all(sooner.done <= later.done for sooner, later in pairwise(told)), stage
-        assert told[-1].done == told[-1].total, stage
+        progress = steps.of(stage)
+        assert all(earlier.done <= later.done for earlier, later in pairwise(progress)), stage
+        assert progress[-1].done == progress[-1].total, stage
     assert steps.of(Stage.INGEST)[-1].total == len(sample.SOURCES)
     assert steps.of(Stage.DRAFT)[-1].total == 5
 
 
-async def test_the_sample_is_furnished_once(tmp_path):
+async def test_sample_is_created_once(tmp_path):
     for _ in range(2):
         async with open_at(tmp_path) as desk:
             assert len(await desk.sources.list()) == len(sample.SOURCES)
             assert (await desk.voice.read()).avoid == tuple(sample.VOICE["avoid"])  # type: ignore[arg-type]
 
 
-async def test_a_first_start_that_was_interrupted_is_made_good_by_the_next(tmp_path, monkeypatch):
-    """Interrupted between two sources, the sample stayed without the others for ever."""
-    some = sample.SOURCES[:3]
-    with monkeypatch.context() as patched:
-        patched.setattr("copydesk.sample.SOURCES", (*some, None))
+async def test_interrupted_first_start_is_completed(tmp_path, monkeypatch):
+    """A start interrupted between two sources once left the sample without the remaining ones."""
+    first_sources = sample.SOURCES[:3]
+    with monkeypatch.context() as patch:
+        patch.setattr("copydesk.sample.SOURCES", (*first_sources, None))
         with pytest.raises(AttributeError):
             async with open_at(tmp_path):
                 pass
@@ -211,7 +211,7 @@ async def test_a_first_start_that_was_interrupted_is_made_good_by_the_next(tmp_p
         assert (await desk.voice.read()).style
 
 
-async def test_a_sample_source_that_was_deleted_does_not_come_back(tmp_path):
+async def test_deleted_sample_source_stays_deleted(tmp_path):
     async with open_at(tmp_path) as desk:
         await desk.sources.delete((await desk.sources.list())[0].id)
     async with open_at(tmp_path) as desk:

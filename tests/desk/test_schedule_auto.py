@@ -1,4 +1,4 @@
-"""The automatic schedule: the best drafts first, one to a slot, and a plan that is the same thing without doing it."""
+"""Tests for automatic scheduling: best drafts first, one per slot; the dry run plans the same."""
 
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
@@ -16,20 +16,20 @@ from schedule_fixtures import FRI, MON, WED, put, put_at, put_one, slot, status_
 DAILY = [slot(day, 9) for day in range(7)]
 
 
-async def test_the_best_draft_goes_first_and_then_the_oldest(tmp_path: Path) -> None:
+async def test_best_then_oldest_draft_first(tmp_path: Path) -> None:
     async with open_at(tmp_path) as desk:
         await desk.schedule.set_slots(DAILY)
         young, old = [await put_one(desk, confidence=0.5, created_at=NOW - timedelta(days=age)) for age in (1, 2)]
         best = await put_one(desk, confidence=0.9)
         outcome = await desk.schedule.auto()
-        assert [each.draft_id for each in outcome.scheduled] == [best, old, young]
+        assert [assignment.draft_id for assignment in outcome.scheduled] == [best, old, young]
         days = [datetime(2026, 2, day, 9, tzinfo=UTC) for day in (11, 12, 13)]
-        assert [each.scheduled_at for each in outcome.scheduled] == days
+        assert [assignment.scheduled_at for assignment in outcome.scheduled] == days
         assert (outcome.skipped, outcome.reason) == (0, "")
-        assert await times(desk) == {each.draft_id: each.scheduled_at for each in outcome.scheduled}
+        assert await times(desk) == {assignment.draft_id: assignment.scheduled_at for assignment in outcome.scheduled}
 
 
-async def test_a_dry_run_says_the_same_and_changes_nothing(tmp_path: Path) -> None:
+async def test_dry_run_returns_plan_only(tmp_path: Path) -> None:
     async with open_at(tmp_path) as desk:
         await desk.schedule.set_slots([slot(MON, 9), slot(WED, 14, 30)])
         await put(desk, 5)
@@ -38,36 +38,36 @@ async def test_a_dry_run_says_the_same_and_changes_nothing(tmp_path: Path) -> No
         planned = await desk.schedule.auto(dry_run=True)
         assert rows(tmp_path, "SELECT * FROM draft ORDER BY id") == before
         assert rows(tmp_path, "SELECT count(*) FROM draft_event") == [(0,)]
-        done = await desk.schedule.auto()
-        assert done.scheduled == planned.scheduled
-        assert (planned.bulk_id, done.bulk_id is None) == (None, False)
+        applied = await desk.schedule.auto()
+        assert applied.scheduled == planned.scheduled
+        assert (planned.bulk_id, applied.bulk_id is None) == (None, False)
 
 
-async def test_what_is_taken_stays_taken(tmp_path: Path) -> None:
+async def test_occupied_slots_are_skipped(tmp_path: Path) -> None:
     async with open_at(tmp_path) as desk:
         await desk.schedule.set_slots([slot(FRI, 9)])
-        # A slot is a minute: a draft anywhere in it takes it.
+        # A slot is a minute wide: a draft anywhere within it occupies it.
         await put_at(desk, datetime(2026, 2, 13, 9, 0, 30, tzinfo=UTC))
         await put_one(desk, status="missed", scheduled_at=datetime(2026, 2, 20, 9, tzinfo=UTC))
-        draft = await put_one(desk)
-        (placed,) = (await desk.schedule.auto()).scheduled
-        assert (placed.draft_id, placed.scheduled_at) == (draft, datetime(2026, 2, 20, 9, tzinfo=UTC))
+        draft_id = await put_one(desk)
+        (assignment,) = (await desk.schedule.auto()).scheduled
+        assert (assignment.draft_id, assignment.scheduled_at) == (draft_id, datetime(2026, 2, 20, 9, tzinfo=UTC))
 
 
-async def test_only_the_given_drafts_and_only_approved_ones(tmp_path: Path) -> None:
+async def test_only_given_approved_drafts_are_scheduled(tmp_path: Path) -> None:
     async with open_at(tmp_path) as desk:
         await desk.schedule.set_slots(DAILY)
-        one, two, other = await put(desk, 3)
+        first, second, other = await put(desk, 3)
         rejected = await put_one(desk, status="rejected")
-        away = await put_one(desk, archived_at=NOW)
-        outcome = await desk.schedule.auto([two, one, rejected, away, "nobody", two])
-        assert {each.draft_id for each in outcome.scheduled} == {one, two}
+        archived = await put_one(desk, archived_at=NOW)
+        outcome = await desk.schedule.auto([second, first, rejected, archived, "nobody", second])
+        assert {assignment.draft_id for assignment in outcome.scheduled} == {first, second}
         assert (outcome.skipped, outcome.reason) == (3, "3 are no approved drafts")
         assert await status_of(desk, other) == "approved"
-        assert await status_of(desk, away) == "approved"
+        assert await status_of(desk, archived) == "approved"
 
 
-async def test_all_means_the_approved_that_are_not_archived(tmp_path: Path) -> None:
+async def test_default_is_approved_and_not_archived(tmp_path: Path) -> None:
     async with open_at(tmp_path) as desk:
         await desk.schedule.set_slots(DAILY)
         await put_one(desk, status="pending_review")
@@ -76,7 +76,7 @@ async def test_all_means_the_approved_that_are_not_archived(tmp_path: Path) -> N
         assert (outcome.scheduled, outcome.skipped, outcome.reason) == ((), 0, "")
 
 
-async def test_without_slots_all_are_skipped_and_it_says_why(tmp_path: Path) -> None:
+async def test_no_slots_skips_all(tmp_path: Path) -> None:
     async with open_at(tmp_path) as desk:
         await put(desk, 2)
         outcome = await desk.schedule.auto()
@@ -84,7 +84,7 @@ async def test_without_slots_all_are_skipped_and_it_says_why(tmp_path: Path) -> 
         assert outcome.reason == "there are no slots to schedule to"
 
 
-async def test_a_year_of_slots_and_no_more(tmp_path: Path) -> None:
+async def test_slots_of_one_year_are_used(tmp_path: Path) -> None:
     async with open_at(tmp_path) as desk:
         await desk.schedule.set_slots([slot(FRI, 9)])
         await put(desk, 55)
@@ -106,38 +106,38 @@ async def test_a_year_of_slots_and_no_more(tmp_path: Path) -> None:
         (["\ud800"], "draftIds[0]"),
     ],
 )
-async def test_what_is_no_list_of_ids_is_refused(tmp_path: Path, ids: list[str], field: str) -> None:
+async def test_invalid_ids_are_refused(tmp_path: Path, ids: list[str], field: str) -> None:
     async with open_at(tmp_path) as desk:
         await desk.schedule.set_slots(DAILY)
-        draft = await put_one(desk)
+        draft_id = await put_one(desk)
         with pytest.raises(InvalidError) as refused:
             await desk.schedule.auto(ids)
         assert refused.value.errors[0].field == field
-        assert await status_of(desk, draft) == "approved"
+        assert await status_of(desk, draft_id) == "approved"
 
 
-async def test_somebody_elses_draft_is_as_unknown_as_none(tmp_path: Path) -> None:
+async def test_foreign_draft_is_unknown(tmp_path: Path) -> None:
     async with open_at(tmp_path) as desk:
         await desk.schedule.set_slots(DAILY)
-        draft = await put_one(desk)
-        mine = desk.ground.user
-        other = await desk.ground.write(_another_user)
-        desk.ground.user = other
-        assert (await desk.schedule.auto([draft])).reason == "1 is no approved draft"
+        draft_id = await put_one(desk)
+        user = desk.ground.user
+        foreign_user = await desk.ground.write(_create_foreign_user)
+        desk.ground.user = foreign_user
+        assert (await desk.schedule.auto([draft_id])).reason == "1 is no approved draft"
         assert (await desk.schedule.conflicts(NOW)).count == 0
         assert await desk.schedule.slots() == ()
-        desk.ground.user = mine
-        assert await status_of(desk, draft) == "approved"
+        desk.ground.user = user
+        assert await status_of(desk, draft_id) == "approved"
 
 
-def _another_user(conn: Connection, user_id: str) -> object:
+def _create_foreign_user(conn: Connection, user_id: str) -> object:
     from copydesk.store.users import User
     from store_fixtures import add_user
 
     return User(id=add_user(conn, "Bea"), name="Bea", time_zone="UTC", created_at=NOW)
 
 
-async def test_it_is_undone_as_one(tmp_path: Path) -> None:
+async def test_auto_schedule_is_undone_at_once(tmp_path: Path) -> None:
     async with open_at(tmp_path) as desk:
         await desk.schedule.set_slots(DAILY)
         ids = await put(desk, 3)
@@ -147,104 +147,98 @@ async def test_it_is_undone_as_one(tmp_path: Path) -> None:
         undone = await desk.drafts.undo()
         assert (undone.action, set(undone.succeeded), undone.failed) == ("schedule", set(ids), ())
         assert await times(desk) == {}
-        assert {await status_of(desk, draft) for draft in ids} == {"approved"}
+        assert {await status_of(desk, draft_id) for draft_id in ids} == {"approved"}
 
 
-async def test_a_slot_that_another_process_took_is_planned_anew(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_slot_taken_concurrently_is_replanned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     async with open_at(tmp_path) as desk, open_at(tmp_path) as other:
         await desk.schedule.set_slots(DAILY)
-        mine = await put(desk, 3)
+        ids = await put(desk, 3)
         planned = await desk.schedule.auto(dry_run=True)
         plan = auto.plan
 
-        def and_then_the_other_comes(*args: object) -> object:
+        def plan_then_race(*args: object) -> object:
             monkeypatch.setattr(auto, "plan", plan)
-            made = plan(*args)
-            # While this one plans, the other schedules a draft to the second of its slots.
-            raced.append(made.scheduled[1].at)
-            return made
+            result = plan(*args)
+            # Between planning and writing, the other desk schedules a draft to the second planned slot.
+            raced_times.append(result.scheduled[1].at)
+            return result
 
-        raced: list[datetime] = []
-        monkeypatch.setattr(auto, "plan", and_then_the_other_comes)
-        write_each = desk.ground.write_each
+        raced_times: list[datetime] = []
+        monkeypatch.setattr(auto, "plan", plan_then_race)
+        write_batch = desk.ground.write_each
 
-        async def after_the_other(*args: object) -> object:
-            monkeypatch.setattr(desk.ground, "write_each", write_each)
-            await put_at(other, raced[0])
-            return await write_each(*args)
+        async def write_after_other(*args: object) -> object:
+            monkeypatch.setattr(desk.ground, "write_each", write_batch)
+            await put_at(other, raced_times[0])
+            return await write_batch(*args)
 
-        monkeypatch.setattr(desk.ground, "write_each", after_the_other)
+        monkeypatch.setattr(desk.ground, "write_each", write_after_other)
         outcome = await desk.schedule.auto()
-        assert {each.draft_id for each in outcome.scheduled} == set(mine)
+        assert {assignment.draft_id for assignment in outcome.scheduled} == set(ids)
         assert outcome.reason == ""
-        at = sorted((await times(desk)).values())
-        assert len(set(at)) == 4
-        assert planned.scheduled[1].scheduled_at in at
+        scheduled_times = sorted((await times(desk)).values())
+        assert len(set(scheduled_times)) == 4
+        assert planned.scheduled[1].scheduled_at in scheduled_times
 
 
-async def test_a_draft_that_was_taken_back_meanwhile_is_skipped(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_draft_rejected_concurrently_is_skipped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     async with open_at(tmp_path) as desk, open_at(tmp_path) as other:
         await desk.schedule.set_slots(DAILY)
-        one, two = await put(desk, 2)
-        write_each = desk.ground.write_each
+        first, second = await put(desk, 2)
+        write_batch = desk.ground.write_each
 
-        async def after_the_other(*args: object) -> object:
-            monkeypatch.setattr(desk.ground, "write_each", write_each)
-            await other.drafts.reject(one, "No.")
-            return await write_each(*args)
+        async def write_after_other(*args: object) -> object:
+            monkeypatch.setattr(desk.ground, "write_each", write_batch)
+            await other.drafts.reject(first, "No.")
+            return await write_batch(*args)
 
-        monkeypatch.setattr(desk.ground, "write_each", after_the_other)
+        monkeypatch.setattr(desk.ground, "write_each", write_after_other)
         outcome = await desk.schedule.auto()
-        assert [each.draft_id for each in outcome.scheduled] == [two]
+        assert [assignment.draft_id for assignment in outcome.scheduled] == [second]
         assert (outcome.skipped, outcome.reason) == (1, "1 is no approved draft")
-        assert await status_of(desk, one) == "rejected"
+        assert await status_of(desk, first) == "rejected"
 
 
-async def test_who_found_no_slot_is_counted_though_others_were_planned_anew(
+async def test_drafts_without_slot_are_counted_after_replanning(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with open_at(tmp_path) as desk, open_at(tmp_path) as other:
         await desk.schedule.set_slots([slot(FRI, 9)])
         best = await put_one(desk, confidence=0.9)
         await put(desk, 53)
-        write_each = desk.ground.write_each
+        write_batch = desk.ground.write_each
 
-        async def after_the_other(*args: object) -> object:
-            monkeypatch.setattr(desk.ground, "write_each", write_each)
+        async def write_after_other(*args: object) -> object:
+            monkeypatch.setattr(desk.ground, "write_each", write_batch)
             await other.drafts.reject(best, "No.")
-            return await write_each(*args)
+            return await write_batch(*args)
 
-        monkeypatch.setattr(desk.ground, "write_each", after_the_other)
+        monkeypatch.setattr(desk.ground, "write_each", write_after_other)
         outcome = await desk.schedule.auto()
-        # The year has 52 Fridays: the slot of the rejected draft went to one that had found none.
+        # The year has 52 Fridays; the rejected draft's slot went to one that had found none.
         assert (len(outcome.scheduled), outcome.skipped) == (52, 2)
         no_slot = "no slot was left for 1 draft: every slot of the next 366 days is taken"
         assert outcome.reason == f"{no_slot}; 1 is no approved draft"
 
 
-async def test_a_full_disk_is_an_error_and_what_was_done_stands(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_full_disk_keeps_completed_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     async with open_at(tmp_path) as desk:
         await desk.schedule.set_slots(DAILY)
         await put(desk, 3)
         monkeypatch.setattr(auto, "AT_ONCE", 2)
-        write_each = desk.ground.write_each
+        write_batch = desk.ground.write_each
 
-        async def full(work: Any, every: Sequence[Any]) -> list[Any]:
-            return [StoreFullError()] if len(every) == 1 else await write_each(work, every)
+        async def write_until_full(work: Any, arguments: Sequence[Any]) -> list[Any]:
+            return [StoreFullError()] if len(arguments) == 1 else await write_batch(work, arguments)
 
-        monkeypatch.setattr(desk.ground, "write_each", full)
+        monkeypatch.setattr(desk.ground, "write_each", write_until_full)
         with pytest.raises(StoreFullError):
             await desk.schedule.auto()
         assert len(await times(desk)) == 2
 
 
-async def test_two_thousand_drafts_are_planned_at_once(tmp_path: Path) -> None:
+async def test_two_thousand_drafts_are_planned(tmp_path: Path) -> None:
     async with open_at(tmp_path) as desk:
         await desk.schedule.set_slots(
             [slot(day, hour, minute) for day in range(7) for hour in range(24) for minute in (0, 30)]

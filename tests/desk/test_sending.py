@@ -1,4 +1,4 @@
-"""The one path to the platforms, where something goes wrong on it that no platform answers with."""
+"""Tests for the sender when something other than a platform's response goes wrong."""
 
 import asyncio
 import threading
@@ -21,33 +21,31 @@ SECRET = "s3cret-that-nobody-may-see"
 
 
 class Broken(FakePlatform):
-    """It cannot say what it would send."""
+    """A platform whose `render` raises."""
 
     def render(self, *_: object) -> None:
         raise ValueError(SECRET)
 
 
-async def test_what_cannot_be_settled_holds_nothing_up_and_ends(tmp_path: Path) -> None:
+async def test_unexpected_error_ends_after_retries(tmp_path: Path) -> None:
     server, watch = FakeServer(), Watch()
     async with open_posting(tmp_path, {"fake": Broken(server)}, clock=watch) as desk:
         await connect(desk)
-        draft = await approved(desk)
-        assert (await desk.posting.post(draft, wait=0.5)).under_way == (ME,)
-        (report,) = await desk.posting.deliveries(draft)
+        draft_id = await approved(desk)
+        assert (await desk.posting.post(draft_id, wait=0.5)).under_way == (ME,)
+        (report,) = await desk.posting.deliveries(draft_id)
         assert report.says.startswith("Copydesk did not expect this: ValueError. Next try at")
         for _ in range(4):
             watch.now += 39 * MINUTE
             await desk.posting.send_due()
-        assert await status_of(desk, draft) == "approved"
+        assert await status_of(desk, draft_id) == "approved"
 
 
-async def test_a_database_that_is_busy_before_anything_is_sent_leaves_it_as_it_was(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_busy_database_before_sending_changes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     server = FakeServer()
     async with open_posting(tmp_path, fake(server)) as desk:
         await connect(desk)
-        draft = await approved(desk)
+        draft_id = await approved(desk)
 
         async def busy(*_: object) -> None:
             raise StoreBusyError("Another program holds the database.")
@@ -55,27 +53,27 @@ async def test_a_database_that_is_busy_before_anything_is_sent_leaves_it_as_it_w
         with monkeypatch.context() as patch:
             patch.setattr(sending, "material_of", busy)
             with pytest.raises(StoreBusyError):
-                await desk.posting.post(draft)
-        (report,) = await desk.posting.deliveries(draft)
+                await desk.posting.post(draft_id)
+        (report,) = await desk.posting.deliveries(draft_id)
         assert report.says == "Waits to be sent."
         await desk.posting.send_due()
-        assert await status_of(desk, draft) == "posted"
+        assert await status_of(desk, draft_id) == "posted"
 
 
 @pytest.mark.parametrize("error", [RefusedPostError, LoginError])
-async def test_a_key_that_a_platform_says_is_not_kept(tmp_path: Path, error: type[Exception]) -> None:
-    class Talkative(FakePlatform):
+async def test_secret_in_error_message_is_redacted(tmp_path: Path, error: type[Exception]) -> None:
+    class LeakingPlatform(FakePlatform):
         async def send(self, *_: object) -> None:
             raise error(f"Malformed access token {SECRET}")
 
         figures = check = send
 
     KNOWN.add(SECRET)
-    async with open_posting(tmp_path, {"fake": Talkative(FakeServer())}) as desk:
+    async with open_posting(tmp_path, {"fake": LeakingPlatform(FakeServer())}) as desk:
         await connect(desk)
-        draft = await approved(desk)
-        await desk.posting.post(draft)
-        (report,) = await desk.posting.deliveries(draft)
+        draft_id = await approved(desk)
+        await desk.posting.post(draft_id)
+        (report,) = await desk.posting.deliveries(draft_id)
         assert "Malformed access token" in report.says
         with pytest.raises(error):
             await desk.accounts.check(ME)
@@ -85,137 +83,135 @@ async def test_a_key_that_a_platform_says_is_not_kept(tmp_path: Path, error: typ
     assert SECRET not in str(rows(tmp_path, "SELECT trouble FROM account"))
 
 
-async def test_sending_ends_before_anybody_else_may_take_the_account_over(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_send_times_out_before_lease_expires(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     server = FakeServer()
     monkeypatch.setattr(sending, "LONGEST", 0.01)
     async with open_posting(tmp_path, fake(server, latency=0.05)) as desk:
         await connect(desk)
-        draft = await approved(desk)
-        await desk.posting.post(draft, wait=60)
-        (report,) = await desk.posting.deliveries(draft)
+        draft_id = await approved(desk)
+        await desk.posting.post(draft_id, wait=60)
+        (report,) = await desk.posting.deliveries(draft_id)
         assert report.state == "unknown"
     assert server.posts == ()
 
 
-async def test_the_quiet_begins_when_the_request_was_lost_and_not_when_its_pictures_went(tmp_path: Path) -> None:
+async def test_quiet_period_starts_when_request_was_lost(tmp_path: Path) -> None:
     server, watch = FakeServer(), Watch()
     server.faults.append(Fault.LATE)
 
-    class Slow(FakePlatform):
-        async def send(self, *asked: object) -> object:
+    class SlowPlatform(FakePlatform):
+        async def send(self, *args: object) -> object:
             watch.now += 3 * MINUTE
-            return await super().send(*asked)
+            return await super().send(*args)
 
-    async with open_posting(tmp_path, {"fake": Slow(server)}, clock=watch) as desk:
+    async with open_posting(tmp_path, {"fake": SlowPlatform(server)}, clock=watch) as desk:
         await connect(desk)
-        draft = await approved(desk)
-        await desk.posting.post(draft, wait=60)
+        draft_id = await approved(desk)
+        await desk.posting.post(draft_id, wait=60)
         for _ in range(8):
             watch.now += timedelta(seconds=10)
             await desk.posting.send_due()
         server.arrive()
         watch.now += MINUTE
         await desk.posting.send_due()
-        assert await status_of(desk, draft) == "posted"
+        assert await status_of(desk, draft_id) == "posted"
     assert (len(server.posts), watch.now > NOW) == (1, True)
 
 
-async def test_what_was_broken_off_can_be_settled_though_the_account_needs_a_login(tmp_path: Path) -> None:
+async def test_interrupted_delivery_can_be_settled_without_login(tmp_path: Path) -> None:
     server, watch = FakeServer(), Watch()
     async with open_posting(tmp_path, fake(server, latency=30.0), clock=watch) as desk:
         await connect(desk)
         (account,) = await desk.accounts.list()
-        draft = await approved(desk)
-        posting = asyncio.create_task(desk.posting.post(draft))
-        while not rows(tmp_path, "SELECT 1 FROM delivery WHERE state = 'sending'"):  # noqa: ASYNC110 - nothing tells of it
+        draft_id = await approved(desk)
+        post_task = asyncio.create_task(desk.posting.post(draft_id))
+        while not rows(tmp_path, "SELECT 1 FROM delivery WHERE state = 'sending'"):  # noqa: ASYNC110 - polls the database
             await asyncio.sleep(0.01)
-        posting.cancel()
+        post_task.cancel()
         for task in desk.posting._under_way:
-            task.cancel()  # as when the process is killed
+            task.cancel()  # as if the process had been killed
         await desk.posting.finish()
         await desk.ground.write(accounts.set_trouble, account, "The platform does not know the account any more.")
         desk.ground.platform("fake")._latency = 0.0
         server.faults.append(Fault.LOGIN)
-        (report,) = await desk.posting.deliveries(draft)
+        (report,) = await desk.posting.deliveries(draft_id)
         assert report.state == "sending"
         assert (await desk.work.outlook()).to_send
         await desk.posting.send_due()
-        (report,) = await desk.posting.deliveries(draft)
+        (report,) = await desk.posting.deliveries(draft_id)
         assert report.says.startswith("Not known whether it was posted. The platform does not know the account")
         assert not (await desk.work.outlook()).to_send
         await desk.posting.mark_posted(report.id)
-        assert await status_of(desk, draft) == "posted"
+        assert await status_of(desk, draft_id) == "posted"
 
 
-async def test_a_post_to_an_account_that_needs_a_login_says_so_at_once(tmp_path: Path) -> None:
+async def test_post_to_account_needing_login_returns_at_once(tmp_path: Path) -> None:
     server = FakeServer()
     async with open_posting(tmp_path, fake(server)) as desk:
         await connect(desk)
         (account,) = await desk.accounts.list()
         await desk.ground.write(accounts.set_trouble, account, "Connect the account again.")
-        draft = await approved(desk)
+        draft_id = await approved(desk)
         async with asyncio.timeout(60):
-            assert (await desk.posting.post(draft)).under_way == (ME,)
-        (report,) = await desk.posting.deliveries(draft)
+            assert (await desk.posting.post(draft_id)).under_way == (ME,)
+        (report,) = await desk.posting.deliveries(draft_id)
         assert report.says == "Connect the account again."
-        told = rows(tmp_path, "SELECT status, error_message, failed_at IS NULL FROM engagement")
-        assert told == [("failed", "Connect the account again.", 0)]
+        engagement = rows(tmp_path, "SELECT status, error_message, failed_at IS NULL FROM engagement")
+        assert engagement == [("failed", "Connect the account again.", 0)]
         await connect(desk)
         await desk.posting.send_due()
-        assert await status_of(desk, draft) == "posted"
+        assert await status_of(desk, draft_id) == "posted"
     assert rows(tmp_path, "SELECT status, error_message, failed_at FROM engagement") == [("posted", None, None)]
 
 
-async def test_an_outcome_that_is_not_known_is_told_as_that(tmp_path: Path) -> None:
+async def test_unknown_outcome_is_recorded(tmp_path: Path) -> None:
     server = FakeServer()
     server.faults.append(Fault.LATE)
     async with open_posting(tmp_path, fake(server)) as desk:
         await connect(desk)
-        draft = await approved(desk)
-        await desk.posting.post(draft, wait=60)
-        (report,) = await desk.posting.deliveries(draft)
+        draft_id = await approved(desk)
+        await desk.posting.post(draft_id, wait=60)
+        (report,) = await desk.posting.deliveries(draft_id)
         assert report.says.startswith("Not known whether it was posted. The connection broke before an answer came. We")
-    says = "It is not known whether it was posted. The connection broke before an answer came."
-    assert rows(tmp_path, "SELECT status, error_message FROM engagement") == [("pending", says)]
+    message = "It is not known whether it was posted. The connection broke before an answer came."
+    assert rows(tmp_path, "SELECT status, error_message FROM engagement") == [("pending", message)]
 
 
-async def test_nothing_stands_still_while_an_article_is_made_into_a_page(tmp_path: Path) -> None:
+async def test_rendering_runs_outside_event_loop_thread(tmp_path: Path) -> None:
     threads: list[threading.Thread] = []
 
-    class Slow(FakePlatform):
-        def problems(self, *asked: object) -> object:
+    class RecordingPlatform(FakePlatform):
+        def problems(self, *args: object) -> object:
             threads.append(threading.current_thread())
-            return super().problems(*asked)
+            return super().problems(*args)
 
-        def render(self, *asked: object) -> object:
+        def render(self, *args: object) -> object:
             threads.append(threading.current_thread())
-            return super().render(*asked)
+            return super().render(*args)
 
-    async with open_posting(tmp_path, {"fake": Slow(FakeServer())}) as desk:
+    async with open_posting(tmp_path, {"fake": RecordingPlatform(FakeServer())}) as desk:
         await connect(desk)
-        draft = await approved(desk, "# One\n\nThing worth saying.", "BLOG")
-        assert await desk.posting.stops(draft) == ()
-        assert (await desk.posting.post(draft)).posted == (ME,)
+        draft_id = await approved(desk, "# One\n\nThing worth saying.", "BLOG")
+        assert await desk.posting.stops(draft_id) == ()
+        assert (await desk.posting.post(draft_id)).posted == (ME,)
     assert len(threads) == 3
     assert threading.main_thread() not in threads
 
 
-async def test_an_account_that_was_connected_again_meanwhile_is_not_held_back_by_its_old_key(tmp_path: Path) -> None:
+async def test_reconnected_account_is_not_blocked_by_old_credentials(tmp_path: Path) -> None:
     server = FakeServer()
     server.faults.append(Fault.LOGIN)
 
-    class Slow(FakePlatform):
-        async def send(self, *asked: object) -> object:
+    class ReconnectingPlatform(FakePlatform):
+        async def send(self, *args: object) -> object:
             await connect(desk, now=NOW + MINUTE)
-            return await super().send(*asked)
+            return await super().send(*args)
 
-    async with open_posting(tmp_path, {"fake": Slow(server)}) as desk:
+    async with open_posting(tmp_path, {"fake": ReconnectingPlatform(server)}) as desk:
         await connect(desk)
-        draft = await approved(desk)
-        await desk.posting.post(draft, wait=60)
+        draft_id = await approved(desk)
+        await desk.posting.post(draft_id, wait=60)
         (account,) = await desk.accounts.list()
         assert account.trouble is None
         await desk.posting.send_due()
-        assert await status_of(desk, draft) == "posted"
+        assert await status_of(desk, draft_id) == "posted"

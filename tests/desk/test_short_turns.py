@@ -1,4 +1,4 @@
-"""While a run works, or a console is open, threads take short turns; afterwards they are as they were."""
+"""Tests for the shortened thread switch interval during runs and while a console is open."""
 
 import sys
 
@@ -10,41 +10,41 @@ from desk_fixtures import settings_at
 
 
 def turn() -> object:
-    """How long turns are now, to compare with."""
+    """Return the current switch interval for approximate comparison."""
     return pytest.approx(sys.getswitchinterval())
 
 
-def test_turns_are_short_as_long_as_anybody_wants_them() -> None:
-    usual = turn()
+def test_nested_contexts_keep_interval_short() -> None:
+    default = turn()
     with short_turns():
         with short_turns():
             assert turn() == TURN
         assert turn() == TURN
-    assert turn() == usual
-    assert usual != TURN
+    assert turn() == default
+    assert default != TURN
 
 
-def test_turns_that_end_in_another_order_are_short_until_the_last() -> None:
-    usual, first, second = turn(), short_turns(), short_turns()
+def test_interval_is_restored_after_last_exit() -> None:
+    default, first, second = turn(), short_turns(), short_turns()
     first.__enter__()
     second.__enter__()
     first.__exit__(None, None, None)
     assert turn() == TURN
     second.__exit__(None, None, None)
-    assert turn() == usual
+    assert turn() == default
 
 
-async def test_a_run_takes_short_turns(tmp_path, monkeypatch) -> None:
-    seen = []
+async def test_run_shortens_interval(tmp_path, monkeypatch) -> None:
+    intervals = []
     ingest = stages.ingest
 
-    async def watched(*args):
-        seen.append(turn())
+    async def recording_ingest(*args):
+        intervals.append(turn())
         return await ingest(*args)
 
-    monkeypatch.setattr(stages, "ingest", watched)
-    usual = turn()
+    monkeypatch.setattr(stages, "ingest", recording_ingest)
+    default = turn()
     async with open_desk(settings_at(tmp_path)) as desk:
         await desk.pipeline.run()
-    assert seen == [TURN]
-    assert turn() == usual
+    assert intervals == [TURN]
+    assert turn() == default

@@ -1,4 +1,4 @@
-"""The way into an account through the browser: it comes back by itself, or the user pastes where it ended."""
+"""Tests for signing in through the browser, by redirect or by pasting the final URL."""
 
 import asyncio
 from pathlib import Path
@@ -15,33 +15,33 @@ PLAIN = {"COPYDESK_SECRETS__KEYRING": "false", "COPYDESK_SECRETS__PLAIN": "true"
 
 
 async def connect(desk: Desk, pasted: str | None = None, *, browser: bool = True) -> str:
-    """Go through the browser, or paste; the account's name."""
-    going: list[asyncio.Task[None]] = []
+    """Sign in by redirect or with `pasted`; return the account's label."""
+    browser_tasks: list[asyncio.Task[None]] = []
 
-    async def show(page: str) -> None:
+    async def open_browser(page: str) -> None:
         if browser:
-            going.append(asyncio.create_task(say_yes(page)))
+            browser_tasks.append(asyncio.create_task(say_yes(page)))
 
     async def paste() -> str:
         if pasted is None:
             await asyncio.Event().wait()
         return pasted or ""
 
-    way = desk.accounts.way_in("browser")
-    assert signing_in.needs_browser(way, {})
-    kept = await signing_in.through_browser(desk.accounts, way, {}, "", show, paste)
-    await asyncio.gather(*going)
-    return kept.label
+    method = desk.accounts.way_in("browser")
+    assert signing_in.needs_browser(method, {})
+    account = await signing_in.through_browser(desk.accounts, method, {}, "", open_browser, paste)
+    await asyncio.gather(*browser_tasks)
+    return account.label
 
 
-async def test_the_browser_comes_back(tmp_path: Path) -> None:
+async def test_browser_redirect_connects_account(tmp_path: Path) -> None:
     async with open_posting(tmp_path, both(), **PLAIN) as desk:
         assert await connect(desk) == "browser:b"
-        assert [each.label for each in await desk.accounts.list()] == ["browser:b"]
+        assert [account.label for account in await desk.accounts.list()] == ["browser:b"]
 
 
 @pytest.mark.parametrize("pasted", [CODE, f"http://127.0.0.1:1/callback?state={STATE}&code={CODE}"])
-async def test_or_the_user_pastes_where_it_ended(tmp_path: Path, pasted: str) -> None:
+async def test_pasted_code_connects_account(tmp_path: Path, pasted: str) -> None:
     async with open_posting(tmp_path, both(), **PLAIN) as desk:
         assert await connect(desk, pasted, browser=False) == "browser:b"
 
@@ -49,31 +49,31 @@ async def test_or_the_user_pastes_where_it_ended(tmp_path: Path, pasted: str) ->
 @pytest.mark.parametrize(
     ("pasted", "error"), [("http://x/?state=other&code=c", SignInError), ("another-code", LoginError)]
 )
-async def test_what_is_no_code_connects_nothing(tmp_path: Path, pasted: str, error: type[Exception]) -> None:
+async def test_invalid_code_connects_nothing(tmp_path: Path, pasted: str, error: type[Exception]) -> None:
     async with open_posting(tmp_path, both(), **PLAIN) as desk:
         with pytest.raises(error):
             await connect(desk, pasted, browser=False)
         assert await desk.accounts.list() == ()
 
 
-async def test_by_hand_nothing_listens(tmp_path: Path) -> None:
-    shown: list[str] = []
+async def test_manual_sign_in_starts_no_listener(tmp_path: Path) -> None:
+    urls: list[str] = []
 
-    async def show(page: str) -> None:
-        shown.append(page)
+    async def show_url(page: str) -> None:
+        urls.append(page)
 
     async def paste() -> str:
         return CODE
 
     async with open_posting(tmp_path, both(), **PLAIN) as desk:
-        way = desk.accounts.way_in("browser")
-        kept = await signing_in.by_hand(desk.accounts, way, {}, "", show, paste)
-    assert kept.label == "browser:b"
-    assert "127.0.0.1%3A8400" in shown[0]
+        method = desk.accounts.way_in("browser")
+        account = await signing_in.by_hand(desk.accounts, method, {}, "", show_url, paste)
+    assert account.label == "browser:b"
+    assert "127.0.0.1%3A8400" in urls[0]
 
 
-async def test_a_key_of_ones_own_needs_no_browser(tmp_path: Path) -> None:
+async def test_own_token_needs_no_browser(tmp_path: Path) -> None:
     async with open_posting(tmp_path, both()) as desk:
-        browser, keyed = (desk.accounts.way_in(name) for name in ("browser", "keyed"))
-    assert not signing_in.needs_browser(browser, {"token": "t"})
-    assert not signing_in.needs_browser(keyed, {})
+        browser_method, token_method = (desk.accounts.way_in(name) for name in ("browser", "keyed"))
+    assert not signing_in.needs_browser(browser_method, {"token": "t"})
+    assert not signing_in.needs_browser(token_method, {})

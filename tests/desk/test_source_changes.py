@@ -1,4 +1,4 @@
-"""Sources that are moved, and sources that are deleted while something is at work on them."""
+"""Tests for moving sources, and for deleting them while they are in use."""
 
 import asyncio
 
@@ -16,7 +16,7 @@ from desk_fixtures import NOW, ONE, THREE, TWO, Held, Watch, Web, add, drafts_of
 PAGE = '<html><head><link rel="alternate" type="application/rss+xml" href="/news.xml"></head><body>Hi</body></html>'
 
 
-async def test_a_source_that_is_moved_is_fetched_once_to_see(tmp_path):
+async def test_moved_source_is_test_fetched(tmp_path):
     web = Web()
     web.put(TWO, feed(entry(1)))
     async with open_at(tmp_path, web) as desk:
@@ -27,7 +27,7 @@ async def test_a_source_that_is_moved_is_fetched_once_to_see(tmp_path):
     assert (moved.url, moved.health, moved.last_fetch) == (TWO, Health.UNKNOWN, None)
 
 
-async def test_the_feed_of_the_page_that_a_source_is_moved_to_is_found(tmp_path):
+async def test_feed_is_discovered_after_move(tmp_path):
     web = Web()
     web.put("https://site.example/", PAGE, content_type="text/html")
     web.put("https://site.example/news.xml", feed(entry(1)))
@@ -38,7 +38,7 @@ async def test_the_feed_of_the_page_that_a_source_is_moved_to_is_found(tmp_path)
     assert moved.url == "https://site.example/news.xml"
 
 
-async def test_a_source_is_not_moved_to_what_cannot_be_read(tmp_path):
+async def test_source_is_not_moved_to_unreadable_url(tmp_path):
     web = Web()
     async with open_at(tmp_path, web) as desk:
         source = await add(desk)
@@ -50,7 +50,7 @@ async def test_a_source_is_not_moved_to_what_cannot_be_read(tmp_path):
         assert (moved.url, web.urls) == (TWO, [TWO])
 
 
-async def test_a_source_is_not_moved_to_another_ones_address(tmp_path):
+async def test_source_is_not_moved_to_existing_url(tmp_path):
     web = Web()
     web.put(TWO, feed(entry(1)))
     async with open_at(tmp_path, web) as desk:
@@ -62,35 +62,35 @@ async def test_a_source_is_not_moved_to_another_ones_address(tmp_path):
         assert (await desk.sources.get(source.id)).url == ONE
 
 
-async def test_what_changes_nothing_of_what_is_read_needs_no_fetch(tmp_path):
+async def test_unrelated_changes_need_no_fetch(tmp_path):
     web = Web()
     web.put(ONE, feed(entry(1)))
     async with open_at(tmp_path, web) as desk:
         source = await add(desk)
         await desk.pipeline.run()
-        asked = len(web.asked)
+        request_count = len(web.asked)
         changed = await desk.sources.update(
             source.id, {"url": ONE, "name": "Uno", "config": {"weight": 3, "tags": ["a"]}}
         )
 
-    assert len(web.asked) == asked
+    assert len(web.asked) == request_count
     assert (changed.health, changed.last_fetch) == (Health.HEALTHY, NOW)
 
 
-async def test_another_list_of_the_same_site_is_read_from_the_start(tmp_path):
+async def test_other_listing_resets_fetch_state(tmp_path):
     async with open_at(tmp_path, Web()) as desk:
         source = await add(desk, "https://www.reddit.com/r/python/", type="reddit", listing="new")
 
-        def fetched(conn, user_id):
+        def set_fetched(conn, user_id):
             conn.execute(update(tables.source).values(last_fetch=NOW, health=Health.HEALTHY, fail_count=2))
 
-        await desk.ground.write(fetched)
+        await desk.ground.write(set_fetched)
         changed = await desk.sources.update(source.id, {"config": {"listing": "top"}}, test=False)
 
     assert (changed.last_fetch, changed.health, changed.fail_count) == (None, Health.UNKNOWN, 0)
 
 
-async def test_a_source_of_which_a_draft_is_being_posted_is_not_deleted(tmp_path):
+async def test_source_with_draft_in_posting_is_not_deleted(tmp_path):
     web = Web()
     web.put(ONE, feed(entry(1), entry(2)))
     async with open_at(tmp_path, web) as desk:
@@ -98,23 +98,23 @@ async def test_a_source_of_which_a_draft_is_being_posted_is_not_deleted(tmp_path
         await desk.pipeline.run()
         first = (await drafts_of(desk))[0]
 
-        def become(conn, user_id, status):
+        def set_status(conn, user_id, status):
             conn.execute(update(tables.draft).where(tables.draft.c.id == first.id).values(status=status))
 
-        await desk.ground.write(become, Status.POSTING)
+        await desk.ground.write(set_status, Status.POSTING)
         with pytest.raises(ConflictError, match="is being posted"):
             await desk.sources.delete(source.id)
         assert len(await drafts_of(desk)) == 2
         assert (await desk.sources.get(source.id)).item_count == 2
 
-        await desk.ground.write(become, Status.POSTED)
+        await desk.ground.write(set_status, Status.POSTED)
         await desk.sources.delete(source.id)
         assert await drafts_of(desk) == []
         with pytest.raises(NotFoundError):
             await desk.sources.delete(source.id)
 
 
-async def test_another_source_is_deleted_while_a_draft_is_being_posted(tmp_path):
+async def test_other_source_can_be_deleted_during_posting(tmp_path):
     web = Web()
     web.put(ONE, feed(entry(1)))
     async with open_at(tmp_path, web) as desk:
@@ -130,7 +130,7 @@ async def test_another_source_is_deleted_while_a_draft_is_being_posted(tmp_path)
 
 
 async def run_without(desk: Desk, source: Source, held: Held) -> Run:
-    """A run during which `source` is deleted as soon as it was read, while another one is still awaited."""
+    """Run and delete `source` once it was fetched, while another source is still pending."""
     was_read = asyncio.Event()
 
     def listen(progress: Progress) -> None:
@@ -145,32 +145,32 @@ async def run_without(desk: Desk, source: Source, held: Held) -> Run:
     return await run
 
 
-async def test_a_source_that_is_deleted_during_a_run_leaves_figures_that_can_be(tmp_path):
+async def test_stats_of_run_with_deleted_source(tmp_path):
     web = Web()
     web.put(ONE, feed(entry(1), entry(2)))
     web.put(TWO, feed(entry(3)))
     async with open_at(tmp_path, web) as desk:
-        one = await add(desk, name="One")
+        source = await add(desk, name="One")
         await add(desk, TWO, name="Two")
-        done = await run_without(desk, one, web.hold(TWO))
+        run = await run_without(desk, source, web.hold(TWO))
 
-    stats = done.stats
-    assert done.status is RunStatus.SUCCEEDED
+    stats = run.stats
+    assert run.status is RunStatus.SUCCEEDED
     assert (stats.items_new, stats.items_waiting, stats.items_ingested) == (3, 0, 3)
     assert (stats.items_filtered, stats.items_ranked, stats.drafts_created) == (1, 1, 1)
     assert set(stats.stage_timing) == set(Stage)
 
 
-async def test_what_waited_before_is_counted_though_a_source_was_deleted_during_the_run(tmp_path):
+async def test_waiting_items_are_counted_after_deletion(tmp_path):
     web, watch = Web(), Watch()
     web.put(TWO, feed(entry(3), entry(4)))
     async with open_at(tmp_path, web, watch, pipeline__max_drafts="0") as desk:
         await add(desk, TWO)
         await desk.pipeline.run()
-        one = await add(desk, name="One")
+        source = await add(desk, name="One")
         await add(desk, THREE, name="Three")
         web.put(ONE, feed(entry(1)))
         web.put(THREE, feed(entry(5)))
-        done = await run_without(desk, one, web.hold(THREE))
+        run = await run_without(desk, source, web.hold(THREE))
 
-    assert (done.stats.items_new, done.stats.items_waiting, done.stats.items_ingested) == (2, 2, 4)
+    assert (run.stats.items_new, run.stats.items_waiting, run.stats.items_ingested) == (2, 2, 4)

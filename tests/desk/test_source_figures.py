@@ -1,4 +1,4 @@
-"""What a source says of itself is true after whatever happened to it: held against a small model of it."""
+"""Tests for source state after random events, compared with a small model."""
 
 import asyncio
 from datetime import datetime, timedelta
@@ -29,7 +29,7 @@ happening = st.tuples(
 
 
 class Modelled:
-    """What should be known of a source."""
+    """The expected state of a source."""
 
     def __init__(self, made: datetime) -> None:
         self.items: set[str] = set()
@@ -37,7 +37,7 @@ class Modelled:
         self.forget()
 
     def forget(self) -> None:
-        """It is read from the start."""
+        """Reset the fetch state, as after a change of URL."""
         self.last_fetch: datetime | None = None
         self.last_new: datetime | None = None
         self.ok = False
@@ -45,7 +45,7 @@ class Modelled:
         self.kind: str | None = None
 
     def fetched(self, kind: str, now: datetime, fresh: set[str]) -> None:
-        """A fetch ended like this."""
+        """Record a fetch that ended with `kind` at `now`; `fresh` holds the ids in its feed."""
         self.last_fetch = now
         if kind in {"news", "same", "empty"}:
             self.ok, self.fails, self.kind = True, 0, None
@@ -56,7 +56,7 @@ class Modelled:
         self.fails += kind != "429"
 
     def health(self, home: Path, source_id: str, now: datetime) -> Health:
-        """As decisions say: the words of the interface, not those of the code."""
+        """Return the health that the interface documents, computed independently of the code."""
         if self.kind in {"404", "410"} or self.fails >= 3:
             return Health.ERROR
         if self.kind is not None:
@@ -64,15 +64,17 @@ class Modelled:
         if not self.ok:
             return Health.UNKNOWN
         assert self.last_fetch is not None
-        found = rows(home, "SELECT published FROM item WHERE source_id = ? ORDER BY published DESC LIMIT 50", source_id)
-        times = [int(str(row[0])) / 1e6 for row in found]
-        gap = median(later - sooner for later, sooner in pairwise(times)) if len(times) > 1 else 0
-        silent = (self.last_fetch - (self.last_new or self.since)).total_seconds()
-        return Health.STALE if silent > max(4 * gap, 14 * 86_400) else Health.HEALTHY
+        result = rows(
+            home, "SELECT published FROM item WHERE source_id = ? ORDER BY published DESC LIMIT 50", source_id
+        )
+        times = [int(str(row[0])) / 1e6 for row in result]
+        median_gap = median(next_time - time for next_time, time in pairwise(times)) if len(times) > 1 else 0
+        silence = (self.last_fetch - (self.last_new or self.since)).total_seconds()
+        return Health.STALE if silence > max(4 * median_gap, 14 * 86_400) else Health.HEALTHY
 
 
 class Life:
-    """A source at ONE and a good one at TWO, and what happens to the first."""
+    """A source under test at ONE and a working one at TWO."""
 
     def __init__(self, home: Path) -> None:
         self.home, self.web, self.watch = home, Web(), Watch()
@@ -85,26 +87,26 @@ class Life:
             await add(desk, TWO)
             source = await add(desk, self.url)
             model = Modelled(self.watch.now)
-            for what, how, hours, count in steps:
+            for event, trigger, hours, count in steps:
                 self.watch.forward(hours * 3600)
-                if what == "delete":
+                if event == "delete":
                     await desk.sources.delete(source.id)
                     assert rows(self.home, "SELECT 1 FROM item WHERE source_id = ?", source.id) == []
                     source, model = await add(desk, self.url), Modelled(self.watch.now)
-                elif what == "move":
+                elif event == "move":
                     self.url = self.url + "1"
                     await desk.sources.update(source.id, {"url": self.url}, test=False)
                     model.forget()
                     model.since = self.watch.now
-                elif what == "off":
+                elif event == "off":
                     self.lose_an_item(source, model)
                 else:
-                    await self.fetch(desk, model, what, how, count)
-                found = await desk.sources.get(source.id)
-                self.check(found, model)
+                    await self.fetch(desk, model, event, trigger, count)
+                stored = await desk.sources.get(source.id)
+                self.check(stored, model)
 
     def lose_an_item(self, source: Source, model: Modelled) -> None:
-        """Somebody deletes an item with a shell."""
+        """Delete one of the source's items directly in the database."""
         for (ident,) in rows(self.home, "SELECT ident FROM item WHERE source_id = ? LIMIT 1", source.id):
             change(self.home, "DELETE FROM item WHERE source_id = ? AND ident = ?", source.id, ident)
             model.items.discard(str(ident))
@@ -117,12 +119,12 @@ class Life:
             model.fetched(what, self.watch.now, fresh)
 
     def answer(self, what: str, count: int) -> set[str]:
-        """Put what the source answers; the ids of its entries."""
+        """Set the next response; return the ids of the entries in it."""
         now = self.watch.now
         if what == "news":
             self.told += [(len(self.told) + number, now) for number in range(count)]
         if what in {"news", "same"}:
-            entries = [entry(number, now=when, hours=1) for number, when in self.told]
+            entries = [entry(number, now=published_at, hours=1) for number, published_at in self.told]
             self.web.put(self.url, feed(*entries))
             return {f"story-{number}" for number, _ in self.told}
         if what == "empty":
@@ -152,38 +154,38 @@ class Life:
 @example([("news", "run", 24 * 16, 1), ("news", "run", 24 * 16, 1), ("same", "run", 24 * 60, 0)])
 @example([("news", "run", 24 * 16, 1), ("news", "run", 24 * 16, 1), ("same", "run", 24 * 70, 0)])
 @example([("500", "run", 30, 0), ("cut", "run", 30, 0), ("429", "run", 30, 0), ("html", "run", 30, 0)])
-def test_its_figures_and_its_health_are_true_after_whatever_happened(steps: list[Any]) -> None:
-    async def run() -> None:
+def test_state_matches_model_after_random_events(steps: list[Any]) -> None:
+    async def simulate() -> None:
         with TemporaryDirectory() as folder:
             await Life(Path(folder)).live(steps)
 
-    asyncio.run(run())
+    asyncio.run(simulate())
 
 
-async def test_a_source_that_nobody_looked_at_is_not_called_stale(tmp_path: Path) -> None:
-    # That nothing new came is known only to whoever looked: health is that of the last fetch, which stands beside it.
+async def test_unfetched_source_is_not_stale(tmp_path: Path) -> None:
+    # Only a fetch can tell that nothing is new: health is that of the last fetch, whose time is shown next to it.
     web, watch = Web(), Watch()
     web.put(ONE, feed(entry(1)))
     async with open_at(tmp_path, web, watch) as desk:
         source = await add(desk)
         await desk.pipeline.run()
         watch.forward(40 * 86_400)
-        unseen = await desk.sources.get(source.id)
+        before_fetch = await desk.sources.get(source.id)
         await desk.pipeline.run()
-        seen = await desk.sources.get(source.id)
+        after_fetch = await desk.sources.get(source.id)
 
-    assert (unseen.health, unseen.last_fetch) == (Health.HEALTHY, NOW)
-    assert (seen.health, seen.last_fetch) == (Health.STALE, NOW + timedelta(days=40))
+    assert (before_fetch.health, before_fetch.last_fetch) == (Health.HEALTHY, NOW)
+    assert (after_fetch.health, after_fetch.last_fetch) == (Health.STALE, NOW + timedelta(days=40))
 
 
-async def test_a_source_that_never_brought_anything_gets_stale_too(tmp_path: Path) -> None:
-    web, watch, seen = Web(), Watch(), []
+async def test_source_without_items_becomes_stale(tmp_path: Path) -> None:
+    web, watch, healths = Web(), Watch(), []
     web.put(ONE, feed())
     async with open_at(tmp_path, web, watch) as desk:
         source = await add(desk)
         for days in (0, 14, 1):
             watch.forward(days * 86_400)
             await desk.pipeline.run()
-            seen.append((await desk.sources.get(source.id)).health)
+            healths.append((await desk.sources.get(source.id)).health)
 
-    assert seen == [Health.HEALTHY, Health.HEALTHY, Health.STALE]
+    assert healths == [Health.HEALTHY, Health.HEALTHY, Health.STALE]

@@ -1,4 +1,4 @@
-"""What stands beside the sources in their list, and lists of feeds that are tried one by one."""
+"""Tests for the source overview and for importing lists of feeds one by one."""
 
 import asyncio
 from datetime import UTC, datetime, timedelta
@@ -22,7 +22,7 @@ LIST = f"""<opml version="2.0"><body>
 </body></opml>""".encode()
 
 
-async def test_items_are_counted_by_the_day_they_are_dated_on(tmp_path):
+async def test_items_are_counted_by_publication_day(tmp_path):
     web = Web()
     web.put(
         ONE, feed(entry(1), entry(2, hours=2), entry(3, hours=25), entry(4, hours=24 * 13), entry(5, hours=24 * 14))
@@ -39,7 +39,7 @@ async def test_items_are_counted_by_the_day_they_are_dated_on(tmp_path):
     assert second.days == (0,) * DAYS
 
 
-async def test_it_says_when_a_source_is_read_next_and_how_many_drafts_it_has(tmp_path):
+async def test_overview_shows_next_fetch_and_draft_count(tmp_path):
     web = Web()
     web.put(ONE, feed(entry(1), entry(2)))
     async with open_at(tmp_path, web) as desk:
@@ -54,11 +54,11 @@ async def test_it_says_when_a_source_is_read_next_and_how_many_drafts_it_has(tmp
     assert after.drafts == run.stats.drafts_created == 2
 
 
-async def test_the_question_before_a_source_is_deleted_says_what_of_it_is_scheduled_and_posted(tmp_path):
-    def posted(conn, user_id):
-        seen = changes.one_seen(conn, user_id, drafts[1].id)
+async def test_deletion_question_names_scheduled_and_posted_drafts(tmp_path):
+    def mark_posted(conn, user_id):
+        snapshot = changes.one_seen(conn, user_id, drafts[1].id)
         after = changes.stored({"status": Status.POSTED})
-        changes.put(conn, user_id, seen, Step(kind=EventKind.FIXED, action="ended_live", after=after, at=NOW))
+        changes.put(conn, user_id, snapshot, Step(kind=EventKind.FIXED, action="ended_live", after=after, at=NOW))
 
     web = Web()
     web.put(ONE, feed(entry(1), entry(2), entry(3), title="The Lighthouse"))
@@ -70,7 +70,7 @@ async def test_the_question_before_a_source_is_deleted_says_what_of_it_is_schedu
         drafts = (await desk.drafts.list()).items
         await desk.drafts.approve(drafts[0].id)
         await desk.drafts.schedule(drafts[0].id, NOW + timedelta(days=1))
-        await desk.ground.write(posted)
+        await desk.ground.write(mark_posted)
         (row,) = await desk.sources.overview()
 
     assert deletion(row) == (
@@ -79,14 +79,14 @@ async def test_the_question_before_a_source_is_deleted_says_what_of_it_is_schedu
     )
 
 
-async def test_a_day_is_one_of_the_users_zone_and_may_have_23_hours(tmp_path):
+async def test_days_follow_users_zone_and_clock_changes(tmp_path):
     edges = days_before(datetime(2026, 3, 30, 1, tzinfo=UTC), ZoneInfo("Europe/Prague"))
     assert edges[-1].astimezone(UTC) == datetime(2026, 3, 29, 22, tzinfo=UTC)
     assert edges[-2].astimezone(UTC) == datetime(2026, 3, 28, 23, tzinfo=UTC)
     assert len(edges) == DAYS
 
 
-async def test_what_a_source_brought_last(tmp_path):
+async def test_recent_items_of_a_source(tmp_path):
     web = Web()
     web.put(ONE, feed(entry(1, hours=3), entry(2, hours=1), entry(3, hours=2)))
     web.put(TWO, feed(entry(4)))
@@ -94,57 +94,57 @@ async def test_what_a_source_brought_last(tmp_path):
         source = await add(desk)
         await add(desk, TWO)
         await desk.pipeline.run()
-        found = await desk.sources.recent(source.id, 2)
+        items = await desk.sources.recent(source.id, 2)
 
-    assert [(item.title, item.published) for item in found] == [(title(2), at(1)), (title(3), at(2))]
+    assert [(item.title, item.published) for item in items] == [(title(2), at(1)), (title(3), at(2))]
 
 
-async def test_nobody_elses_sources_are_seen(tmp_path):
+async def test_foreign_sources_are_not_visible(tmp_path):
     web = Web()
     web.put(ONE, feed(entry(1)))
     async with open_at(tmp_path, web) as desk:
-        theirs = await add(desk)
+        foreign = await add(desk)
         await desk.pipeline.run()
-        assert len(await desk.sources.recent(theirs.id)) == 1
-    # The owner is the first user there is: another one comes before, whose desk it is now.
-    another = "INSERT INTO user (id, name, time_zone, created_at) VALUES (?, 'new', 'UTC', 0)"
-    change(tmp_path, another, "0" * 8 + new_id(NOW)[8:])
+        assert len(await desk.sources.recent(foreign.id)) == 1
+    # The desk belongs to the first user; insert one that sorts before the owner of the source.
+    statement = "INSERT INTO user (id, name, time_zone, created_at) VALUES (?, 'new', 'UTC', 0)"
+    change(tmp_path, statement, "0" * 8 + new_id(NOW)[8:])
     async with open_at(tmp_path, web) as desk:
         assert await desk.sources.overview() == ()
-        assert await desk.sources.recent(theirs.id) == ()
-        mine = await add(desk, TWO)
-        (only,) = await desk.sources.overview()
-        assert (only.source.id, only.drafts, sum(only.days)) == (mine.id, 0, 0)
+        assert await desk.sources.recent(foreign.id) == ()
+        own = await add(desk, TWO)
+        (row,) = await desk.sources.overview()
+        assert (row.source.id, row.drafts, sum(row.days)) == (own.id, 0, 0)
 
 
-async def test_what_may_become_a_source_is_tried_out_and_stored_nowhere(tmp_path):
+async def test_try_out_stores_nothing(tmp_path):
     web = Web()
     page = '<html><head><link rel="alternate" type="application/rss+xml" href="/news.xml"></head></html>'
     web.put("https://site.example/", page, content_type="text/html")
     web.put("https://site.example/news.xml", feed(entry(1), title="News"))
     async with open_at(tmp_path, web) as desk:
-        tried = await desk.sources.try_out("rss", "https://site.example/")
+        result = await desk.sources.try_out("rss", "https://site.example/")
         failed = await desk.sources.try_out("rss", ONE)
         with pytest.raises(InvalidError):
             await desk.sources.try_out("rss", "ftp://site.example/")
         assert await desk.sources.list() == ()
 
-    assert (tried.ok, tried.url, tried.title) == (True, "https://site.example/news.xml", "News")
-    assert [item.title for item in tried.items] == [title(1)]
+    assert (result.ok, result.url, result.title) == (True, "https://site.example/news.xml", "News")
+    assert [item.title for item in result.items] == [title(1)]
     assert not failed.ok
     assert failed.error
 
 
-async def test_each_feed_of_a_list_is_tested_and_told_of(tmp_path):
+async def test_imported_feeds_are_tested(tmp_path):
     web = Web()
     web.put(TWO, feed(entry(1)))
-    told: list[TriedFeed] = []
+    results: list[TriedFeed] = []
     async with open_at(tmp_path, web) as desk:
         await add(desk, ONE)
-        await desk.sources.import_each(desk.sources.read_opml(LIST), told.append)
+        await desk.sources.import_each(desk.sources.read_opml(LIST), results.append)
         names = [source.name for source in await desk.sources.list()]
 
-    outcomes = {each.feed.name: each.outcome for each in told}
+    outcomes = {result.feed.name: result.outcome for result in results}
     assert outcomes == {
         "One": Outcome.KNOWN,
         "Two": Outcome.ADDED,
@@ -152,47 +152,47 @@ async def test_each_feed_of_a_list_is_tested_and_told_of(tmp_path):
         "None": Outcome.FAILED,
     }
     assert ONE not in web.urls
-    assert all(each.why for each in told if each.outcome is Outcome.FAILED)
+    assert all(result.why for result in results if result.outcome is Outcome.FAILED)
     assert names == ["one.example", "Two"]
 
 
-async def test_what_failed_can_be_added_all_the_same(tmp_path):
-    told: list[TriedFeed] = []
+async def test_failed_feed_can_be_added_untested(tmp_path):
+    results: list[TriedFeed] = []
     web = Web()
     async with open_at(tmp_path, web) as desk:
-        await desk.sources.import_each(desk.sources.read_opml(LIST)[:2], told.append, test=False)
+        await desk.sources.import_each(desk.sources.read_opml(LIST)[:2], results.append, test=False)
         assert len(await desk.sources.list()) == 2
     assert web.urls == []
 
 
-async def test_what_was_added_before_it_was_cancelled_stays(tmp_path):
+async def test_cancelled_import_keeps_added_feeds(tmp_path):
     web = Web()
     web.put(ONE, feed(entry(1)))
-    held = web.hold(TWO)
-    told = asyncio.Event()
+    response = web.hold(TWO)
+    reported = asyncio.Event()
     async with open_at(tmp_path, web) as desk:
         feeds = desk.sources.read_opml(LIST)[:2]
-        importing = asyncio.create_task(desk.sources.import_each(feeds, lambda _: told.set()))
-        await asyncio.gather(held.came.wait(), told.wait())
-        importing.cancel()
+        import_task = asyncio.create_task(desk.sources.import_each(feeds, lambda _: reported.set()))
+        await asyncio.gather(response.came.wait(), reported.wait())
+        import_task.cancel()
         with pytest.raises(asyncio.CancelledError):
-            await importing
+            await import_task
         assert [source.name for source in await desk.sources.list()] == ["One"]
 
 
-async def test_those_that_fail_now_without_those_that_are_switched_off(tmp_path):
+async def test_failing_sources_exclude_disabled_ones(tmp_path):
     web = Web()
     web.put(ONE, feed(entry(1)))
     async with open_at(tmp_path, web) as desk:
         await add(desk)
-        lost = await add(desk, TWO, name="Lost")
-        off = await add(desk, THREE, name="Off")
+        unreachable = await add(desk, TWO, name="Lost")
+        disabled = await add(desk, THREE, name="Off")
         await desk.pipeline.run()
-        await desk.sources.update(off.id, {"enabled": False})
+        await desk.sources.update(disabled.id, {"enabled": False})
         (failing,) = await desk.pipeline.failing()
         web.put(TWO, feed(entry(2)))
         await desk.pipeline.run()
         assert await desk.pipeline.failing() == ()
 
-    assert (failing.id, failing.name) == (lost.id, "Lost")
+    assert (failing.id, failing.name) == (unreachable.id, "Lost")
     assert failing.error

@@ -1,4 +1,4 @@
-"""What a source says of itself after each way in which a fetch can end."""
+"""Tests for the state of a source after each possible outcome of a fetch."""
 
 import asyncio
 import threading
@@ -14,7 +14,7 @@ from desk_fixtures import NOW, ONE, THREE, TWO, Watch, Web, add, entry, feed, op
 
 
 async def after(home, prepare, **named: str) -> Source:
-    """The source at ONE after one run, beside a good one."""
+    """Run once with a second, working source; return the source at ONE."""
     web = Web()
     prepare(web)
     web.put(TWO, feed(entry(2)))
@@ -27,7 +27,7 @@ async def after(home, prepare, **named: str) -> Source:
         return await desk.sources.get(source.id)
 
 
-async def test_a_source_that_works(tmp_path):
+async def test_successful_fetch(tmp_path):
     source = await after(tmp_path, lambda web: web.put(ONE, feed(entry(1), entry(3))))
 
     assert (source.health, source.fail_count, source.last_error) == (Health.HEALTHY, 0, None)
@@ -50,7 +50,7 @@ async def test_a_source_that_works(tmp_path):
     ],
     ids=["404", "410", "500", "403", "429", "unreachable", "timeout", "html", "empty", "text"],
 )
-async def test_a_source_that_fails_says_why_and_the_other_is_drafted(tmp_path, answer, health, fails, says):
+async def test_failure_is_described(tmp_path, answer, health, fails, says):
     source = await after(tmp_path, answer, network__timeout="1")
 
     assert (source.health, source.fail_count) == (health, fails)
@@ -58,25 +58,25 @@ async def test_a_source_that_fails_says_why_and_the_other_is_drafted(tmp_path, a
     assert (source.last_fetch, source.item_count) == (NOW, 0)
 
 
-async def test_after_three_failures_a_source_is_in_error_and_one_success_forgives_them(tmp_path):
-    web, clock, seen = Web(), Watch(), []
+async def test_third_failure_is_error_and_success_resets_it(tmp_path):
+    web, clock, fetch_states = Web(), Watch(), []
     web.fail(ONE, 503)
     async with open_at(tmp_path, web, clock) as desk:
         source = await add(desk)
         for _ in range(3):
             clock.forward(60)
             await desk.pipeline.run()
-            found = await desk.sources.get(source.id)
-            seen.append((found.fail_count, found.health))
+            failing = await desk.sources.get(source.id)
+            fetch_states.append((failing.fail_count, failing.health))
         web.put(ONE, feed(entry(1)))
         await desk.pipeline.run()
-        again = await desk.sources.get(source.id)
+        recovered = await desk.sources.get(source.id)
 
-    assert seen == [(1, Health.DEGRADED), (2, Health.DEGRADED), (3, Health.ERROR)]
-    assert (again.fail_count, again.health, again.last_error) == (0, Health.HEALTHY, None)
+    assert fetch_states == [(1, Health.DEGRADED), (2, Health.DEGRADED), (3, Health.ERROR)]
+    assert (recovered.fail_count, recovered.health, recovered.last_error) == (0, Health.HEALTHY, None)
 
 
-async def test_a_source_that_is_gone_is_not_asked_again_until_it_gets_a_new_address(tmp_path):
+async def test_source_with_410_is_not_fetched_until_moved(tmp_path):
     web, clock = Web(), Watch()
     web.fail(ONE, 410)
     web.put(TWO, feed(entry(1)))
@@ -92,7 +92,7 @@ async def test_a_source_that_is_gone_is_not_asked_again_until_it_gets_a_new_addr
         assert (await desk.sources.get(source.id)).health is Health.HEALTHY
 
 
-async def test_a_host_that_asks_for_silence_gets_it_also_over_a_restart(tmp_path):
+async def test_cooldown_of_host_survives_restart(tmp_path):
     web, clock = Web(), Watch()
     web.fail(ONE, 429, retry_after="3600")
     web.put(TWO, feed(entry(2)))
@@ -102,18 +102,18 @@ async def test_a_host_that_asks_for_silence_gets_it_also_over_a_restart(tmp_path
         await desk.pipeline.run()
     web.put(ONE, feed(entry(1)))
 
-    for seconds, asked in ((1800, 1), (1799, 1), (2, 2)):
+    for seconds, expected in ((1800, 1), (1799, 1), (2, 2)):
         clock.forward(seconds)
         async with open_at(tmp_path, web, clock) as desk:
             run = await desk.pipeline.run()
             assert run.status is RunStatus.SUCCEEDED
-            assert web.urls.count(ONE) == asked
+            assert web.urls.count(ONE) == expected
     async with open_at(tmp_path, web, clock) as desk:
         assert (await desk.sources.get(source.id)).last_error is None
     assert title(1) in states(tmp_path)
 
 
-async def test_the_silence_that_one_source_was_asked_for_is_kept_by_all_sources_of_that_host(tmp_path):
+async def test_cooldown_applies_to_all_sources_of_host(tmp_path):
     web, clock = Web(), Watch()
     other = ONE + "/comments"
     web.fail(ONE, 429, retry_after="3600")
@@ -121,11 +121,11 @@ async def test_the_silence_that_one_source_was_asked_for_is_kept_by_all_sources_
     async with open_at(tmp_path, web, clock) as desk:
         await add(desk)
         await desk.pipeline.run()
-        late = await add(desk, other)
+        other_source = await add(desk, other)
         await desk.pipeline.run()
         assert web.urls == [ONE]
-        assert "asks us to wait" in str((await desk.sources.get(late.id)).last_error)
-        tested = await desk.sources.test(late.id)
+        assert "asks us to wait" in str((await desk.sources.get(other_source.id)).last_error)
+        tested = await desk.sources.test(other_source.id)
         assert (tested.ok, web.urls) == (False, [ONE])
         web.put(ONE, feed(entry(2)))
         clock.forward(3601)
@@ -133,7 +133,7 @@ async def test_the_silence_that_one_source_was_asked_for_is_kept_by_all_sources_
         assert [source.last_error for source in await desk.sources.list()] == [None, None]
 
 
-async def test_a_source_that_was_busy_and_is_quiet_for_long_is_stale(tmp_path):
+async def test_long_silence_of_busy_source_is_stale(tmp_path):
     web, clock = Web(), Watch()
     web.put(ONE, feed(*(entry(number, hours=24 * number) for number in range(5))))
     async with open_at(tmp_path, web, clock) as desk:
@@ -147,8 +147,8 @@ async def test_a_source_that_was_busy_and_is_quiet_for_long_is_stale(tmp_path):
         assert (await desk.sources.get(source.id)).health is Health.STALE
 
 
-async def test_a_look_that_broke_off_is_a_failure_whose_beginning_is_remembered(tmp_path):
-    """It was a fetch that worked and one that failed: the next one was no first fetch any more."""
+async def test_interrupted_first_fetch_keeps_its_lookup(tmp_path):
+    """It was once counted as a success and a failure, so the next fetch was not treated as the first."""
     web, clock = Web(), Watch()
     lookup = "https://api.x.com/2/users/by/username/somebody"
     web.put(lookup, '{"data": {"id": "7", "username": "somebody", "name": "Somebody"}}')
@@ -156,8 +156,8 @@ async def test_a_look_that_broke_off_is_a_failure_whose_beginning_is_remembered(
         source = await add(desk, "https://x.com/somebody", type="twitter")
         run = await desk.pipeline.run()
         assert (run.status, run.stats.sources_failed) == (RunStatus.FAILED, 1)
-        found = await desk.sources.get(source.id)
-        assert (found.fail_count, found.health, found.item_count) == (1, Health.ERROR, 0)
+        failed = await desk.sources.get(source.id)
+        assert (failed.fail_count, failed.health, failed.item_count) == (1, Health.ERROR, 0)
         assert rows(tmp_path, "SELECT fetch ->> 'lastOk' FROM source") == [(None,)]
         clock.forward(60)
         await desk.pipeline.run()
@@ -165,7 +165,7 @@ async def test_a_look_that_broke_off_is_a_failure_whose_beginning_is_remembered(
     assert web.urls.count(lookup) == 1
 
 
-async def test_without_a_network_no_source_is_blamed(tmp_path):
+async def test_offline_machine_blames_no_source(tmp_path):
     web = Web()
     for url in (ONE, TWO, THREE):
         web.cut(url)
@@ -182,30 +182,30 @@ async def test_without_a_network_no_source_is_blamed(tmp_path):
     assert all("no connection" in str(source.last_error) for source in sources)
 
 
-async def test_hosts_that_ask_for_rest_while_that_of_another_one_is_being_kept(tmp_path, monkeypatch):
-    """They are added to the same table by the event loop, and the thread that went through it failed the run."""
+async def test_cooldowns_added_while_saving(tmp_path, monkeypatch):
+    """The event loop adds hosts to the same dict; the thread that iterated over it once failed the run."""
     web, loop, both_failed = Web(), asyncio.get_running_loop(), threading.Event()
     for url in (ONE, TWO):
         web.fail(url, 429, retry_after="3600")
-    held, failed, kept = web.hold(TWO), [], sources.save_cooldowns
+    response, failures, original_save = web.hold(TWO), [], sources.save_cooldowns
 
-    def fail(*told):
-        failed.append(told)
-        if len(failed) == 2:
+    def record_failure(*args):
+        failures.append(args)
+        if len(failures) == 2:
             both_failed.set()
-        return after_failure(*told)
+        return after_failure(*args)
 
-    def keep(conn, user_id, hosts, now):
-        going_through = iter(hosts)
-        next(going_through)
-        loop.call_soon_threadsafe(held.go.set)
+    def save_slowly(conn, user_id, hosts, now):
+        iterator = iter(hosts)
+        next(iterator)
+        loop.call_soon_threadsafe(response.go.set)
         assert both_failed.wait(60)
-        assert len(list(going_through)) <= 1
-        kept(conn, user_id, hosts, now)
+        assert len(list(iterator)) <= 1
+        original_save(conn, user_id, hosts, now)
 
     after_failure = decide.after_failure
-    monkeypatch.setattr(decide, "after_failure", fail)
-    monkeypatch.setattr(sources, "save_cooldowns", keep)
+    monkeypatch.setattr(decide, "after_failure", record_failure)
+    monkeypatch.setattr(sources, "save_cooldowns", save_slowly)
     async with open_at(tmp_path, web) as desk:
         await add(desk)
         await add(desk, TWO)

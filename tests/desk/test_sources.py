@@ -1,4 +1,4 @@
-"""Sources: made after a test fetch, changed, tested, deleted, taken in and given out as lists."""
+"""Tests for sources: creating with a test fetch, changing, testing, deleting, OPML import and export."""
 
 import asyncio
 
@@ -28,7 +28,7 @@ from desk_fixtures import (
 PAGE = '<html><head><link rel="alternate" type="application/rss+xml" href="/news.xml"></head><body>Hi</body></html>'
 
 
-async def test_a_new_source_is_fetched_once_and_calls_itself_as_its_feed_does(tmp_path):
+async def test_new_source_takes_name_of_feed(tmp_path):
     web = Web()
     web.put(ONE, feed(entry(1), title="The Ferry Gazette"))
     async with open_at(tmp_path, web) as desk:
@@ -42,7 +42,7 @@ async def test_a_new_source_is_fetched_once_and_calls_itself_as_its_feed_does(tm
     assert source.created_at == source.updated_at == NOW
 
 
-async def test_a_source_is_shown_in_the_shape_of_the_interface(tmp_path):
+async def test_source_as_json(tmp_path):
     async with open_at(tmp_path, Web()) as desk:
         source = await add(desk, name="One", weight=2, maxItems=5)
 
@@ -63,7 +63,7 @@ async def test_a_source_is_shown_in_the_shape_of_the_interface(tmp_path):
     }
 
 
-async def test_the_feed_of_a_site_is_found_and_kept_as_the_address(tmp_path):
+async def test_feed_of_site_is_discovered(tmp_path):
     web = Web()
     web.put("https://site.example/", PAGE, content_type="text/html")
     web.put("https://site.example/news.xml", feed(entry(1), title="News"))
@@ -76,7 +76,7 @@ async def test_the_feed_of_a_site_is_found_and_kept_as_the_address(tmp_path):
 @pytest.mark.parametrize(
     ("body", "error"), [(None, MissingError), ("<html></html>", NotAFeedError), ("", NotAFeedError)]
 )
-async def test_what_cannot_be_read_does_not_become_a_source(tmp_path, body, error):
+async def test_unreadable_url_is_not_added(tmp_path, body, error):
     web = Web()
     if body is not None:
         web.put(ONE, body)
@@ -111,16 +111,16 @@ async def test_what_cannot_be_read_does_not_become_a_source(tmp_path, body, erro
         ({"config": {"listing": "best"}}, "config.listing: invalid enum value 'best'"),
     ],
 )
-async def test_a_field_that_breaks_a_rule_is_named_and_nothing_is_asked(tmp_path, given, message):
+async def test_invalid_field_is_refused_without_fetching(tmp_path, given, message):
     web = Web()
     values = {"type": "rss", "url": ONE} | given
     async with open_at(tmp_path, web) as desk:
         with pytest.raises(InvalidError) as refused:
             await desk.sources.create(**values)
-        there = await add(desk)
+        existing = await add(desk)
         with pytest.raises(InvalidError) as refused_change:
-            await desk.sources.update(there.id, given)
-        assert await desk.sources.get(there.id) == there
+            await desk.sources.update(existing.id, given)
+        assert await desk.sources.get(existing.id) == existing
 
     assert str(refused.value).startswith(message)
     assert str(refused_change.value).startswith(message)
@@ -128,18 +128,18 @@ async def test_a_field_that_breaks_a_rule_is_named_and_nothing_is_asked(tmp_path
 
 
 @pytest.mark.parametrize("length", [1, 200])
-async def test_a_name_may_have_1_to_200_characters(tmp_path, length):
+async def test_name_length_limits(tmp_path, length):
     async with open_at(tmp_path, Web()) as desk:
         assert (await add(desk, name="ö" * length)).name == "ö" * length
 
 
-async def test_spaces_around_a_name_are_not_part_of_it(tmp_path):
-    """A name of 200 characters and a space was refused for having 200 characters."""
+async def test_name_is_stripped(tmp_path):
+    """A name of 200 characters followed by a space was once refused."""
     async with open_at(tmp_path, Web()) as desk:
         assert (await add(desk, name=f" {'x' * 200}\n")).name == "x" * 200
 
 
-async def test_a_title_of_a_feed_that_is_too_long_is_cut_to_a_name(tmp_path):
+async def test_long_feed_title_is_truncated(tmp_path):
     web = Web()
     web.put(ONE, feed(entry(1), title="T" * 500))
     web.put(TWO, feed(entry(1), title=" "))
@@ -148,32 +148,32 @@ async def test_a_title_of_a_feed_that_is_too_long_is_cut_to_a_name(tmp_path):
         assert (await desk.sources.create("rss", TWO)).name == "two.example"
 
 
-async def test_what_is_not_named_in_a_change_stays(tmp_path):
+async def test_omitted_fields_keep_their_values(tmp_path):
     clock = Watch()
     async with open_at(tmp_path, Web(), clock) as desk:
         source = await add(desk, name="One", weight=2)
         clock.forward(60)
         changed = await desk.sources.update(source.id, {"name": "Uno"})
-        same = await desk.sources.update(source.id, {})
+        unchanged = await desk.sources.update(source.id, {})
         disabled = await desk.sources.update(source.id, {"enabled": False})
-        bare = await desk.sources.update(source.id, {"config": None})
+        without_config = await desk.sources.update(source.id, {"config": None})
 
     assert (changed.name, changed.url, changed.config) == ("Uno", ONE, SourceConfig(weight=2.0))
     assert (changed.created_at, changed.updated_at) == (NOW, clock())
-    assert same == changed
+    assert unchanged == changed
     assert (disabled.enabled, disabled.config) == (False, SourceConfig(weight=2.0))
-    assert bare.config is None
+    assert without_config.config is None
 
 
-async def test_a_new_address_is_read_from_the_start_and_other_changes_are_not(tmp_path):
+async def test_only_new_url_resets_fetch_state(tmp_path):
     web, clock = Web(), Watch()
     web.fail(ONE, 500)
     web.put(TWO, feed(entry(1)))
     async with open_at(tmp_path, web, clock) as desk:
         source = await add(desk)
         await desk.pipeline.run()
-        named = await desk.sources.update(source.id, {"name": "Other", "config": {"weight": 3}, "url": ONE})
-        assert (named.fail_count, named.health, named.last_fetch) == (1, Health.DEGRADED, NOW)
+        renamed = await desk.sources.update(source.id, {"name": "Other", "config": {"weight": 3}, "url": ONE})
+        assert (renamed.fail_count, renamed.health, renamed.last_fetch) == (1, Health.DEGRADED, NOW)
         moved = await desk.sources.update(source.id, {"url": TWO})
         assert (moved.fail_count, moved.health, moved.last_fetch) == (0, Health.UNKNOWN, None)
         assert moved.last_error is None
@@ -182,7 +182,7 @@ async def test_a_new_address_is_read_from_the_start_and_other_changes_are_not(tm
 
 
 @pytest.mark.parametrize("field", ["id", "health", "failCount", "fetch"])
-async def test_what_only_copydesk_knows_cannot_be_changed(tmp_path, field):
+async def test_internal_fields_cannot_be_changed(tmp_path, field):
     async with open_at(tmp_path, Web()) as desk:
         source = await add(desk)
         with pytest.raises(InvalidError, match=f"{field}: cannot be changed"):
@@ -190,14 +190,14 @@ async def test_what_only_copydesk_knows_cannot_be_changed(tmp_path, field):
 
 
 @pytest.mark.parametrize("value", ["yes", 1, None])
-async def test_enabled_takes_true_or_false(tmp_path, value):
+async def test_enabled_is_a_boolean(tmp_path, value):
     async with open_at(tmp_path, Web()) as desk:
         source = await add(desk)
         with pytest.raises(InvalidError, match="enabled: expected `bool`"):
             await desk.sources.update(source.id, {"enabled": value})
 
 
-async def test_a_source_goes_with_its_items_and_drafts_and_with_nothing_else(tmp_path):
+async def test_deleting_removes_items_and_drafts_only(tmp_path):
     web = Web()
     web.put(ONE, feed(entry(1), entry(2, hours=60)))
     web.put(TWO, feed(entry(3)))
@@ -215,19 +215,19 @@ async def test_a_source_goes_with_its_items_and_drafts_and_with_nothing_else(tmp
     assert rows(tmp_path, "SELECT count(*) FROM draft_event") == [(1,)]
 
 
-async def test_a_test_fetch_shows_what_is_there_and_stores_nothing(tmp_path):
+async def test_test_fetch_stores_nothing(tmp_path):
     web = Web()
     web.put(ONE, feed(*(entry(number) for number in range(25))))
     web.fail(TWO, 404)
     web.put(THREE, feed())
     async with open_at(tmp_path, web) as desk:
-        good, bad, empty = [await desk.sources.test((await add(desk, url)).id) for url in (ONE, TWO, THREE)]
+        working, missing, empty = [await desk.sources.test((await add(desk, url)).id) for url in (ONE, TWO, THREE)]
 
-    assert good.ok
-    assert [(item.title, item.url) for item in good.items] == [
+    assert working.ok
+    assert [(item.title, item.url) for item in working.items] == [
         (title(number), f"https://stories.example/{number}") for number in range(20)
     ]
-    assert to_wire(bad) == {
+    assert to_wire(missing) == {
         "ok": False,
         "error": "There is nothing at this address of two.example (404). Check the address; the site may have moved"
         " its feed.",
@@ -237,7 +237,7 @@ async def test_a_test_fetch_shows_what_is_there_and_stores_nothing(tmp_path):
     assert rows(tmp_path, "SELECT fail_count, last_fetch FROM source") == [(0, None)] * 3
 
 
-async def test_sources_given_out_and_taken_in_are_the_same(tmp_path):
+async def test_opml_round_trip(tmp_path):
     web = Web()
     async with open_at(tmp_path / "here", web) as desk:
         await add(desk, name='Quotes "&" <tags>', weight=2.5, include=["a, b", "/x+/"], tags=["é"])
@@ -254,17 +254,17 @@ async def test_sources_given_out_and_taken_in_are_the_same(tmp_path):
         imported = await desk.sources.import_opml(opml.encode())
         assert imported.refused == ()
         after = await desk.sources.list()
-        again = await desk.sources.import_opml(opml.encode())
+        second_import = await desk.sources.import_opml(opml.encode())
 
-    def told(sources):
+    def comparable(sources):
         return [(source.type, source.name, source.url, source.config or SourceConfig()) for source in sources]
 
-    assert told(after) == told(before)
-    assert (len(again.added), len(again.known)) == (0, len(before))
+    assert comparable(after) == comparable(before)
+    assert (len(second_import.added), len(second_import.known)) == (0, len(before))
     assert web.urls == []
 
 
-async def test_of_a_list_what_can_be_no_source_is_named_and_the_others_come_in(tmp_path):
+async def test_opml_import_names_refused_feeds(tmp_path):
     opml = b"""<opml version="2.0"><body><outline text="Group">
         <outline text="One" xmlUrl="https://one.example/feed"/>
         <outline text="Local" xmlUrl="file:///etc/passwd"/>
@@ -280,48 +280,48 @@ async def test_of_a_list_what_can_be_no_source_is_named_and_the_others_come_in(t
     assert [address for address, _ in imported.refused] == ["file:///etc/passwd"]
 
 
-async def test_a_long_list_is_read_once_and_not_once_for_each_feed(tmp_path, monkeypatch):
+async def test_opml_import_loads_sources_once(tmp_path, monkeypatch):
     feeds = "".join(f'<outline text="{number}" xmlUrl="https://{number}.example/feed"/>' for number in range(300))
-    asked = []
-    every = kept.every
+    calls = []
+    original = kept.every
 
-    def counted(*args):
-        asked.append(args)
-        return every(*args)
+    def counting(*args):
+        calls.append(args)
+        return original(*args)
 
-    monkeypatch.setattr(kept, "every", counted)
+    monkeypatch.setattr(kept, "every", counting)
     async with open_at(tmp_path, Web()) as desk:
         imported = await desk.sources.import_opml(f"<opml>{feeds}</opml>".encode())
-    assert (len(imported.added), len(asked)) == (300, 1)
+    assert (len(imported.added), len(calls)) == (300, 1)
 
 
-async def test_of_two_who_add_one_source_at_the_same_time_one_is_told_that_it_is_there(tmp_path):
+async def test_source_added_concurrently_is_refused(tmp_path):
     web = Web()
     web.put(ONE, feed(entry(1)))
-    held = web.hold(ONE)
-    async with open_at(tmp_path, web) as one, open_at(tmp_path, web) as two:
-        slow = asyncio.create_task(one.sources.create("rss", ONE))
-        await held.came.wait()
-        await two.sources.create("rss", ONE)
-        held.go.set()
+    response = web.hold(ONE)
+    async with open_at(tmp_path, web) as first_desk, open_at(tmp_path, web) as second_desk:
+        create_task = asyncio.create_task(first_desk.sources.create("rss", ONE))
+        await response.came.wait()
+        await second_desk.sources.create("rss", ONE)
+        response.go.set()
         with pytest.raises(InvalidError, match="already"):
-            await slow
-        assert len(await one.sources.list()) == 1
+            await create_task
+        assert len(await first_desk.sources.list()) == 1
 
 
-async def test_two_sources_that_are_changed_at_the_same_time_do_not_become_one(tmp_path, monkeypatch):
-    async with open_at(tmp_path) as one, open_at(tmp_path) as two:
-        mine, other = await add(one, ONE), await add(one, TWO)
-        write = one.ground.write
+async def test_concurrent_moves_to_one_url_are_refused(tmp_path, monkeypatch):
+    async with open_at(tmp_path) as first_desk, open_at(tmp_path) as second_desk:
+        first_source, second_source = await add(first_desk, ONE), await add(first_desk, TWO)
+        write = first_desk.ground.write
 
-        async def after_the_other(*args):
-            monkeypatch.setattr(one.ground, "write", write)
-            await two.sources.update(other.id, {"url": THREE}, test=False)
+        async def write_after_other(*args):
+            monkeypatch.setattr(first_desk.ground, "write", write)
+            await second_desk.sources.update(second_source.id, {"url": THREE}, test=False)
             return await write(*args)
 
-        monkeypatch.setattr(one.ground, "write", after_the_other)
+        monkeypatch.setattr(first_desk.ground, "write", write_after_other)
         with pytest.raises(InvalidError, match="already"):
-            await one.sources.update(mine.id, {"url": THREE}, test=False)
+            await first_desk.sources.update(first_source.id, {"url": THREE}, test=False)
 
 
 @pytest.mark.parametrize(
@@ -334,7 +334,7 @@ async def test_two_sources_that_are_changed_at_the_same_time_do_not_become_one(t
         ({"config": {"tags": ["\x00"]}}, "config.tags"),
     ],
 )
-async def test_what_no_database_takes_is_refused_by_its_field(tmp_path, given, field):
+async def test_unstorable_text_names_field(tmp_path, given, field):
     async with open_at(tmp_path) as desk:
         with pytest.raises(InvalidError) as refused:
             await desk.sources.create("rss", ONE, test=False, **given)

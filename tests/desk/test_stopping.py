@@ -1,4 +1,4 @@
-"""What the user asks of his own posts is held wherever they go, and said before."""
+"""Tests for the user's own posting rules: checked before posting and on every post."""
 
 import pytest
 
@@ -31,7 +31,7 @@ def post(*alts: str) -> Post:
         (("", "A quay", ""), (SAYS.replace("Picture 2 has", "Pictures 1, 3 have"),)),
     ],
 )
-def test_every_picture_without_a_description_is_named_where_they_are_asked_for(alts, says):
+def test_images_without_alt_are_listed(alts, says):
     assert broken_rules(post(*alts), ASKED) == says
     assert broken_rules(post(*alts), Posting()) == ()
 
@@ -47,27 +47,27 @@ def pictures(*alts: str | None) -> dict[str, object]:
     return {"images": [{"url": PICTURE, "source": "UPLOAD", "alt": alt} for alt in alts]}
 
 
-async def test_it_is_said_before_and_nothing_is_sent(tmp_path, web):
+async def test_violation_is_reported_and_nothing_is_sent(tmp_path, web):
     server = FakeServer()
     async with open_posting(tmp_path, fake(server), **REQUIRED) as desk:
         desk.ground.transport = web
         await connect(desk)
-        draft = await approved(desk, **pictures("A quay", None))
-        assert [stop.message for stop in await desk.posting.stops(draft)] == [SAYS]
+        draft_id = await approved(desk, **pictures("A quay", None))
+        assert [blocker.message for blocker in await desk.posting.stops(draft_id)] == [SAYS]
 
-        result = await desk.posting.post(draft)
+        result = await desk.posting.post(draft_id)
         assert (result.failed, result.draft.last_error) == ((ME,), f"{ME}: {SAYS}")
-        assert await status_of(desk, draft) == "approved"
+        assert await status_of(desk, draft_id) == "approved"
     assert server.posts == ()
 
 
-async def test_with_every_description_and_where_none_is_asked_for_it_goes_out(tmp_path, web):
+async def test_post_that_meets_rules_is_sent(tmp_path, web):
     server = FakeServer()
-    for named, alts in ((REQUIRED, ("A quay", "A crane")), ({}, ("A quay", None))):
-        async with open_posting(tmp_path, fake(server), **named) as desk:
+    for settings, alts in ((REQUIRED, ("A quay", "A crane")), ({}, ("A quay", None))):
+        async with open_posting(tmp_path, fake(server), **settings) as desk:
             desk.ground.transport = web
             await connect(desk)
-            draft = await approved(desk, f"Two pictures, {alts[1]}.", **pictures(*alts))
-            assert await desk.posting.stops(draft) == ()
-            assert (await desk.posting.post(draft)).posted == (ME,)
+            draft_id = await approved(desk, f"Two pictures, {alts[1]}.", **pictures(*alts))
+            assert await desk.posting.stops(draft_id) == ()
+            assert (await desk.posting.post(draft_id)).posted == (ME,)
     assert len(server.posts) == 2

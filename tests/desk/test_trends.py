@@ -1,4 +1,4 @@
-"""Posts over time, by hour, by kind: the sums are those that Python makes of the same posts."""
+"""Tests for engagement over time, by hour and by kind, compared with sums computed in Python."""
 
 import random
 from collections import defaultdict
@@ -31,49 +31,51 @@ async def desk(tmp_path) -> AsyncIterator[Desk]:
 
 
 def put(conn: Connection, user: str, values: dict[str, object], *, sent_at: datetime | None, draft_id: str) -> None:
-    """A record, and its delivery where it went out by one."""
+    """Insert an engagement record, and its delivery if it has `sent_at`."""
     record = {"id": new_id(NOW), "retry_count": 0, "created_at": NOW, "account": "me", **values}
     conn.execute(insert(tables.engagement).values(user_id=user, draft_id=draft_id, **record))
     if sent_at is None:
         return
-    made = Delivery(state=State.SENT, made=(Made(ids=("1",), urls=("https://x.example/1",)),))
-    kept = {"id": record["id"], "user_id": user, "draft_id": draft_id, "state": State.SENT, "due_at": sent_at}
-    conn.execute(insert(tables.delivery).values(**kept, seed=record["id"], digest="d", sent_at=sent_at, progress=made))
+    progress = Delivery(state=State.SENT, made=(Made(ids=("1",), urls=("https://x.example/1",)),))
+    columns = {"id": record["id"], "user_id": user, "draft_id": draft_id, "state": State.SENT, "due_at": sent_at}
+    conn.execute(
+        insert(tables.delivery).values(**columns, seed=record["id"], digest="d", sent_at=sent_at, progress=progress)
+    )
 
 
 def fill(conn: Connection, user: str, count: int, seed: int) -> list[dict[str, object]]:
-    """Posts of all sorts; what stands in them, with the time at which each went out as `at`."""
-    chance = random.Random(seed)
+    """Insert random posts; return the values of the posted ones, with the time of posting as `at`."""
+    rng = random.Random(seed)
     item = add_item(conn, user, add_source(conn, user))
-    every = []
+    posted = []
     for number in range(count):
-        moment = NOW - timedelta(minutes=chance.randrange(500 * 24 * 60))
-        posted_at = chance.choice((moment, None))
-        kind = chance.choice(("SHORT", "THREAD", "BLOG"))
-        draft_id = add_draft(conn, user, item, format=kind, posted_at=posted_at, origin="direct")
-        for platform in chance.sample(PLATFORMS, chance.randint(1, 3)):
-            sent_at = chance.choice((moment + timedelta(minutes=number), None))
-            figures = {name: chance.choice((None, 0, chance.randrange(200))) for name in FIGURES}
-            status = chance.choice(("posted", "posted", "posted", "failed"))
-            values = {"platform": platform, "format": kind, "status": status, **figures}
+        time = NOW - timedelta(minutes=rng.randrange(500 * 24 * 60))
+        posted_at = rng.choice((time, None))
+        format_name = rng.choice(("SHORT", "THREAD", "BLOG"))
+        draft_id = add_draft(conn, user, item, format=format_name, posted_at=posted_at, origin="direct")
+        for platform in rng.sample(PLATFORMS, rng.randint(1, 3)):
+            sent_at = rng.choice((time + timedelta(minutes=number), None))
+            metrics = {name: rng.choice((None, 0, rng.randrange(200))) for name in FIGURES}
+            status = rng.choice(("posted", "posted", "posted", "failed"))
+            values = {"platform": platform, "format": format_name, "status": status, **metrics}
             put(conn, user, values, sent_at=sent_at, draft_id=draft_id)
             if status == "posted":
-                every.append(values | {"at": sent_at or posted_at})
-    return every
+                posted.append(values | {"at": sent_at or posted_at})
+    return posted
 
 
 def rated(values: dict[str, object]) -> Rated:
-    """One post, as the words of model.engagement have it."""
-    known = [values[name] for name in ("likes", "replies", "reposts", "clicks") if values[name] is not None]
+    """Return the rate of one post, as `model.engagement` defines it."""
+    interactions = [values[name] for name in ("likes", "replies", "reposts", "clicks") if values[name] is not None]
     impressions = values["impressions"]
-    if not known or not impressions:
+    if not interactions or not impressions:
         return Rated(posts=1)
-    return Rated(posts=1, rated=1, interactions=min(sum(known), impressions), impressions=impressions)
+    return Rated(posts=1, rated=1, interactions=min(sum(interactions), impressions), impressions=impressions)
 
 
 @pytest.mark.parametrize("zone", ZONES)
 @pytest.mark.parametrize("days", [7, 90, None])
-async def test_the_sums_are_those_of_a_plain_look_at_every_post(desk, zone, days):
+async def test_sums_equal_python_sums(desk, zone, days):
     posts = await desk.ground.write(lambda conn, user: (fill(conn, add_user(conn), 9, 5), fill(conn, user, 120, 4))[1])
     await desk.schedule.set_zone(zone)
     since = await desk.engagement.since(days) if days else None
@@ -89,15 +91,15 @@ async def test_the_sums_are_those_of_a_plain_look_at_every_post(desk, zone, days
             by_hour[local.isoweekday() % 7, local.hour] += rated(post)
     assert {span.first: span.rate for span in spans if span.rate.posts} == by_day
     hours = await desk.engagement.by_hour(since)
-    assert {(each.day_of_week, each.hour): each.rate for each in hours} == by_hour
+    assert {(hour.day_of_week, hour.hour): hour.rate for hour in hours} == by_hour
 
     for kind in await desk.engagement.by_kind(since):
         own = [post for post in some if (post["platform"], post["format"]) == (kind.platform, kind.format)]
         assert kind.rate == sum(map(rated, own), Rated())
         assert kind.measured == sum(any(post[name] is not None for name in FIGURES) for post in own)
-        for name, known in kind.figures.items():
+        for name, metric in kind.figures.items():
             values = [post[name] for post in own if post[name] is not None]
-            assert (known.total, known.posts) == (sum(values), len(values))
+            assert (metric.total, metric.posts) == (sum(values), len(values))
     listed = await desk.engagement.posts(since, 1000)
     assert len(listed) == len(some)
     assert [post.engagement_rate for post in listed] == sorted(
@@ -105,19 +107,19 @@ async def test_the_sums_are_those_of_a_plain_look_at_every_post(desk, zone, days
     )
 
 
-async def test_all_posts_are_summed_up_as_in_the_summary(desk):
+async def test_sums_equal_summary(desk):
     await desk.ground.write(lambda conn, user: len(fill(conn, user, 80, 2)))
     summary, kinds = await desk.engagement.summary(), await desk.engagement.by_kind()
-    whole = sum((kind.rate for kind in kinds), Rated())
+    total = sum((kind.rate for kind in kinds), Rated())
 
-    assert (whole.posts, whole.rated, whole.rate) == (summary.total_posted, summary.rated, summary.avg_engagement_rate)
+    assert (total.posts, total.rated, total.rate) == (summary.total_posted, summary.rated, summary.avg_engagement_rate)
     assert sum(kind.figures["likes"].total for kind in kinds) == summary.total_likes
     assert [post.draft_id for post in await desk.engagement.posts(None, 10)] == [
         post.draft_id for post in summary.top_posts
     ]
 
 
-async def test_the_period_begins_with_a_day_of_the_user_s(desk):
+async def test_period_starts_at_users_midnight(desk):
     await desk.schedule.set_zone("America/New_York")
 
     assert await desk.engagement.since(1) == datetime(2026, 2, 10, 5, tzinfo=UTC)
@@ -129,7 +131,7 @@ async def test_the_period_begins_with_a_day_of_the_user_s(desk):
     ]
 
 
-async def test_a_post_says_where_it_is_and_how_much_it_holds_back(desk):
+async def test_posts_have_url_and_account(desk):
     await desk.ground.write(lambda conn, user: len(fill(conn, user, 40, 3)))
     posts = await desk.engagement.posts()
 
@@ -141,7 +143,7 @@ def quarter(moment: datetime, posts: int = 1) -> Quarter:
     return Quarter(number=int(moment.timestamp()) // QUARTER, rate=Rated(posts=posts))
 
 
-def test_weeks_begin_on_monday_and_months_on_their_first():
+def test_week_and_month_boundaries():
     posts = [quarter(datetime(2026, 1, 28, 12, tzinfo=UTC)), quarter(datetime(2026, 2, 3, tzinfo=UTC))]
     first, last = date(2026, 1, 24), date(2026, 2, 4)
 
@@ -154,26 +156,26 @@ def test_weeks_begin_on_monday_and_months_on_their_first():
     ]
 
 
-def test_an_hour_that_a_clock_change_leaves_out_or_doubles_is_counted_where_the_clock_stood():
+def test_clock_change_counts_local_day():
     prague = ZoneInfo("Europe/Prague")
-    before, after = datetime(2026, 3, 29, 0, 45, tzinfo=UTC), datetime(2026, 3, 29, 1, tzinfo=UTC)
-    (day,) = over_time([quarter(before), quarter(after)], prague, None, date(2026, 3, 29), Step.DAY)
+    before_change, after_change = datetime(2026, 3, 29, 0, 45, tzinfo=UTC), datetime(2026, 3, 29, 1, tzinfo=UTC)
+    (day,) = over_time([quarter(before_change), quarter(after_change)], prague, None, date(2026, 3, 29), Step.DAY)
 
     assert day.rate.posts == 2
 
 
-def test_nothing_posted_has_no_time():
+def test_no_posts_have_no_spans():
     assert over_time([], UTC, None, date(2026, 2, 4), Step.DAY) == ()
 
 
 @pytest.mark.parametrize("statement", [live.KINDS[True], live.QUARTERS[True], live.POSTS[True]])
-async def test_what_is_older_is_not_read(desk, statement):
-    def plan(conn: Connection, _: str) -> list[str]:
+async def test_queries_use_time_indexes(desk, statement):
+    def explain(conn: Connection, _: str) -> list[str]:
         sql = str(statement.compile(conn.engine))
         values = (1,) * sql.count("?")
         return [row.detail for row in conn.exec_driver_sql(f"EXPLAIN QUERY PLAN {sql}", values)]
 
-    told = await desk.ground.read(plan)
-    assert any("ix_delivery_user_id_sent_at (user_id=? AND sent_at>?)" in line for line in told)
-    assert any("ix_draft_user_id_posted_at (user_id=? AND posted_at>?)" in line for line in told)
-    assert not [line for line in told if line.startswith(("SCAN engagement", "SCAN draft", "SCAN delivery"))]
+    plan_lines = await desk.ground.read(explain)
+    assert any("ix_delivery_user_id_sent_at (user_id=? AND sent_at>?)" in line for line in plan_lines)
+    assert any("ix_draft_user_id_posted_at (user_id=? AND posted_at>?)" in line for line in plan_lines)
+    assert not [line for line in plan_lines if line.startswith(("SCAN engagement", "SCAN draft", "SCAN delivery"))]

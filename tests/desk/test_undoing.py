@@ -1,4 +1,4 @@
-"""Undo and redo: of one draft, of the user's last change, of a bulk as one; and what stands in the way."""
+"""Tests for undo and redo of one draft, of the last change and of bulk changes, and for the conflicts."""
 
 import random
 from datetime import timedelta
@@ -16,7 +16,7 @@ from desk_fixtures import NOW, ONE, Watch, Web, add, change, drafts_of, entry, f
 SLOTS = [Slot(day_of_week=day, hour=9, minute=0) for day in range(7)]
 LATER = NOW + timedelta(days=2)
 GOES_ON = {"version", "updated_at", "undo_rid", "redo_rid"}
-"""The columns of a draft that an undo does not restore: they count and time the changes, the undo with them."""
+"""Columns that an undo does not restore: they count and time the changes, including the undo itself."""
 
 
 @pytest.fixture
@@ -31,23 +31,23 @@ async def made(desk, count: int) -> list[str]:
 
 
 def kept(home) -> list[tuple[object, ...]]:
-    """The rows of all drafts, but for what goes on."""
+    """Return the rows of all drafts without the columns that an undo does not restore."""
     names = [str(name) for _, name, *_ in rows(home, "PRAGMA table_info(draft)")]
     return rows(home, f"SELECT {', '.join(name for name in names if name not in GOES_ON)} FROM draft ORDER BY id")
 
 
 async def by_the_system(desk, draft_id: str, action: str, **after: object) -> None:
-    """Something that the system does to a draft."""
+    """Apply a change by the system to a draft."""
 
     def work(conn, user_id):
-        seen = changes.one_seen(conn, user_id, draft_id)
+        snapshot = changes.one_seen(conn, user_id, draft_id)
         step = Step(kind=EventKind.FIXED, action=action, after=changes.stored(after), at=NOW, who=SYSTEM)
-        changes.put(conn, user_id, seen, step)
+        changes.put(conn, user_id, snapshot, step)
 
     await desk.ground.write(work)
 
 
-async def test_the_last_change_of_a_draft_is_taken_back_and_done_again(desk, tmp_path):
+async def test_undo_and_redo_of_one_draft(desk, tmp_path):
     (draft_id,) = await made(desk, 1)
     first = kept(tmp_path)
     await desk.drafts.reject(draft_id, "No.")
@@ -57,22 +57,24 @@ async def test_the_last_change_of_a_draft_is_taken_back_and_done_again(desk, tmp
 
     states = []
     for step in (desk.drafts.undo, desk.drafts.undo, desk.drafts.redo, desk.drafts.redo, desk.drafts.undo):
-        done = await step(draft_id)
-        assert done.succeeded == (draft_id,)
+        result = await step(draft_id)
+        assert result.succeeded == (draft_id,)
         states.append(kept(tmp_path))
     assert states == [second, first, second, third, second]
     assert (await desk.drafts.get(draft_id)).version == 8
 
 
-async def test_an_undo_is_itself_in_the_history(desk):
+async def test_undo_is_in_history(desk):
     (draft_id,) = await made(desk, 1)
     await desk.drafts.reject(draft_id, "No.")
     await desk.drafts.undo(draft_id)
     await desk.drafts.redo(draft_id)
     await desk.drafts.undo(draft_id)
-    story = [(each.kind, each.action, each.of_version, each.undone) for each in await desk.drafts.history(draft_id)]
+    draft_events = [
+        (event.kind, event.action, event.of_version, event.undone) for event in await desk.drafts.history(draft_id)
+    ]
 
-    assert story == [
+    assert draft_events == [
         ("fixed", "create", None, False),
         ("change", "reject", None, True),
         ("undo", "reject", 2, False),
@@ -81,7 +83,7 @@ async def test_an_undo_is_itself_in_the_history(desk):
     ]
 
 
-async def test_the_undo_of_an_edit_restores_text_checks_and_confidence_to_the_byte(tmp_path):
+async def test_undo_of_edit_restores_text_and_checks(tmp_path):
     web = Web()
     web.put(ONE, feed(entry(1)))
     async with open_at(tmp_path, web) as desk:
@@ -98,7 +100,7 @@ async def test_the_undo_of_an_edit_restores_text_checks_and_confidence_to_the_by
     assert after.sentences == draft.sentences
 
 
-async def test_the_undo_of_archiving_restores_the_draft(desk):
+async def test_undo_of_archive(desk):
     (draft_id,) = await made(desk, 1)
     await desk.drafts.archive(draft_id)
     await desk.drafts.undo(draft_id)
@@ -107,49 +109,49 @@ async def test_the_undo_of_archiving_restores_the_draft(desk):
     await desk.drafts.approve(draft_id)
 
 
-async def test_after_another_change_nothing_is_redone(desk):
-    one, two = await made(desk, 2)
-    await desk.drafts.approve(one)
-    await desk.drafts.undo(one)
-    await desk.drafts.reject(one)
+async def test_new_change_clears_redo(desk):
+    first, second = await made(desk, 2)
+    await desk.drafts.approve(first)
+    await desk.drafts.undo(first)
+    await desk.drafts.reject(first)
     with pytest.raises(ConflictError, match="nothing to be redone on this draft"):
-        await desk.drafts.redo(one)
+        await desk.drafts.redo(first)
 
-    await desk.drafts.undo(one)
-    await desk.drafts.approve(two)
+    await desk.drafts.undo(first)
+    await desk.drafts.approve(second)
     with pytest.raises(ConflictError, match="something was changed after the last undo"):
         await desk.drafts.redo()
-    # By itself the draft is where the undo left it.
-    await desk.drafts.redo(one)
+    # The draft itself is still where the undo left it.
+    await desk.drafts.redo(first)
 
 
-async def test_what_somebody_else_changed_since_stands_in_nobodys_way(desk, tmp_path):
-    one, theirs = await made(desk, 2)
-    await desk.drafts.reject(one)
-    await desk.drafts.undo(one)
-    await desk.drafts.reject(theirs)
+async def test_foreign_changes_do_not_block_undo(desk, tmp_path):
+    own, foreign = await made(desk, 2)
+    await desk.drafts.reject(own)
+    await desk.drafts.undo(own)
+    await desk.drafts.reject(foreign)
     change(tmp_path, "INSERT INTO user (id, name, time_zone, created_at) VALUES ('zz', 'Eve', 'UTC', 0)")
-    change(tmp_path, "UPDATE draft_event SET user_id = 'zz' WHERE draft_id = ?", theirs)
-    change(tmp_path, "UPDATE draft SET user_id = 'zz' WHERE id = ?", theirs)
+    change(tmp_path, "UPDATE draft_event SET user_id = 'zz' WHERE draft_id = ?", foreign)
+    change(tmp_path, "UPDATE draft SET user_id = 'zz' WHERE id = ?", foreign)
 
-    assert (await desk.drafts.redo()).succeeded == (one,)
-    assert (await desk.drafts.undo()).succeeded == (one,)
-    assert (await desk.drafts.get(one)).status is Status.AWAITING_REVIEW
+    assert (await desk.drafts.redo()).succeeded == (own,)
+    assert (await desk.drafts.undo()).succeeded == (own,)
+    assert (await desk.drafts.get(own)).status is Status.AWAITING_REVIEW
 
 
-async def test_without_an_id_the_users_last_changes_are_taken_back_one_by_one(desk, tmp_path):
-    one, two = await made(desk, 2)
+async def test_undo_without_id_goes_back_one_by_one(desk, tmp_path):
+    first_id, second_id = await made(desk, 2)
     first = kept(tmp_path)
-    await desk.drafts.approve(one)
-    await desk.drafts.reject(two)
-    await desk.drafts.unapprove(one)
+    await desk.drafts.approve(first_id)
+    await desk.drafts.reject(second_id)
+    await desk.drafts.unapprove(first_id)
     last = kept(tmp_path)
 
-    done = [await desk.drafts.undo() for _ in range(3)]
-    assert [(each.action, each.succeeded) for each in done] == [
-        ("unapprove", (one,)),
-        ("reject", (two,)),
-        ("approve", (one,)),
+    results = [await desk.drafts.undo() for _ in range(3)]
+    assert [(result.action, result.succeeded) for result in results] == [
+        ("unapprove", (first_id,)),
+        ("reject", (second_id,)),
+        ("approve", (first_id,)),
     ]
     assert kept(tmp_path) == first
     with pytest.raises(ConflictError, match="There is nothing to be undone"):
@@ -160,7 +162,7 @@ async def test_without_an_id_the_users_last_changes_are_taken_back_one_by_one(de
         await desk.drafts.redo()
 
 
-async def test_a_bulk_is_taken_back_and_done_again_as_one(desk, tmp_path):
+async def test_bulk_is_undone_and_redone_at_once(desk, tmp_path):
     ids = await made(desk, 60)
     first = kept(tmp_path)
     await desk.drafts.bulk({"action": "approve", "ids": ids})
@@ -176,7 +178,7 @@ async def test_a_bulk_is_taken_back_and_done_again_as_one(desk, tmp_path):
     assert kept(tmp_path) == first
 
 
-async def test_an_action_on_more_than_a_hundred_drafts_is_taken_back_as_one(desk, tmp_path):
+async def test_large_action_is_undone_at_once(desk, tmp_path):
     ids = await made(desk, 130)
     first = kept(tmp_path)
     assert (await desk.drafts.act(Action.ARCHIVE, ids)).succeeded == 130
@@ -185,40 +187,44 @@ async def test_an_action_on_more_than_a_hundred_drafts_is_taken_back_as_one(desk
     assert kept(tmp_path) == first
 
 
-async def test_what_came_after_a_bulk_is_taken_back_before_it(desk, tmp_path):
-    one, two, three = await made(desk, 3)
+async def test_later_changes_are_undone_before_bulk(desk, tmp_path):
+    first_id, second_id, third_id = await made(desk, 3)
     first = kept(tmp_path)
-    await desk.drafts.bulk({"action": "approve", "ids": [one, two, three]})
-    await desk.drafts.undo(one)
-    await desk.drafts.reject(one)
-    await desk.drafts.edit(two, "Better.")
+    await desk.drafts.bulk({"action": "approve", "ids": [first_id, second_id, third_id]})
+    await desk.drafts.undo(first_id)
+    await desk.drafts.reject(first_id)
+    await desk.drafts.edit(second_id, "Better.")
 
-    assert [(await desk.drafts.undo()).succeeded for _ in range(3)] == [(two,), (one,), (three, two)]
+    assert [(await desk.drafts.undo()).succeeded for _ in range(3)] == [
+        (second_id,),
+        (first_id,),
+        (third_id, second_id),
+    ]
     assert kept(tmp_path) == first
 
 
-async def test_a_bulk_leaves_out_what_was_taken_back_already(desk):
-    one, two, three = await made(desk, 3)
-    await desk.drafts.bulk({"action": "approve", "ids": [one, two, three]})
-    await desk.drafts.undo(one)
-    await by_the_system(desk, two, "picked_up", status=Status.POSTING)
-    done = await desk.drafts.undo()
+async def test_undone_drafts_of_bulk_are_skipped(desk):
+    first, second, third = await made(desk, 3)
+    await desk.drafts.bulk({"action": "approve", "ids": [first, second, third]})
+    await desk.drafts.undo(first)
+    await by_the_system(desk, second, "picked_up", status=Status.POSTING)
+    result = await desk.drafts.undo()
 
-    assert done.succeeded == (three,)
-    assert [(failure.id, failure.error) for failure in done.failed] == [
-        (two, "Something happened to this draft since (posting has begun); it was left as it is.")
+    assert result.succeeded == (third,)
+    assert [(failure.id, failure.error) for failure in result.failed] == [
+        (second, "Something happened to this draft since (posting has begun); it was left as it is.")
     ]
 
 
-async def test_one_of_a_bulk_is_taken_back_alone(desk):
-    one, two = await made(desk, 2)
-    await desk.drafts.bulk({"action": "approve", "ids": [one, two]})
-    await desk.drafts.undo(one)
+async def test_one_draft_of_bulk_can_be_undone(desk):
+    first, second = await made(desk, 2)
+    await desk.drafts.bulk({"action": "approve", "ids": [first, second]})
+    await desk.drafts.undo(first)
 
-    assert [(await desk.drafts.get(each)).status for each in (one, two)] == ["awaiting_review", "approved"]
+    assert [(await desk.drafts.get(draft_id)).status for draft_id in (first, second)] == ["awaiting_review", "approved"]
 
 
-async def test_a_draft_to_which_nothing_was_done_has_nothing_to_undo(desk):
+async def test_unchanged_draft_has_nothing_to_undo(desk):
     (draft_id,) = await made(desk, 1)
     with pytest.raises(ConflictError, match="There is nothing to be undone on this draft") as refused:
         await desk.drafts.undo(draft_id)
@@ -229,130 +235,130 @@ async def test_a_draft_to_which_nothing_was_done_has_nothing_to_undo(desk):
         await desk.drafts.undo()
 
 
-async def test_what_the_system_did_is_not_undone_nor_what_was_before_it(desk):
-    one, two = await made(desk, 2)
-    await desk.drafts.approve(two)
-    await desk.drafts.approve(one)
-    await desk.drafts.schedule(one)
-    await by_the_system(desk, one, "late", status=Status.MISSED)
+async def test_system_changes_cannot_be_undone(desk):
+    first, second = await made(desk, 2)
+    await desk.drafts.approve(second)
+    await desk.drafts.approve(first)
+    await desk.drafts.schedule(first)
+    await by_the_system(desk, first, "late", status=Status.MISSED)
     with pytest.raises(
         ConflictError,
         match=r"The last thing that happened to this draft \(it was too late to be sent\) cannot be undone",
     ):
-        await desk.drafts.undo(one)
-    # Not an older change instead, which nobody meant.
+        await desk.drafts.undo(first)
+    # An older change must not be undone instead.
     with pytest.raises(
         ConflictError, match=r"Your last change \(it was scheduled\) cannot be undone: since then it was too late"
     ):
         await desk.drafts.undo()
-    await desk.drafts.reschedule(one, LATER)
+    await desk.drafts.reschedule(first, LATER)
 
     assert (await desk.drafts.undo()).action == "reschedule"
     with pytest.raises(ConflictError, match=r"\(late\)|nothing to be undone on this draft"):
-        await desk.drafts.undo(one)
-    assert (await desk.drafts.get(one)).status == "missed"
-    await desk.drafts.undo(two)
+        await desk.drafts.undo(first)
+    assert (await desk.drafts.get(first)).status == "missed"
+    await desk.drafts.undo(second)
 
 
-async def test_who_was_told_that_the_last_change_is_out_of_reach_gets_at_the_one_before_it(desk):
-    one, two, three = await made(desk, 3)
-    for each in (one, two, three):
-        await desk.drafts.approve(each)
-    await by_the_system(desk, three, "post", status=Status.POSTING)
-    told = set()
+async def test_passing_skips_unreachable_change(desk):
+    first, second, third = await made(desk, 3)
+    for draft_id in (first, second, third):
+        await desk.drafts.approve(draft_id)
+    await by_the_system(desk, third, "post", status=Status.POSTING)
+    passed = set()
     with pytest.raises(
         OutOfReachError, match=r"\(it was approved\) cannot be undone: since then it was sent\."
     ) as refused:
         await desk.drafts.undo()
-    told.add(refused.value.change)
-    assert (await desk.drafts.undo(passing=told)).succeeded == (two,)
-    assert (await desk.drafts.undo(passing=told)).succeeded == (one,)
+    passed.add(refused.value.change)
+    assert (await desk.drafts.undo(passing=passed)).succeeded == (second,)
+    assert (await desk.drafts.undo(passing=passed)).succeeded == (first,)
     with pytest.raises(ConflictError, match="nothing to be undone"):
-        await desk.drafts.undo(passing=told)
+        await desk.drafts.undo(passing=passed)
 
 
-async def test_a_change_whose_time_has_passed_keeps_nobody_from_the_one_before_it(desk):
-    one, two = await made(desk, 2)
-    await desk.drafts.approve(one)
-    await desk.drafts.approve(two)
-    await desk.drafts.schedule(two)
-    await desk.drafts.cancel_schedule(two)
+async def test_expired_change_can_be_skipped(desk):
+    first, second = await made(desk, 2)
+    await desk.drafts.approve(first)
+    await desk.drafts.approve(second)
+    await desk.drafts.schedule(second)
+    await desk.drafts.cancel_schedule(second)
     desk.ground.clock.now += timedelta(days=30)
     with pytest.raises(OutOfReachError, match="has passed") as refused:
         await desk.drafts.undo()
-    assert (await desk.drafts.undo(passing={refused.value.change})).succeeded == (one,)
+    assert (await desk.drafts.undo(passing={refused.value.change})).succeeded == (first,)
 
 
-async def test_a_bulk_of_which_nothing_can_be_undone_keeps_nobody_from_the_one_before_it(desk):
+async def test_unreachable_bulk_can_be_skipped(desk):
     first, *bulk, last = await made(desk, 5)
     await desk.drafts.approve(first)
     await desk.drafts.act(Action.APPROVE, bulk)
     await desk.drafts.act(Action.SCHEDULE, bulk)
     await desk.drafts.act(Action.CANCEL_SCHEDULE, bulk)
     desk.ground.clock.now += timedelta(days=30)
-    told = set()
+    passed = set()
     with pytest.raises(OutOfReachError, match=r"\(.*\) cannot be undone on any of its 3 drafts. Its time") as refused:
-        await desk.drafts.undo(passing=told)
-    told.add(refused.value.change)
-    assert (await desk.drafts.undo(passing=told)).succeeded == (first,)
+        await desk.drafts.undo(passing=passed)
+    passed.add(refused.value.change)
+    assert (await desk.drafts.undo(passing=passed)).succeeded == (first,)
 
-    # What is done after that is taken back first, and nothing between the two is passed over.
+    # Later changes are undone first, and none between the two is skipped.
     await desk.drafts.approve(first)
     await desk.drafts.approve(last)
-    assert [(await desk.drafts.undo(passing=told)).succeeded for _ in range(2)] == [(last,), (first,)]
+    assert [(await desk.drafts.undo(passing=passed)).succeeded for _ in range(2)] == [(last,), (first,)]
     with pytest.raises(ConflictError, match="nothing to be undone"):
-        await desk.drafts.undo(passing=told)
+        await desk.drafts.undo(passing=passed)
 
 
-async def test_of_a_bulk_that_is_partly_out_of_reach_the_rest_is_taken_back(desk):
-    one, two, before = await made(desk, 3)
-    await desk.drafts.act(Action.APPROVE, [before, one, two])
-    await desk.drafts.schedule(one, NOW + timedelta(days=1))
-    await desk.drafts.schedule(two, NOW + timedelta(days=60))
-    await desk.drafts.act(Action.CANCEL_SCHEDULE, [one, two])
+async def test_reachable_part_of_bulk_is_undone(desk):
+    first, second, other = await made(desk, 3)
+    await desk.drafts.act(Action.APPROVE, [other, first, second])
+    await desk.drafts.schedule(first, NOW + timedelta(days=1))
+    await desk.drafts.schedule(second, NOW + timedelta(days=60))
+    await desk.drafts.act(Action.CANCEL_SCHEDULE, [first, second])
     desk.ground.clock.now += timedelta(days=30)
-    done = await desk.drafts.undo()
-    assert (done.succeeded, [failure.id for failure in done.failed]) == ((two,), [one])
+    result = await desk.drafts.undo()
+    assert (result.succeeded, [failure.id for failure in result.failed]) == ((second,), [first])
     with pytest.raises(OutOfReachError, match="on its draft") as refused:
         await desk.drafts.undo()
-    assert (await desk.drafts.undo(passing={refused.value.change})).succeeded == (two,)
+    assert (await desk.drafts.undo(passing={refused.value.change})).succeeded == (second,)
 
 
-async def test_what_was_made_between_two_changes_out_of_reach_is_not_passed_over(desk):
-    one, two, three = await made(desk, 3)
-    told = set()
-    for each in (one, three):
-        await desk.drafts.approve(each)
-        await desk.drafts.schedule(each)
-        await desk.drafts.cancel_schedule(each)
+async def test_change_between_unreachable_ones_is_not_skipped(desk):
+    first, second, third = await made(desk, 3)
+    passed = set()
+    for draft_id in (first, third):
+        await desk.drafts.approve(draft_id)
+        await desk.drafts.schedule(draft_id)
+        await desk.drafts.cancel_schedule(draft_id)
         desk.ground.clock.now += timedelta(days=30)
         with pytest.raises(OutOfReachError, match="has passed") as refused:
-            await desk.drafts.undo(passing=told)
-        told.add(refused.value.change)
-        if each == one:
-            await desk.drafts.approve(two)
-    assert (await desk.drafts.undo(passing=told)).succeeded == (two,)
+            await desk.drafts.undo(passing=passed)
+        passed.add(refused.value.change)
+        if draft_id == first:
+            await desk.drafts.approve(second)
+    assert (await desk.drafts.undo(passing=passed)).succeeded == (second,)
 
 
-async def test_a_large_bulk_can_be_stopped_between_its_parts_and_gone_on_with(desk, tmp_path, monkeypatch):
+async def test_large_undo_can_be_stopped_and_continued(desk, tmp_path, monkeypatch):
     monkeypatch.setattr("copydesk.desk.undoing.MOST_IDS", 2)
     ids = await made(desk, 5)
     first = kept(tmp_path)
     await desk.drafts.act(Action.ARCHIVE, ids)
     last = kept(tmp_path)
-    done = await desk.drafts.undo(stopped=lambda: True)
-    assert (len(done.succeeded), done.failed, done.left) == (2, (), 3)
+    result = await desk.drafts.undo(stopped=lambda: True)
+    assert (len(result.succeeded), result.failed, result.left) == (2, (), 3)
     assert len((await desk.drafts.undo()).succeeded) == 3
     assert kept(tmp_path) == first
 
-    done = await desk.drafts.redo(stopped=lambda: True)
-    assert (len(done.succeeded), done.left) == (2, 1)
+    result = await desk.drafts.redo(stopped=lambda: True)
+    assert (len(result.succeeded), result.left) == (2, 1)
     while kept(tmp_path) != last:
         await desk.drafts.redo()
 
 
 @pytest.mark.parametrize("delivery", ["pending", "posted"])
-async def test_what_was_sent_since_is_not_undone(desk, tmp_path, delivery):
+async def test_delivered_change_is_not_undone(desk, tmp_path, delivery):
     (draft_id,) = await made(desk, 1)
     await desk.drafts.approve(draft_id)
     statement = (
@@ -361,9 +367,9 @@ async def test_what_was_sent_since_is_not_undone(desk, tmp_path, delivery):
     )
     change(tmp_path, statement, delivery)
     before = kept(tmp_path)
-    for asked in (draft_id, None):
+    for draft_or_last in (draft_id, None):
         with pytest.raises(ConflictError, match="It went to bluesky since; that cannot be undone"):
-            await desk.drafts.undo(asked)
+            await desk.drafts.undo(draft_or_last)
 
     assert kept(tmp_path) == before
     await desk.drafts.archive(draft_id)
@@ -371,43 +377,43 @@ async def test_what_was_sent_since_is_not_undone(desk, tmp_path, delivery):
     await desk.drafts.undo(draft_id)
 
 
-async def test_a_time_that_has_passed_is_not_given_back(tmp_path):
+async def test_passed_time_is_not_restored(tmp_path):
     clock = Watch()
     async with open_at(tmp_path, Web(), clock) as desk:
-        one, two = await made(desk, 2)
-        await desk.drafts.bulk({"action": "approve", "ids": [one, two]})
-        await desk.drafts.schedule(one, NOW + timedelta(hours=1))
-        await desk.drafts.cancel_schedule(one)
-        await desk.drafts.schedule(two, NOW + timedelta(hours=1))
-        await desk.drafts.reschedule(two, NOW + timedelta(days=1))
+        first, second = await made(desk, 2)
+        await desk.drafts.bulk({"action": "approve", "ids": [first, second]})
+        await desk.drafts.schedule(first, NOW + timedelta(hours=1))
+        await desk.drafts.cancel_schedule(first)
+        await desk.drafts.schedule(second, NOW + timedelta(hours=1))
+        await desk.drafts.reschedule(second, NOW + timedelta(days=1))
         clock.forward(7200)
-        for draft_id in (one, two):
+        for draft_id in (first, second):
             with pytest.raises(ConflictError, match=r"Its time, 2026-02-10T13:00:00.000Z, has passed"):
                 await desk.drafts.undo(draft_id)
-        await desk.drafts.edit(two, "Other words.")
-        await desk.drafts.undo(two)
+        await desk.drafts.edit(second, "Other words.")
+        await desk.drafts.undo(second)
 
-        assert (await desk.drafts.get(one)).status == "approved"
-        assert (await desk.drafts.get(two)).scheduled_at == NOW + timedelta(days=1)
+        assert (await desk.drafts.get(first)).status == "approved"
+        assert (await desk.drafts.get(second)).scheduled_at == NOW + timedelta(days=1)
 
 
-async def test_a_slot_that_another_draft_has_by_now_is_given_back_all_the_same(desk):
-    one, two = await made(desk, 2)
-    await desk.drafts.bulk({"action": "approve", "ids": [one, two]})
-    first = (await desk.drafts.schedule(one)).scheduled_at
-    await desk.drafts.cancel_schedule(one)
-    assert (await desk.drafts.schedule(two)).scheduled_at == first
-    await desk.drafts.undo(one)
+async def test_occupied_slot_is_restored(desk):
+    first_id, second_id = await made(desk, 2)
+    await desk.drafts.bulk({"action": "approve", "ids": [first_id, second_id]})
+    time = (await desk.drafts.schedule(first_id)).scheduled_at
+    await desk.drafts.cancel_schedule(first_id)
+    assert (await desk.drafts.schedule(second_id)).scheduled_at == time
+    await desk.drafts.undo(first_id)
 
-    assert [(await desk.drafts.get(each)).scheduled_at for each in (one, two)] == [first, first]
+    assert [(await desk.drafts.get(draft_id)).scheduled_at for draft_id in (first_id, second_id)] == [time, time]
 
 
 async def random_step(desk, chance: random.Random, ids: list[str]) -> None:
-    """Anything that a user may ask, refused or not."""
+    """Run a random user operation, which may be refused."""
     drafts, draft_id = desk.drafts, chance.choice(ids)
-    some = chance.sample(ids, chance.randint(1, len(ids)))
-    at = NOW + timedelta(hours=chance.randint(1, 500))
-    bulk = chance.choice(["approve", "reject", "archive", "schedule", "cancel_schedule"])
+    sample = chance.sample(ids, chance.randint(1, len(ids)))
+    time = NOW + timedelta(hours=chance.randint(1, 500))
+    action = chance.choice(["approve", "reject", "archive", "schedule", "cancel_schedule"])
     step = chance.choice(
         [
             lambda: drafts.approve(draft_id),
@@ -418,10 +424,10 @@ async def random_step(desk, chance: random.Random, ids: list[str]) -> None:
             lambda: drafts.edit(draft_id, f"Words {chance.random()} #some #{chance.random()}"),
             lambda: drafts.change(draft_id, {"text": "Both.", "action": "approve"}),
             lambda: drafts.schedule(draft_id),
-            lambda: drafts.schedule(draft_id, at, smart=chance.random() < 0.5),
-            lambda: drafts.reschedule(draft_id, at),
+            lambda: drafts.schedule(draft_id, time, smart=chance.random() < 0.5),
+            lambda: drafts.reschedule(draft_id, time),
             lambda: drafts.cancel_schedule(draft_id),
-            lambda: drafts.bulk({"action": bulk, "ids": some}),
+            lambda: drafts.bulk({"action": action, "ids": sample}),
             lambda: drafts.undo(draft_id),
             lambda: drafts.redo(draft_id),
             drafts.undo,
@@ -432,15 +438,15 @@ async def random_step(desk, chance: random.Random, ids: list[str]) -> None:
 
 
 @pytest.mark.parametrize("seed", range(4))
-async def test_200_random_steps_undone_bring_every_draft_back_to_its_first_state(desk, tmp_path, seed):
-    chance = random.Random(seed)
+async def test_undoing_200_random_steps_restores_drafts(desk, tmp_path, seed):
+    rng = random.Random(seed)
     ids = await made(desk, 6)
     first = kept(tmp_path)
-    done = 0
-    while done < 200:
+    count = 0
+    while count < 200:
         try:
-            await random_step(desk, chance, ids)
-            done += 1
+            await random_step(desk, rng, ids)
+            count += 1
         except CopydeskError:
             continue
     while any(rows(tmp_path, "SELECT 1 FROM draft WHERE undo_rid IS NOT NULL")):
@@ -449,72 +455,72 @@ async def test_200_random_steps_undone_bring_every_draft_back_to_its_first_state
     assert kept(tmp_path) == first
     with pytest.raises(ConflictError, match="There is nothing to be undone"):
         await desk.drafts.undo()
-    # Every version has its event, and each says what was there before.
+    # Every version has its event, and each records the values before it.
     for draft_id in ids:
-        story = await desk.drafts.history(draft_id)
-        assert [each.version for each in story] == list(range(1, (await desk.drafts.get(draft_id)).version + 1))
-        now: dict[str, object] = {}
-        for each in story:
-            assert {name: now.get(name, value) for name, value in each.before.items()} == each.before
-            now |= each.after
+        draft_events = await desk.drafts.history(draft_id)
+        assert [event.version for event in draft_events] == list(
+            range(1, (await desk.drafts.get(draft_id)).version + 1)
+        )
+        state: dict[str, object] = {}
+        for event in draft_events:
+            assert {name: state.get(name, value) for name, value in event.before.items()} == event.before
+            state |= event.after
 
 
-async def test_what_is_deleted_while_it_is_looked_for_is_no_damage(desk, tmp_path, monkeypatch):
-    def deleting(conn, user_id, ids, **how):
-        found = seen(conn, user_id, ids, **how)
-        for table, named in (("draft_event", "draft_id"), ("draft", "id")):
-            change(tmp_path, f"DELETE FROM {table} WHERE {named} = ?", one)
+async def test_draft_deleted_during_undo_is_not_found(desk, tmp_path, monkeypatch):
+    def deleting(conn, user_id, ids, **kwargs):
+        found = original(conn, user_id, ids, **kwargs)
+        for table, column in (("draft_event", "draft_id"), ("draft", "id")):
+            change(tmp_path, f"DELETE FROM {table} WHERE {column} = ?", deleted_id)
         return found
 
-    seen, (one, other) = changes.seen, await made(desk, 2)
-    await desk.drafts.bulk({"action": "archive", "ids": [one, other]})
+    original, (deleted_id, other_id) = changes.seen, await made(desk, 2)
+    await desk.drafts.bulk({"action": "archive", "ids": [deleted_id, other_id]})
     monkeypatch.setattr(changes, "seen", deleting)
     with pytest.raises(NotFoundError):
-        await desk.drafts.undo(one)
+        await desk.drafts.undo(deleted_id)
 
 
-async def test_of_a_bulk_what_is_deleted_while_it_is_looked_for_is_passed_over(desk, tmp_path, monkeypatch):
+async def test_draft_deleted_during_bulk_undo_is_skipped(desk, tmp_path, monkeypatch):
     def deleting(conn, user_id, bulk_id):
-        found = of_bulk(conn, user_id, bulk_id)
-        change(tmp_path, "DELETE FROM draft WHERE id = ?", one)
+        found = original(conn, user_id, bulk_id)
+        change(tmp_path, "DELETE FROM draft WHERE id = ?", deleted_id)
         return found
 
-    of_bulk, (one, other) = events.of_bulk, await made(desk, 2)
-    await desk.drafts.bulk({"action": "archive", "ids": [one, other]})
+    original, (deleted_id, other_id) = events.of_bulk, await made(desk, 2)
+    await desk.drafts.bulk({"action": "archive", "ids": [deleted_id, other_id]})
     monkeypatch.setattr(events, "of_bulk", deleting)
-    done = await desk.drafts.undo()
+    result = await desk.drafts.undo()
 
-    assert (done.succeeded, done.failed) == ((other,), ())
+    assert (result.succeeded, result.failed) == ((other_id,), ())
 
 
 @pytest.mark.parametrize("before", [True, False])
-async def test_where_all_of_a_bulk_is_deleted_while_it_is_looked_for_that_is_a_conflict(
-    desk, tmp_path, monkeypatch, before
-):
+async def test_bulk_deleted_during_undo_is_a_conflict(desk, tmp_path, monkeypatch, before):
     def deleting(conn, user_id, bulk_id):
-        found = () if before else of_bulk(conn, user_id, bulk_id)
+        found = () if before else original(conn, user_id, bulk_id)
         for table in ("draft_event", "draft"):
             change(tmp_path, f"DELETE FROM {table}")
         return found
 
-    of_bulk, ids = events.of_bulk, await made(desk, 2)
+    original, ids = events.of_bulk, await made(desk, 2)
     await desk.drafts.bulk({"action": "archive", "ids": ids})
     monkeypatch.setattr(events, "of_bulk", deleting)
     with pytest.raises(ConflictError, match="deleted meanwhile; nothing was undone"):
         await desk.drafts.undo()
 
 
-async def test_the_number_of_an_event_is_given_once(desk, tmp_path):
-    one, other = await made(desk, 2)
-    await desk.drafts.reject(other)
+async def test_event_numbers_are_not_reused(desk, tmp_path):
+    first, second = await made(desk, 2)
+    await desk.drafts.reject(second)
     ((last,),) = rows(tmp_path, "SELECT max(rid) FROM draft_event")
-    change(tmp_path, "DELETE FROM draft_event WHERE draft_id = ?", other)
-    await desk.drafts.reject(one)
+    change(tmp_path, "DELETE FROM draft_event WHERE draft_id = ?", second)
+    await desk.drafts.reject(first)
 
     assert rows(tmp_path, "SELECT max(rid) FROM draft_event") == [(int(str(last)) + 1,)]
 
 
-async def test_the_next_step_back_is_found_without_reading_the_history(desk, tmp_path):
+async def test_next_undo_is_found_by_index(desk, tmp_path):
     queries = [
         "SELECT undo_rid FROM draft WHERE user_id = 'u' AND undo_rid IS NOT NULL ORDER BY undo_rid DESC LIMIT 1",
         "SELECT redo_rid FROM draft WHERE user_id = 'u' AND redo_rid IS NOT NULL ORDER BY redo_rid DESC LIMIT 1",
@@ -526,13 +532,13 @@ async def test_the_next_step_back_is_found_without_reading_the_history(desk, tmp
         assert "INDEX" in str(plan)
 
 
-async def test_two_desks_do_not_take_one_change_back_twice(tmp_path):
-    async with open_at(tmp_path, Web()) as one, open_at(tmp_path, Web()) as two:
-        (draft_id,) = await made(one, 1)
-        await one.drafts.reject(draft_id, "No.")
-        await two.drafts.undo()
+async def test_two_desks_do_not_undo_one_change_twice(tmp_path):
+    async with open_at(tmp_path, Web()) as first_desk, open_at(tmp_path, Web()) as second_desk:
+        (draft_id,) = await made(first_desk, 1)
+        await first_desk.drafts.reject(draft_id, "No.")
+        await second_desk.drafts.undo()
         with pytest.raises(ConflictError, match="There is nothing to be undone"):
-            await one.drafts.undo()
-        await one.drafts.redo()
+            await first_desk.drafts.undo()
+        await first_desk.drafts.redo()
 
-        assert (await two.drafts.get(draft_id)).rejection_feedback == "No."
+        assert (await second_desk.drafts.get(draft_id)).rejection_feedback == "No."

@@ -1,4 +1,4 @@
-"""Regeneration: a new draft in the old one's place, the chain of versions, and what changed between them."""
+"""Tests for regeneration: versions of a draft and the differences between them."""
 
 import msgspec
 import pytest
@@ -20,7 +20,7 @@ def writer(monkeypatch):
 
 
 async def fed(desk, **config):
-    """A draft that a run made."""
+    """Run the pipeline and return the only draft."""
     await add(desk, **config)
     await desk.pipeline.run()
     (draft,) = await drafts_of(desk)
@@ -34,13 +34,13 @@ def a_feed(**named):
 
 
 async def again(desk, draft_id, feedback=None):
-    """Let a new version be written; the newest draft."""
+    """Regenerate the draft and return the new version."""
     await desk.drafts.regenerate(draft_id, feedback)
     assert await desk.generation.work_off() == 1
     return (await drafts_of(desk))[-1]
 
 
-async def test_a_new_version_takes_the_old_ones_place(tmp_path, writer):
+async def test_new_version_replaces_old(tmp_path, writer):
     writer.answers = ["Old words.", "New words."]
     async with open_at(tmp_path, a_feed()) as desk:
         old = await fed(desk, tags=["kept"])
@@ -59,19 +59,19 @@ async def test_a_new_version_takes_the_old_ones_place(tmp_path, writer):
     assert new.writer == "fake"
 
 
-async def test_both_changes_are_the_systems(tmp_path, writer):
+async def test_regeneration_events_are_by_the_system(tmp_path, writer):
     async with open_at(tmp_path, a_feed()) as desk:
         old = await fed(desk)
         new = await again(desk, old.id)
 
-        told = [(event.who, event.action) for event in await desk.drafts.history(old.id)]
-        assert told == [("pipeline", "create"), ("user", "regenerate"), ("system", "new_version_written")]
+        draft_events = [(event.who, event.action) for event in await desk.drafts.history(old.id)]
+        assert draft_events == [("pipeline", "create"), ("user", "regenerate"), ("system", "new_version_written")]
         assert [(event.who, event.action) for event in await desk.drafts.history(new.id)] == [("system", "create")]
         with pytest.raises(ConflictError):
             await desk.drafts.undo(old.id)
 
 
-async def test_until_it_is_written_the_old_text_stays_and_so_it_does_where_writing_fails(tmp_path, writer):
+async def test_failed_regeneration_keeps_old_text(tmp_path, writer):
     writer.answers = ["Old words."]
     async with open_at(tmp_path, a_feed()) as desk:
         old = await fed(desk)
@@ -86,22 +86,22 @@ async def test_until_it_is_written_the_old_text_stays_and_so_it_does_where_writi
     assert failed.last_error == "No words left. Regenerate it to try again."
 
 
-async def test_pictures_and_platforms_go_on_with_the_new_version(tmp_path, writer):
-    picture = {"url": "https://pictures.example/1.png", "source": "UPLOAD", "alt": "A drill", "position": 3}
+async def test_new_version_keeps_images_and_platforms(tmp_path, writer):
+    image_fields = {"url": "https://pictures.example/1.png", "source": "UPLOAD", "alt": "A drill", "position": 3}
     async with open_at(tmp_path) as desk:
         created = await desk.drafts.create(
-            {"text": "Words.", "format": "THREAD", "images": [picture], "targetPlatforms": ["bluesky"]}
+            {"text": "Words.", "format": "THREAD", "images": [image_fields], "targetPlatforms": ["bluesky"]}
         )
         new = await again(desk, created.drafts[0].id)
         old, _ = await drafts_of(desk)
 
     assert (new.format, new.target_platforms) == (Format.THREAD, ("bluesky",))
     (image,) = new.images
-    assert (image.url, image.alt, image.position) == (picture["url"], "A drill", 3)
+    assert (image.url, image.alt, image.position) == (image_fields["url"], "A drill", 3)
     assert image.id != old.images[0].id
 
 
-async def test_the_variant_of_an_experiment_is_kept(tmp_path, writer):
+async def test_new_version_keeps_experiment_variant(tmp_path, writer):
     variants = [{"id": name, "label": name, "config": {"hook": name}} for name in ("question", "figure")]
     async with open_at(tmp_path, a_feed()) as desk:
         await desk.experiments.create({"name": "Hooks", "parameter": "hook", "variants": variants})
@@ -113,7 +113,7 @@ async def test_the_variant_of_an_experiment_is_kept(tmp_path, writer):
     assert writer.briefs[0].parameters == writer.briefs[1].parameters == {"hook": first[1]}
 
 
-async def test_a_draft_on_request_takes_part_in_an_experiment_from_its_creation(tmp_path, writer):
+async def test_requested_draft_joins_experiment(tmp_path, writer):
     variants = [{"id": name, "label": name, "config": {"hashtags": count}} for count, name in enumerate("ab")]
     async with open_at(tmp_path) as desk:
         await desk.experiments.create({"name": "Tags", "parameter": "hashtags", "variants": variants})
@@ -125,7 +125,7 @@ async def test_a_draft_on_request_takes_part_in_an_experiment_from_its_creation(
     assert {variant for (variant,) in rows(tmp_path, "SELECT variant_id FROM draft")} == {"a", "b"}
 
 
-async def test_the_versions_are_found_from_any_of_them(tmp_path, writer):
+async def test_versions_are_found_from_any_of_them(tmp_path, writer):
     writer.answers = ["One.", "Two.", "Three."]
     async with open_at(tmp_path, a_feed()) as desk:
         first = await fed(desk)
@@ -133,15 +133,15 @@ async def test_the_versions_are_found_from_any_of_them(tmp_path, writer):
         third = await again(desk, second.id)
         other = (await desk.drafts.create({"text": "Another."})).drafts[0]
 
-        for each in (first, second, third):
-            assert [draft.text for draft in await desk.drafts.versions(each.id)] == ["One.", "Two.", "Three."]
+        for version in (first, second, third):
+            assert [draft.text for draft in await desk.drafts.versions(version.id)] == ["One.", "Two.", "Three."]
         assert [draft.id for draft in await desk.drafts.versions(other.id)] == [other.id]
         with pytest.raises(NotFoundError):
             await desk.drafts.versions("nothing")
     assert writer.briefs[2].before == ("Two.", "One.")
 
 
-async def test_the_offline_writer_says_something_else_each_time_and_in_the_end_that_it_cannot(tmp_path):
+async def test_offline_writer_runs_out_of_versions(tmp_path):
     async with open_at(tmp_path) as desk:
         await desk.drafts.create({"prompt": "The bakery opens at eight from Monday on, which is an hour earlier."})
         await desk.generation.work_off()
@@ -159,7 +159,7 @@ async def test_the_offline_writer_says_something_else_each_time_and_in_the_end_t
     assert draft.text == texts[-1]
 
 
-async def test_a_text_of_the_users_own_is_what_its_new_version_is_made_of(tmp_path):
+async def test_regenerating_own_text(tmp_path):
     async with open_at(tmp_path) as desk:
         text = "We open at eight\n\nThe bakery opens an hour earlier from Monday on. Sundays stay as they are for now."
         draft_id = (await desk.drafts.create({"text": text})).drafts[0].id
@@ -169,27 +169,27 @@ async def test_a_text_of_the_users_own_is_what_its_new_version_is_made_of(tmp_pa
     assert "stay as they are" in new.text or "an hour earlier" in new.text
 
 
-async def test_what_changed_is_told_word_by_word_with_the_checks(tmp_path, writer):
+async def test_difference_between_versions(tmp_path, writer):
     writer.answers = ["A fine library!!! It opened.", "A fine library. It opened on Tuesday."]
     async with open_at(tmp_path, a_feed()) as desk:
         old = await fed(desk)
         new = await again(desk, old.id)
-        found = await desk.drafts.difference(old.id, new.id)
-        back = await desk.drafts.difference(new.id, old.id)
+        forward = await desk.drafts.difference(old.id, new.id)
+        backward = await desk.drafts.difference(new.id, old.id)
         with pytest.raises(NotFoundError):
             await desk.drafts.difference(old.id, "nothing")
 
-    assert "".join(piece.text for piece in found.pieces if piece.kind != "added") == old.text
-    assert "".join(piece.text for piece in found.pieces if piece.kind != "removed") == new.text
-    assert (found.better, found.worse) == (back.worse, back.better)
-    assert msgspec.json.decode(to_json(found))["pieces"][0] == {"kind": "same", "text": "A fine library"}
+    assert "".join(piece.text for piece in forward.pieces if piece.kind != "added") == old.text
+    assert "".join(piece.text for piece in forward.pieces if piece.kind != "removed") == new.text
+    assert (forward.better, forward.worse) == (backward.worse, backward.better)
+    assert msgspec.json.decode(to_json(forward))["pieces"][0] == {"kind": "same", "text": "A fine library"}
 
 
-async def test_somebody_elses_drafts_are_not_there(tmp_path, writer):
+async def test_foreign_drafts_are_not_found(tmp_path, writer):
     async with open_at(tmp_path) as desk:
         draft_id = (await desk.drafts.create({"prompt": "Words."})).drafts[0].id
-        other = "00000000-0000-7000-8000-000000000000"
-        desk.ground.user = msgspec.structs.replace(desk.ground.user, id=other)
+        foreign_id = "00000000-0000-7000-8000-000000000000"
+        desk.ground.user = msgspec.structs.replace(desk.ground.user, id=foreign_id)
 
         assert await desk.generation.work_off() == 0
         with pytest.raises(NotFoundError):

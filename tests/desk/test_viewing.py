@@ -1,4 +1,4 @@
-"""The pictures of a draft are looked at: what is kept is shown small, what is not is said, nothing is fetched."""
+"""Tests for thumbnails of a draft's images: made from stored files only, with a message where there is none."""
 
 from pathlib import Path
 
@@ -16,66 +16,70 @@ URL = "https://pictures.example/a.jpg"
 
 
 async def images(desk: Desk, *urls: str, source: str = "UPLOAD") -> tuple[DraftImage, ...]:
-    asked = [{"url": url, "source": source, "alt": "A boat."} for url in urls]
-    made = await desk.drafts.create({"text": "The harbour opens.", "images": asked})
-    return (await desk.drafts.get(made.drafts[0].id)).images
+    requests = [{"url": url, "source": source, "alt": "A boat."} for url in urls]
+    created = await desk.drafts.create({"text": "The harbour opens.", "images": requests})
+    return (await desk.drafts.get(created.drafts[0].id)).images
 
 
-async def test_a_kept_picture_is_shown_small_with_its_own_figures(tmp_path: Path) -> None:
+async def test_thumbnail_of_stored_image(tmp_path: Path) -> None:
     content = photo(1600, 1200)
     async with open_at(tmp_path) as desk:
         url = keep(desk.settings.pictures_folder, content)
-        (seen,) = await desk.drafts.look_at(await images(desk, url))
-    assert (seen.width, seen.height, seen.weight, seen.says) == (1600, 1200, len(content), "")
-    shown = frames_of(seen.content)
-    assert (shown.format, shown.size) == ("JPEG", (LONGEST_SIDE, 480))
+        (thumbnail,) = await desk.drafts.look_at(await images(desk, url))
+    assert (thumbnail.width, thumbnail.height, thumbnail.weight, thumbnail.says) == (1600, 1200, len(content), "")
+    preview = frames_of(thumbnail.content)
+    assert (preview.format, preview.size) == ("JPEG", (LONGEST_SIDE, 480))
 
 
-async def test_nothing_is_fetched_for_it_until_a_post_has_read_it(tmp_path: Path) -> None:
+async def test_unstored_image_is_not_fetched(tmp_path: Path) -> None:
     web = Web()
     web.put(URL, photo(), content_type="image/jpeg")
     async with open_at(tmp_path, web) as desk:
-        (asked,) = await images(desk, URL, source="OG")
-        assert await desk.drafts.look_at([asked]) == (viewing.ON_THE_WEB,)
+        (image,) = await images(desk, URL, source="OG")
+        assert await desk.drafts.look_at([image]) == (viewing.ON_THE_WEB,)
         assert not web.asked
 
 
-async def test_one_that_is_lost_damaged_or_a_bomb_says_so_and_the_others_are_shown(tmp_path: Path) -> None:
+async def test_unusable_images_are_reported(tmp_path: Path) -> None:
     async with open_at(tmp_path) as desk:
         folder = desk.settings.pictures_folder
-        lost, hurt, huge, well = (keep(folder, each) for each in (drawing(9, 9), photo(90, 9), bomb(), drawing()))
-        (folder / lost[-64:]).unlink()
-        (folder / hurt[-64:]).write_bytes(b"\xff\xd8\xff no more")
-        looks = await desk.drafts.look_at(await images_unchecked(desk, lost, hurt, huge, well))
-    assert [each.says for each in looks] == [
+        lost_url, damaged_url, bomb_url, intact_url = (
+            keep(folder, content) for content in (drawing(9, 9), photo(90, 9), bomb(), drawing())
+        )
+        (folder / lost_url[-64:]).unlink()
+        (folder / damaged_url[-64:]).write_bytes(b"\xff\xd8\xff no more")
+        thumbnails = await desk.drafts.look_at(
+            await images_unchecked(desk, lost_url, damaged_url, bomb_url, intact_url)
+        )
+    assert [content.says for content in thumbnails] == [
         "It is not kept any more.",
         "What was kept of it is damaged.",
         "It has more than 33 million pixels, or takes as long to unpack.",
         "",
     ]
-    assert [bool(each.content) for each in looks] == [False, False, False, True]
+    assert [bool(content.content) for content in thumbnails] == [False, False, False, True]
 
 
 async def images_unchecked(desk: Desk, *urls: str) -> list[DraftImage]:
-    """Pictures of a draft that was made when they were still there."""
-    (like,) = await images(desk, urls[-1])
-    return [DraftImage(id="", url=url, alt=None, position=0, source=like.source) for url in urls]
+    """Return image records as of a draft created while the files still existed."""
+    (template,) = await images(desk, urls[-1])
+    return [DraftImage(id="", url=url, alt=None, position=0, source=template.source) for url in urls]
 
 
-async def test_a_slow_disk_is_not_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_slow_disk_is_not_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(viewing, "PATIENCE", 0)
     async with open_at(tmp_path) as desk:
         url = keep(desk.settings.pictures_folder, drawing())
-        (seen,) = await desk.drafts.look_at(await images(desk, url))
-    assert seen == Look(says="It takes too long to read.")
+        (thumbnail,) = await desk.drafts.look_at(await images(desk, url))
+    assert thumbnail == Look(says="It takes too long to read.")
 
 
-async def test_a_file_is_looked_at_before_it_is_kept(tmp_path: Path) -> None:
+async def test_file_is_checked_before_it_is_stored(tmp_path: Path) -> None:
     (tmp_path / "boat.png").write_bytes(drawing(40, 30))
     (tmp_path / "moves.gif").write_bytes(moving())
     async with open_at(tmp_path / "home") as desk:
-        seen = await desk.drafts.look_at_file(tmp_path / "boat.png")
-        assert (seen.width, seen.height) == (40, 30)
+        thumbnail = await desk.drafts.look_at_file(tmp_path / "boat.png")
+        assert (thumbnail.width, thumbnail.height) == (40, 30)
         assert "moves" in (await desk.drafts.look_at_file(tmp_path / "moves.gif")).says
         assert "cannot be read" in (await desk.drafts.look_at_file(tmp_path / "none.png")).says
         assert "is no file" in (await desk.drafts.look_at_file(tmp_path)).says
@@ -83,10 +87,10 @@ async def test_a_file_is_looked_at_before_it_is_kept(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("format", ["JPEG", "PNG", "WEBP"])
-def test_what_hides_in_a_file_is_not_in_what_is_shown(format: str) -> None:
+def test_thumbnail_contains_no_metadata(format: str) -> None:
     assert PLACE.encode() not in look(told_everywhere(format)).content
 
 
-def test_a_picture_that_lies_on_its_side_has_the_figures_of_one_that_stands() -> None:
-    seen = look(photo(80, 60, exif=where(6)))
-    assert (seen.width, seen.height, frames_of(seen.content).size) == (60, 80, (60, 80))
+def test_orientation_swaps_dimensions() -> None:
+    thumbnail = look(photo(80, 60, exif=where(6)))
+    assert (thumbnail.width, thumbnail.height, frames_of(thumbnail.content).size) == (60, 80, (60, 80))

@@ -1,4 +1,4 @@
-"""The voice profile: read, updated or created, within its limits; and what the offline writer makes of it."""
+"""Tests for the voice profile and how the offline writer follows it."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -43,30 +43,30 @@ def problems(error: pytest.ExceptionInfo[InvalidError]) -> dict[str, str]:
     return {problem.field: problem.message for problem in error.value.errors}
 
 
-async def test_without_a_profile_an_empty_one_is_read(desk):
-    found = await desk.voice.read()
+async def test_missing_profile_is_empty(desk):
+    profile = await desk.voice.read()
 
-    assert (found.style, found.avoid, found.examples, found.formats) == ("", (), (), {})
+    assert (profile.style, profile.avoid, profile.examples, profile.formats) == ("", (), (), {})
 
 
-async def test_a_profile_is_created_and_read_in_the_shape_of_the_interface(desk):
-    made = await desk.voice.update(EVERYTHING)
+async def test_profile_as_json(desk):
+    profile = await desk.voice.update(EVERYTHING)
 
-    assert await desk.voice.read() == made
+    assert await desk.voice.read() == profile
     time = "2026-02-10T12:00:00.000Z"
-    assert to_wire(made) == {**EVERYTHING, "id": made.id, "createdAt": time, "updatedAt": time}
+    assert to_wire(profile) == {**EVERYTHING, "id": profile.id, "createdAt": time, "updatedAt": time}
 
 
-async def test_what_is_not_given_or_null_stays(desk, watch):
-    made = await desk.voice.update(EVERYTHING)
+async def test_omitted_and_null_fields_are_unchanged(desk, watch):
+    profile = await desk.voice.update(EVERYTHING)
     watch.now = watch.now.replace(hour=15)
     changed = await desk.voice.update({"style": "Long.", "avoid": None})
 
-    assert (changed.id, changed.created_at, changed.updated_at) == (made.id, NOW, watch.now)
-    assert (changed.style, changed.avoid, changed.formats) == ("Long.", made.avoid, made.formats)
+    assert (changed.id, changed.created_at, changed.updated_at) == (profile.id, NOW, watch.now)
+    assert (changed.style, changed.avoid, changed.formats) == ("Long.", profile.avoid, profile.formats)
 
 
-async def test_each_field_that_is_given_is_replaced_as_a_whole(desk):
+async def test_given_fields_are_replaced(desk):
     await desk.voice.update(EVERYTHING)
     changed = await desk.voice.update({"avoid": ["leverage"], "formats": {"SHORT": {"hashtags": 0}}})
 
@@ -74,23 +74,23 @@ async def test_each_field_that_is_given_is_replaced_as_a_whole(desk):
     assert changed.formats == {Format.SHORT: FormatVoice(hashtags=0)}
 
 
-async def test_texts_of_several_lines_keep_them(desk):
-    made = await desk.voice.update({"style": "Short.\n\n\tDry.", "examples": ["One\r\ntwo"]})
+async def test_line_breaks_are_preserved(desk):
+    profile = await desk.voice.update({"style": "Short.\n\n\tDry.", "examples": ["One\r\ntwo"]})
 
-    assert (made.style, made.examples) == ("Short.\n\n\tDry.", ("One\r\ntwo",))
+    assert (profile.style, profile.examples) == ("Short.\n\n\tDry.", ("One\r\ntwo",))
 
 
-async def test_empty_fields_clear(desk):
+async def test_empty_values_clear_fields(desk):
     await desk.voice.update(EVERYTHING)
     changed = await desk.voice.update({"style": "", "avoid": [], "examples": [], "formats": {}})
 
     assert (changed.style, changed.avoid, changed.examples, changed.formats) == ("", (), (), {})
 
 
-async def test_settings_can_be_laid_over_those_that_are_there(desk):
+async def test_format_settings_can_be_merged(desk):
     await desk.voice.update(EVERYTHING)
-    given = {"formats": {"SHORT": {"hashtags": None, "emoji": "free"}, "BLOG": {"targetWords": 300}}}
-    changed = await desk.voice.update(given, over=True)
+    settings = {"formats": {"SHORT": {"hashtags": None, "emoji": "free"}, "BLOG": {"targetWords": 300}}}
+    changed = await desk.voice.update(settings, over=True)
 
     assert changed.formats == {
         Format.SHORT: FormatVoice(max_length=200, emoji=Emoji.FREE, link=Link.ALWAYS),
@@ -144,31 +144,31 @@ async def test_settings_can_be_laid_over_those_that_are_there(desk):
         ({"tone": "dry"}, "tone", "is no known field"),
     ],
 )
-async def test_what_breaks_a_rule_is_refused_with_its_path_and_changes_nothing(desk, given, field, rule):
-    made = await desk.voice.update(EVERYTHING)
+async def test_invalid_value_is_refused(desk, given, field, rule):
+    profile = await desk.voice.update(EVERYTHING)
     for over in (False, True):
         with pytest.raises(InvalidError) as error:
             await desk.voice.update(given, over=over)
         assert problems(error) == {field: rule}
 
-    assert await desk.voice.read() == made
+    assert await desk.voice.read() == profile
 
 
-async def test_two_changes_at_once_are_both_kept(desk):
+async def test_concurrent_updates_are_both_stored(desk):
     await asyncio.gather(desk.voice.update({"style": "Dry."}), desk.voice.update({"avoid": ["synergy"]}))
-    found = await desk.voice.read()
+    profile = await desk.voice.read()
 
-    assert (found.style, found.avoid) == ("Dry.", ("synergy",))
+    assert (profile.style, profile.avoid) == ("Dry.", ("synergy",))
 
 
-async def test_what_the_offline_writer_cannot_follow_is_told(desk):
+async def test_unsupported_fields_are_listed(desk):
     assert unfollowed(await desk.voice.update(EVERYTHING)) == ("style", "examples", "formats.BLOG.instructions")
     assert (
         unfollowed(await desk.voice.update({"style": "", "examples": [], "formats": {"SHORT": {"hashtags": 1}}})) == ()
     )
 
 
-async def test_a_run_writes_in_the_voice_of_the_profile(tmp_path):
+async def test_run_follows_voice(tmp_path):
     web = Web()
     web.put(ONE, feed(entry(1), entry(2)))
     async with open_at(tmp_path, web) as desk:
@@ -182,9 +182,9 @@ async def test_a_run_writes_in_the_voice_of_the_profile(tmp_path):
 
 
 async def written(desk: Desk, kind: Format, **item: object) -> str:
-    """What the offline writer writes in the voice of the profile."""
-    asked = brief(kind, voice=await desk.voice.read(), **item)
-    return (await OfflineWriter().write(asked)).text
+    """Return the offline writer's text in the voice of the profile."""
+    writer_brief = brief(kind, voice=await desk.voice.read(), **item)
+    return (await OfflineWriter().write(writer_brief)).text
 
 
 LONG = " ".join(
@@ -192,37 +192,37 @@ LONG = " ".join(
 )
 
 
-async def test_the_offline_writer_keeps_to_the_length(desk):
+async def test_offline_writer_respects_length(desk):
     await desk.voice.update({"formats": {"SHORT": {"maxLength": 110}, "THREAD": {"maxLength": 130}}})
 
     assert len(await written(desk, Format.SHORT)) <= 110
     assert all(len(part) <= 130 for part in split_parts(await written(desk, Format.THREAD)))
 
 
-async def test_the_offline_writer_keeps_to_the_number_of_parts(desk):
-    plain = split_parts(await written(desk, Format.THREAD, text=LONG))
+async def test_offline_writer_respects_part_count(desk):
+    unlimited = split_parts(await written(desk, Format.THREAD, text=LONG))
     await desk.voice.update({"formats": {"THREAD": {"maxParts": 3}}})
 
-    assert len(plain) > 3
+    assert len(unlimited) > 3
     assert len(split_parts(await written(desk, Format.THREAD, text=LONG))) == 3
 
 
-async def test_the_offline_writer_keeps_to_the_words_that_are_wanted(desk):
-    found = []
-    for words in (50, 150):
-        await desk.voice.update({"formats": {"BLOG": {"targetWords": words}}})
-        found.append(len((await written(desk, Format.BLOG, text=LONG)).split()))
+async def test_offline_writer_follows_target_length(desk):
+    lengths = []
+    for target in (50, 150):
+        await desk.voice.update({"formats": {"BLOG": {"targetWords": target}}})
+        lengths.append(len((await written(desk, Format.BLOG, text=LONG)).split()))
 
-    assert found[0] < found[1]
-
-
-async def test_the_offline_writer_gives_as_many_hashtags_as_wanted(desk):
-    for wanted in (0, 1, 2):
-        await desk.voice.update({"formats": {"SHORT": {"hashtags": wanted}}})
-        assert (await written(desk, Format.SHORT, platforms=("mastodon",))).count("#") == wanted
+    assert lengths[0] < lengths[1]
 
 
-async def test_the_offline_writer_uses_emoji_and_link_as_wanted(desk):
+async def test_offline_writer_follows_hashtag_count(desk):
+    for count in (0, 1, 2):
+        await desk.voice.update({"formats": {"SHORT": {"hashtags": count}}})
+        assert (await written(desk, Format.SHORT, platforms=("mastodon",))).count("#") == count
+
+
+async def test_offline_writer_follows_emoji_and_link(desk):
     await desk.voice.update({"formats": {"SHORT": {"emoji": "never", "link": "never"}}})
     title = "A library \N{HAMMER} where you borrow drills"
     text = await written(desk, Format.SHORT, title=title)
@@ -233,7 +233,7 @@ async def test_the_offline_writer_uses_emoji_and_link_as_wanted(desk):
     assert "https://rivernews.example/library" in await written(desk, Format.SHORT, title=title)
 
 
-async def test_the_offline_writer_avoids_the_words_of_the_list(desk):
+async def test_offline_writer_avoids_listed_phrases(desk):
     assert "library" in (await written(desk, Format.SHORT)).lower()
     await desk.voice.update({"avoid": ["library"]})
 

@@ -1,4 +1,4 @@
-"""What changed between two versions: words in the text, rules in the checks."""
+"""Tests for comparing two versions: words of the text, rules of the checks."""
 
 from itertools import pairwise
 
@@ -17,29 +17,29 @@ TEXTS = st.text(max_size=60) | WORDS.map("".join) | WORDS.map(" ".join)
 
 
 def told(old: str, new: str) -> str:
-    """The difference on one line: [-removed-] and [+added+]."""
-    shown = {"same": "{}", "removed": "[-{}-]", "added": "[+{}+]"}
-    return "".join(shown[piece.kind].format(piece.text) for piece in difference(old, new))
+    """Return the difference on one line: [-removed-] and [+added+]."""
+    formats = {"same": "{}", "removed": "[-{}-]", "added": "[+{}+]"}
+    return "".join(formats[piece.kind].format(piece.text) for piece in difference(old, new))
 
 
 @given(TEXTS, TEXTS)
-def test_the_pieces_make_both_versions_again(old, new):
+def test_pieces_restore_both_versions(old, new):
     pieces = difference(old, new)
     assert "".join(piece.text for piece in pieces if piece.kind != "added") == old
     assert "".join(piece.text for piece in pieces if piece.kind != "removed") == new
     assert all(piece.text for piece in pieces)
-    assert all(one.kind != other.kind for one, other in pairwise(pieces))
+    assert all(previous.kind != following.kind for previous, following in pairwise(pieces))
 
 
 @given(TEXTS, TEXTS)
-def test_the_share_of_words_changed_is_0_to_1_and_the_same_both_ways_round_for_a_text_and_none(old, new):
+def test_edit_ratio_is_between_0_and_1(old, new):
     assert 0 <= edit_ratio(old, new) <= 1
     assert edit_ratio(old, old) == 0
     assert edit_ratio("", new) == edit_ratio(new, "") == (1 if new.strip() else 0)
 
 
 @given(TEXTS)
-def test_a_text_is_one_piece_beside_itself(text):
+def test_equal_texts_are_one_piece(text):
     assert [piece.text for piece in difference(text, text)] == ([text] if text else [])
 
 
@@ -60,22 +60,22 @@ def test_a_text_is_one_piece_beside_itself(text):
         ("नमस्ते दुनिया आज", "नमस्कार दुनिया आज", "[-नमस्ते-][+नमस्कार+] दुनिया आज"),
     ],
 )  # fmt: skip
-def test_words_are_told_apart_whole(old, new, shown):
+def test_words_are_compared_as_a_whole(old, new, shown):
     assert told(old, new) == shown
 
 
-def test_a_lone_word_between_two_changes_belongs_to_them():
+def test_lone_word_between_changes_joins_them():
     old, new = "We quickly open the bridge for all", "We soon close the tunnel for all"
     assert told(old, new) == "We [-quickly open the bridge-][+soon close the tunnel+] for all"
 
 
-def test_two_words_between_changes_stand_for_themselves():
+def test_two_words_between_changes_stay():
     old, new = "We open the bridge for all", "They open the tunnel for all"
     assert told(old, new) == "[-We-][+They+] open the [-bridge-][+tunnel+] for all"
 
 
-def test_lines_that_stay_are_not_torn_apart():
-    """A line that comes in between leaves the lines around it whole, though they share words with it."""
+def test_unchanged_lines_stay_whole():
+    """An inserted line leaves its neighbours whole even if it shares words with them."""
     old = "The bridge opens on Monday.\nThe tunnel stays closed.\n"
     new = "The bridge opens on Monday.\nThe bridge stays open on Monday.\nThe tunnel stays closed.\n"
     assert told(old, new) == (
@@ -94,17 +94,17 @@ def test_lines_that_stay_are_not_torn_apart():
         ("", "", 0.0),
     ],
 )
-def test_the_share_of_words_changed(old, new, ratio):
+def test_edit_ratio_is_share_of_changed_words(old, new, ratio):
     assert edit_ratio(old, new) == pytest.approx(ratio)
 
 
 def words(count: int, kinds: int, start: int = 0) -> list[str]:
-    """Words that come again after `kinds` of them, with some of their own in between."""
+    """Return words that repeat after `kinds` of them, alternating with unique ones."""
     return [f"w{start + n}" if n % 2 else f"k{n % kinds}" for n in range(count)]
 
 
 def nested(count: int, start: int) -> str:
-    """Each word that stands once is found only when the text has been divided at the one before."""
+    """Return a text where each unique word is found only after splitting at the previous one."""
     rows = (f"{start + n} a{n + 1} {start - n} a{n}" for n in range(count))
     return "u " + " ".join(rows)
 
@@ -128,19 +128,19 @@ LONG = {
 
 
 @pytest.mark.parametrize("made", LONG.values(), ids=LONG)
-def test_the_longest_texts_take_time_in_proportion_to_their_length(made):
-    assert_in_proportion(made, lambda both: difference(*both), 50_000)
+def test_long_texts_take_linear_time(made):
+    assert_in_proportion(made, lambda versions: difference(*versions), 50_000)
 
 
 @pytest.mark.parametrize("made", LONG.values(), ids=LONG)
-def test_nothing_of_the_longest_texts_is_lost(made):
+def test_long_texts_lose_nothing(made):
     old, new = made(50_000)
     pieces = difference(old, new)
     assert "".join(piece.text for piece in pieces if piece.kind != "added") == old
     assert "".join(piece.text for piece in pieces if piece.kind != "removed") == new
 
 
-def test_a_few_words_changed_in_a_long_text_are_found_exactly():
+def test_few_changes_in_long_text_are_found_exactly():
     before = words(6_000, 40)
     after = [("changed" if n % 1_000 == 500 else word) for n, word in enumerate(before)]
     assert edit_ratio(" ".join(before), " ".join(after)) == pytest.approx(6 / 6_000)
@@ -158,18 +158,18 @@ def changed(old: Checks, new: Checks) -> tuple[list[str], list[str]]:
     return [finding.message for finding in better], [finding.message for finding in worse]
 
 
-def test_rules_that_stop_failing_are_better_and_those_that_begin_are_worse():
+def test_fixed_rules_are_better_and_new_ones_worse():
     old = checks(("length", "error"), ("hashtags", "warning"), ("emoji", "warning"))
     new = checks(("hashtags", "warning"), ("numbers", "error"))
     assert changed(old, new) == (["length error", "emoji warning"], ["numbers error"])
 
 
-def test_a_rule_that_fails_less_badly_is_better():
+def test_lower_severity_is_better():
     assert changed(checks(("length", "error")), checks(("length", "warning"))) == (["length error"], [])
     assert changed(checks(("length", "info")), checks(("length", "error"))) == ([], ["length error"])
 
 
-def test_each_rule_is_told_once_by_its_worst_finding():
+def test_rule_is_reported_once_by_worst_finding():
     many = checks(("avoid", "warning"), ("avoid", "error"), ("avoid", "error"))
     assert changed(many, checks()) == (["avoid error"], [])
     assert changed(many, checks(("avoid", "error"))) == ([], [])

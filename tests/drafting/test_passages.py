@@ -1,4 +1,4 @@
-"""Reading a source: what can be quoted, what it is called, what says most."""
+"""Tests for extracting quotable sentences, source names and the most informative passages."""
 
 import pytest
 
@@ -29,7 +29,7 @@ def read(text: str, field: Field = Field.TEXT) -> list[str]:
         "The talks went on \u200cuntil <b>late</b> at\u00ad night .",
     ],
 )
-def test_what_hangs_on_a_sentence_is_taken_off(text: str) -> None:
+def test_prefix_and_markup_are_stripped(text: str) -> None:
     (passage,) = passages(text, Field.TEXT)
     assert passage.text == "The talks went on until late at night."
     assert text[passage.start : passage.end].rstrip(" .").endswith("night")
@@ -57,18 +57,18 @@ def test_what_hangs_on_a_sentence_is_taken_off(text: str) -> None:
         "Heading Of Part\nThe talks went on until late at night.",
     ],
 )
-def test_what_cannot_be_quoted_is_left_out(text: str) -> None:
+def test_unquotable_sentence_is_skipped(text: str) -> None:
     assert read(text) == []
 
 
-def test_a_summary_may_lack_its_full_stop_and_a_text_may_not() -> None:
+def test_summary_may_lack_final_full_stop() -> None:
     bare = "The talks went on until late at night in Geneva"
     assert read(bare, Field.SUMMARY) == [bare]
     assert read(bare, Field.TEXT) == []
     assert read(bare + " with", Field.SUMMARY) == []
 
 
-def test_readable_text_is_on_one_line_and_keeps_what_letters_need() -> None:
+def test_readable_text_is_one_line_with_joiners() -> None:
     assert readable("a\n\n b\t c") == "a b c"
     assert readable("می\u200cخواهم 👨‍👩‍👧") == "می\u200cخواهم 👨‍👩‍👧"
     assert readable("5 < 6 and <dialog> 2 * 3") == "5 < 6 and <dialog> 2 * 3"
@@ -87,7 +87,7 @@ def test_readable_text_is_on_one_line_and_keeps_what_letters_need() -> None:
         ("The wells are dry", False),
     ],
 )
-def test_who_says_i_is_the_author_and_not_the_user(text: str, own: bool) -> None:
+def test_first_person_author_is_detected(text: str, own: bool) -> None:
     assert speaks_as_author(text) is own
 
 
@@ -112,35 +112,37 @@ def test_who_says_i_is_the_author_and_not_the_user(text: str, own: bool) -> None
         ("", "https://a.example/1", "a.example"),
     ],
 )  # fmt: skip
-def test_a_source_is_called_what_people_call_it(source: str, url: str | None, name: str) -> None:
+def test_source_name_is_shortened(source: str, url: str | None, name: str) -> None:
     assert name_of(brief(source_name=source, url=url)) == name
 
 
-def test_an_aggregator_is_not_the_source() -> None:
+def test_aggregator_is_not_the_source() -> None:
     hacker_news = brief(source_name="Hacker News", source_type=SourceType.HACKERNEWS, url="https://blog.example/x")
     assert name_of(hacker_news) == "blog.example"
-    ask = brief(source_name="Ask HN", source_type=SourceType.HACKERNEWS, url="https://news.ycombinator.com/item?id=1")
-    assert name_of(ask) == "Ask HN"
+    discussion = brief(
+        source_name="Ask HN", source_type=SourceType.HACKERNEWS, url="https://news.ycombinator.com/item?id=1"
+    )
+    assert name_of(discussion) == "Ask HN"
     tweet = brief(source_name="X list", source_type=SourceType.TWITTER, author="Ana Ruiz", url="https://x.com/ana/1")
     assert name_of(tweet) == "Ana Ruiz"
     news = brief(source_name="sqlite", source_type=SourceType.GOOGLE_NEWS, publisher="The Register")
     assert name_of(news) == "The Register"
 
 
-def test_quotations_inside_a_quotation_get_the_inner_marks() -> None:
+def test_nested_quotation_uses_inner_marks() -> None:
     assert quoted('He said "yes" and "no" (“maybe”).', "en") == "“He said ‘yes’ and ‘no’ (‘maybe’).”"
     assert quoted("Il dit « oui ».", "fr") == "«Il dit “ oui ”.»"
     assert quoted("はい「いいえ」", "ja") == "「はい『いいえ』」"
 
 
-def test_the_language_is_what_the_item_says_or_else_what_it_looks_like() -> None:
+def test_stated_language_precedes_detection() -> None:
     assert is_english(brief(language="en-GB"))
     assert not is_english(brief(language="de", title="The title of the story in the paper"))
     assert is_english(brief(language=None))
     assert not is_english(brief(language=None, title="Die Stadt", summary="Sie hat eine Bibliothek.", text=""))
 
 
-def test_the_best_sentence_is_about_what_recurs_and_no_two_say_the_same() -> None:
+def test_best_sentences_are_central_and_distinct() -> None:
     text = (
         "It had rained all morning over the hills and the fields. "
         "The new bridge over the river carries trams, bicycles and people on foot. "
@@ -153,7 +155,7 @@ def test_the_best_sentence_is_about_what_recurs_and_no_two_say_the_same() -> Non
     assert chosen[1].startswith("Engineers")
 
 
-def test_frames_take_turns_by_the_seed() -> None:
+def test_templates_rotate_by_seed() -> None:
     frames = ["a", "b", "c", "d"]
     firsts = [in_turn(frames, str(n))[0] for n in range(40)]
     assert set(firsts) == set(frames)

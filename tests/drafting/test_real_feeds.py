@@ -1,4 +1,4 @@
-"""Every draft of the offline writer on real feeds: the five newest entries of each."""
+"""Tests of the offline writer on the five newest entries of each captured feed."""
 
 import asyncio
 import re
@@ -34,7 +34,7 @@ JUNK = re.compile(
 
 
 class Plain(HTMLParser):
-    """A page's text, a blank line between its blocks."""
+    """Extracts a page's text, with a blank line between blocks."""
 
     def __init__(self) -> None:
         super().__init__(convert_charrefs=True)
@@ -98,21 +98,21 @@ pytestmark = pytest.mark.skipif(not feeds(), reason="the real feeds are not besi
 
 @pytest.mark.parametrize("format", Format)
 @pytest.mark.parametrize("path", feeds(), ids=lambda path: path.stem)
-def test_every_draft_is_within_its_limits_and_without_an_error(path: Path, format: Format) -> None:
+def test_drafts_are_within_limits_and_without_errors(path: Path, format: Format) -> None:
     for brief in briefs(path, format):
         try:
-            written = asyncio.run(OfflineWriter().write(brief))
+            draft = asyncio.run(OfflineWriter().write(brief))
         except WriterError:
             assert format is not Format.SHORT
             assert len(passages(brief.summary, Field.SUMMARY) + passages(brief.text, Field.TEXT)) <= 1
             continue
-        assert_traced(written, brief)
-        assert not JUNK.search(masked(written.text))
-        assert "utm_" not in written.text
-        assert not re.search(r"(?:…|\.\.\.)[”’\"]?$", written.text, re.MULTILINE)
-        checks = check(written.text, subject_of(brief))
+        assert_traced(draft, brief)
+        assert not JUNK.search(masked(draft.text))
+        assert "utm_" not in draft.text
+        assert not re.search(r"(?:…|\.\.\.)[”’\"]?$", draft.text, re.MULTILINE)
+        checks = check(draft.text, subject_of(brief))
         assert not [finding for finding in checks.findings if finding.severity is Severity.ERROR]
         assert confidence(checks) > 0.5
-        for part in split_parts(written.text) if format is not Format.BLOG else ():
+        for part in split_parts(draft.text) if format is not Format.BLOG else ():
             assert length(part, "x") <= 280
             assert length(part, "bluesky") <= 300

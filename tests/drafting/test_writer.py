@@ -1,4 +1,4 @@
-"""Choosing a writer, telling it what to write, and the one that tests use."""
+"""Tests for choosing a writer, building its brief, and the fake writer."""
 
 import json
 import subprocess
@@ -16,23 +16,23 @@ from copydesk.model.voice import Voice
 from drafting_briefs import NOW, assert_traced, brief
 
 
-async def test_the_offline_writer_is_the_default() -> None:
+async def test_offline_writer_is_default() -> None:
     writer: Writer = choose_writer()
     assert writer.name == "offline"
     assert_traced(await writer.write(brief()), brief())
 
 
 @pytest.mark.parametrize("name", WRITERS)
-def test_every_writer_can_be_chosen_by_its_name(name: str) -> None:
+def test_writers_can_be_chosen_by_name(name: str) -> None:
     assert choose_writer(name).name == name
 
 
-def test_an_unknown_writer_is_refused_with_the_names_of_the_known_ones() -> None:
+def test_unknown_writer_is_refused_with_existing_names() -> None:
     with pytest.raises(SettingsError, match=r"no writer called 'poet'.*offline"):
         choose_writer("poet")
 
 
-def test_a_brief_is_made_of_an_item() -> None:
+def test_brief_is_built_from_item() -> None:
     entry = Entry(
         ident="1",
         alias="1",
@@ -60,16 +60,16 @@ def test_a_brief_is_made_of_an_item() -> None:
         state=ItemState.NEW,
     )
     voice = Voice(style="dry")
-    made = brief_of(item, Format.THREAD, voice, also=("Other",), platforms=("x",), feedback="f", previous="p")
-    assert (made.item_id, made.title, made.summary, made.text) == ("i1", "T", "S", "X")
-    assert (made.source_name, made.source_type, made.publisher, made.author) == ("Source", SourceType.RSS, "P", "A")
-    assert (made.url, made.language, made.published) == ("https://a.example", "en", NOW)
-    assert (made.image, made.tags) == ("https://a.example/i.png", ("t",))
-    assert (made.format, made.voice.style, made.also, made.platforms) == (Format.THREAD, "dry", ("Other",), ("x",))
-    assert (made.feedback, made.previous) == ("f", "p")
+    built = brief_of(item, Format.THREAD, voice, also=("Other",), platforms=("x",), feedback="f", previous="p")
+    assert (built.item_id, built.title, built.summary, built.text) == ("i1", "T", "S", "X")
+    assert (built.source_name, built.source_type, built.publisher, built.author) == ("Source", SourceType.RSS, "P", "A")
+    assert (built.url, built.language, built.published) == ("https://a.example", "en", NOW)
+    assert (built.image, built.tags) == ("https://a.example/i.png", ("t",))
+    assert (built.format, built.voice.style, built.also, built.platforms) == (Format.THREAD, "dry", ("Other",), ("x",))
+    assert (built.feedback, built.previous) == ("f", "p")
 
 
-async def test_the_fake_writer_remembers_its_briefs_and_writes_what_it_is_told() -> None:
+async def test_fake_writer_records_briefs_and_returns_results() -> None:
     writer = FakeWriter("First.", WriterError("No."))
     assert (await writer.write(brief())).text == "First."
     with pytest.raises(WriterError, match="No"):
@@ -80,18 +80,18 @@ async def test_the_fake_writer_remembers_its_briefs_and_writes_what_it_is_told()
     writer.fail("Out of ink.")
     with pytest.raises(WriterError, match="Out of ink"):
         await writer.write(brief(Format.BLOG))
-    assert [given.format for given in writer.briefs] == [Format.SHORT] * 3 + [Format.BLOG]
+    assert [received.format for received in writer.briefs] == [Format.SHORT] * 3 + [Format.BLOG]
 
 
-async def test_a_trace_names_the_field_and_the_place() -> None:
-    written = await choose_writer().write(brief())
-    fields = [trace.field for trace in written.sentences]
+async def test_trace_names_field_and_position() -> None:
+    draft = await choose_writer().write(brief())
+    fields = [trace.field for trace in draft.sentences]
     assert {Field.TITLE, Field.TEMPLATE} <= set(fields)
-    title = next(trace for trace in written.sentences if trace.field is Field.TITLE)
+    title = next(trace for trace in draft.sentences if trace.field is Field.TITLE)
     assert brief().title[title.start : title.end] == title.text
 
 
-def test_importing_the_writers_brings_in_no_network_and_no_feed_parser() -> None:
+def test_writers_import_no_network_or_feed_parser() -> None:
     code = (
         "import sys, json, copydesk.drafting.extractive, copydesk.drafting.checks; print(json.dumps(list(sys.modules)))"
     )

@@ -1,4 +1,4 @@
-"""Drafts are dealt to variants in blocks, so that the variants stay level."""
+"""Tests that drafts are assigned to variants in balanced blocks."""
 
 from collections import Counter
 
@@ -17,7 +17,7 @@ def dealt(experiment: str, stratum: str, count: int, variants: list[str]) -> lis
 
 
 @given(NAMES, NAMES, st.integers(0, 60), VARIANTS)
-def test_after_any_number_of_drafts_no_variant_is_more_than_one_ahead(experiment, stratum, count, variants):
+def test_variant_counts_differ_by_one_at_most(experiment, stratum, count, variants):
     counts = Counter(dealt(experiment, stratum, count, variants))
     numbers = [counts[variant] for variant in variants]
     assert max(numbers) - min(numbers) <= 1
@@ -25,30 +25,30 @@ def test_after_any_number_of_drafts_no_variant_is_more_than_one_ahead(experiment
 
 
 @given(NAMES, NAMES, st.integers(0, 10**12), VARIANTS, st.randoms(use_true_random=False))
-def test_the_order_in_which_variants_are_listed_does_not_matter(experiment, stratum, index, variants, random):
+def test_variant_order_does_not_matter(experiment, stratum, index, variants, random):
     shuffled = random.sample(variants, len(variants))
     assert variant_at(experiment, stratum, index, variants) == variant_at(experiment, stratum, index, shuffled)
 
 
-def test_the_assignment_never_changes_between_versions():
-    """What was dealt yesterday must go on as it began."""
+def test_assignment_is_stable_across_versions():
+    """Running experiments must continue with the same sequence."""
     assert "".join(dealt("experiment", "SHORT:x", 24, ["a", "b", "c"])) == "bacacbbaccabacbabcabcbac"
 
 
-def test_experiments_and_strata_are_dealt_apart():
-    dealings = {
+def test_experiments_and_strata_are_independent():
+    sequences = {
         tuple(dealt(experiment, stratum, 40, ["a", "b"])) for experiment in ("one", "two") for stratum in ("s", "t")
     }
-    assert len(dealings) == 4
+    assert len(sequences) == 4
 
 
-def test_each_order_of_a_block_comes_about_as_often():
+def test_block_orders_are_equally_frequent():
     blocks = Counter(tuple(dealt(f"experiment {n}", "s", 3, ["a", "b", "c"])) for n in range(1_200))
     assert len(blocks) == 6
     assert all(140 < count < 260 for count in blocks.values())
 
 
-def test_a_stratum_is_a_format_and_its_platforms_in_any_order():
+def test_stratum_is_format_and_sorted_platforms():
     assert (
         stratum_of(Format.SHORT, ["x", "bluesky", "x"])
         == stratum_of(Format.SHORT, ("bluesky", "x"))

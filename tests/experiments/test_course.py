@@ -1,4 +1,4 @@
-"""An experiment is active, then concluded, then archived."""
+"""Tests for the experiment lifecycle: active, concluded, archived."""
 
 import pytest
 
@@ -17,23 +17,23 @@ def changed(status: str, action: str, winner: str | None = None) -> str:
 
 @pytest.mark.parametrize("status", ExperimentStatus)
 @pytest.mark.parametrize("action", ExperimentAction)
-def test_each_action_leads_where_the_table_says_or_is_refused(status, action):
+def test_action_follows_table_or_is_refused(status, action):
     if (status, action) in TABLE:
         assert changed(status, action) == TABLE[status, action]
     else:
         with pytest.raises(ConflictError) as refused:
             changed(status, action)
         assert refused.value.current_status == status
-        assert refused.value.allowed_actions == tuple(wanted for start, wanted in TABLE if start == status)
+        assert refused.value.allowed_actions == tuple(allowed for start, allowed in TABLE if start == status)
 
 
-def test_an_active_experiment_is_concluded_before_it_is_archived():
+def test_active_experiment_must_be_concluded_before_archiving():
     with pytest.raises(ConflictError) as refused:
         changed("active", "archive")
     assert str(refused.value) == "This experiment is active; archive is not possible. Conclude it first."
 
 
-def test_the_winner_is_one_of_the_variants_or_there_is_none():
+def test_winner_is_a_variant_or_none():
     assert changed("active", "conclude", "b") == changed("active", "conclude") == "concluded"
     with pytest.raises(InvalidError, match="winner: takes one of a, b"):
         changed("active", "conclude", "c")

@@ -1,4 +1,4 @@
-"""A new experiment keeps its limits, and every field that does not is named."""
+"""Tests for validating new experiments and changes to them."""
 
 import pytest
 
@@ -19,42 +19,42 @@ def problems(**changes: object) -> set[str]:
 
 
 def with_second(**changes: object) -> set[str]:
-    """The fields that are refused where the second variant has these changes."""
+    """Return the invalid fields when the second variant has these changes."""
     first, second = variants("question", "number")
     return problems(variants=[first, second | changes])
 
 
-def test_an_experiment_is_taken_trimmed():
-    asked = {"name": " Hooks ", "parameter": " hook ", "variants": variants("question", None, 3, ["a"], {"b": 1})}
-    made = checked_experiment(asked)
-    assert (made.name, made.parameter) == ("Hooks", "hook")
-    assert [variant.config["hook"] for variant in made.variants] == ["question", None, 3, ["a"], {"b": 1}]
-    assert checked_experiment(made) == made
+def test_experiment_is_accepted_with_trimmed_names():
+    body = {"name": " Hooks ", "parameter": " hook ", "variants": variants("question", None, 3, ["a"], {"b": 1})}
+    experiment = checked_experiment(body)
+    assert (experiment.name, experiment.parameter) == ("Hooks", "hook")
+    assert [variant.config["hook"] for variant in experiment.variants] == ["question", None, 3, ["a"], {"b": 1}]
+    assert checked_experiment(experiment) == experiment
 
 
-def test_any_parameter_with_a_name_is_taken():
-    made = checked_experiment(
+def test_any_parameter_name_is_accepted():
+    experiment = checked_experiment(
         {"name": "n", "parameter": "moon phase", "variants": variants(1, 2, parameter="moon phase")}
     )
-    assert made.parameter == "moon phase"
+    assert experiment.parameter == "moon phase"
 
 
 @pytest.mark.parametrize("name", ["", " ", "x" * 101, 5, "two\nlines", "\x1b[31mred"])
-def test_a_name_has_1_to_100_characters(name):
+def test_name_length_is_checked(name):
     assert problems(name=name) == {"name"}
 
 
 @pytest.mark.parametrize("parameter", ["", "\t", "x" * 101, "ho\x9bok"])
-def test_a_parameter_is_not_blank(parameter):
+def test_blank_parameter_is_refused(parameter):
     assert problems(parameter=parameter) == {"parameter"}
 
 
 @pytest.mark.parametrize("count", [0, 1, 6])
-def test_there_are_two_to_five_variants(count):
+def test_variant_count_is_two_to_five(count):
     assert problems(variants=variants(*range(count))) == {"variants"}
 
 
-def test_variants_have_ids_of_their_own_labels_and_configs():
+def test_variant_ids_labels_and_configs_are_checked():
     assert with_second(id="v0") == {"variants[1].id"}
     assert with_second(id=" ") == {"variants[1].id"}
     assert with_second(label="") == {"variants[1].label"}
@@ -70,7 +70,7 @@ def test_variants_have_ids_of_their_own_labels_and_configs():
     [{}, {"tone": "warm"}, "question", ["hook"], {"hook": "x" * 10_001}, {"hook": "\ud800"}, {"hook": "\x00"},
      {"hook": {1, object()}}, {"hook": 10**5000}, {"hook": float("nan")}],
 )  # fmt: skip
-def test_a_config_holds_the_value_under_the_parameters_own_name(config):
+def test_config_must_hold_parameter_value(config):
     assert with_second(config=config) == {"variants[1].config"}
 
 
@@ -83,7 +83,7 @@ def test_a_config_holds_the_value_under_the_parameters_own_name(config):
         ("length", [50, 50_000, "short"], [49, 50_001, 120.5, True, ["short"]]),
     ],
 )
-def test_a_setting_of_the_voice_takes_the_voices_values(parameter, good, wrong):
+def test_voice_setting_values_are_checked(parameter, good, wrong):
     for value in [*good, None]:
         checked_experiment(
             {"name": "n", "parameter": parameter, "variants": variants(good[0], value, parameter=parameter)}
@@ -106,17 +106,17 @@ def test_a_setting_of_the_voice_takes_the_voices_values(parameter, good, wrong):
         ("emoji", None, "config: is missing"),
     ],
 )
-def test_it_is_said_what_would_be_right(parameter, config, said):
+def test_error_names_allowed_values(parameter, config, said):
     first = variants(None, parameter=parameter)[0]
-    asked = {"name": "n", "parameter": parameter, "variants": [first, {"id": "b", "label": "B", "config": config}]}
+    body = {"name": "n", "parameter": parameter, "variants": [first, {"id": "b", "label": "B", "config": config}]}
     with pytest.raises(InvalidError) as refused:
-        checked_experiment(asked)
+        checked_experiment(body)
     assert str(refused.value) == f"variants[1].{said}"
 
 
-def test_every_field_that_breaks_a_rule_is_named_at_once():
-    wrong = [{"id": "a", "label": "A", "config": {}}, {"id": "a", "label": "", "config": {"hook": 1}}]
-    assert problems(name="", variants=wrong, owner="me") == {
+def test_all_invalid_fields_are_reported():
+    invalid_variants = [{"id": "a", "label": "A", "config": {}}, {"id": "a", "label": "", "config": {"hook": 1}}]
+    assert problems(name="", variants=invalid_variants, owner="me") == {
         "name",
         "owner",
         "variants[0].config",
@@ -125,18 +125,18 @@ def test_every_field_that_breaks_a_rule_is_named_at_once():
     }
 
 
-def test_what_is_missing_is_named():
+def test_missing_fields_are_reported():
     with pytest.raises(InvalidError) as refused:
         checked_experiment({})
     assert {field for field, _ in refused.value.errors} == {"name", "parameter", "variants"}
 
 
-def test_a_value_made_in_python_keeps_the_same_rules():
+def test_struct_input_is_validated_too():
     with pytest.raises(InvalidError, match="variants"):
         checked_experiment(NewExperiment(name="n", parameter="hook", variants=()))
 
 
-def test_a_winner_goes_with_conclude_only():
+def test_winner_is_only_for_conclude():
     assert checked_experiment_change({"action": "conclude", "winner": "b"}) == ChangeExperiment(
         action=ExperimentAction.CONCLUDE, winner="b"
     )

@@ -1,4 +1,4 @@
-"""The results are counts and raw rates, nothing more."""
+"""Tests for experiment results: counts and raw rates only."""
 
 from datetime import UTC, datetime
 
@@ -17,7 +17,7 @@ COUNTS = Counts(
 )  # fmt: skip
 
 
-def test_the_results_as_they_are_sent():
+def test_results_are_serialized():
     sent = to_wire(results_of("hook", VARIANTS, {"a": COUNTS}, now=NOW, winner="a"))
     none = dict.fromkeys(("assigned", "drafted", "accepted", "rejected", "published", "measured", "interactions"), 0)
     unknown = dict.fromkeys(
@@ -50,13 +50,13 @@ def test_the_results_as_they_are_sent():
     }
 
 
-def test_no_impressions_make_no_rate():
-    """Neither unknown nor 0 impressions can be divided by."""
+def test_rate_is_none_without_impressions():
+    """Neither unknown nor zero impressions can be a divisor."""
     for impressions in (None, 0):
         counts = {"a": Counts(measured=2, interactions=3, impressions=impressions)}
         arm = results_of("hook", VARIANTS, counts, now=NOW).arms[0]
         assert (arm.rate_pooled, arm.interactions_per_post) == (None, 1.5)
 
 
-def test_nothing_is_said_of_who_won_by_itself():
+def test_winner_is_never_inferred():
     assert results_of("hook", VARIANTS, {"a": COUNTS, "b": Counts()}, now=NOW).winner is None

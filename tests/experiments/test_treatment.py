@@ -1,4 +1,4 @@
-"""A variant's value becomes part of the voice, and it is said whether the offline writer keeps to it."""
+"""Tests for applying a variant's value to the voice, and for reporting whether the offline writer follows it."""
 
 import pytest
 
@@ -33,7 +33,7 @@ BRIEF = Brief(
         (Format.BLOG, "length", 600, {"target_words": 600}),
     ],
 )
-def test_settings_of_the_voice_are_followed(format, parameter, value, setting):
+def test_voice_setting_is_applied(format, parameter, value, setting):
     treated = voice_with(VOICE, format, parameter, value)
     assert treated.followed
     before, after = VOICE.of(format), treated.voice.of(format)
@@ -42,7 +42,7 @@ def test_settings_of_the_voice_are_followed(format, parameter, value, setting):
     assert (treated.voice.style, treated.voice.avoid) == (VOICE.style, VOICE.avoid)
 
 
-def test_other_formats_and_the_voice_itself_stay_as_they_are():
+def test_other_formats_and_original_voice_are_unchanged():
     treated = voice_with(VOICE, Format.BLOG, "hashtags", 3)
     assert treated.voice.of(Format.SHORT) == VOICE.of(Format.SHORT)
     assert VOICE.of(Format.BLOG) == FormatVoice()
@@ -57,7 +57,7 @@ def test_other_formats_and_the_voice_itself_stay_as_they_are():
         ("instructions", "End on a question.", "Plain.", "No jokes.\nEnd on a question."),
     ],
 )
-def test_words_stand_in_the_voice_for_writers_that_understand_them(parameter, value, style, instructions):
+def test_text_value_is_added_for_other_writers(parameter, value, style, instructions):
     treated = voice_with(VOICE, Format.SHORT, parameter, value)
     assert not treated.followed
     assert (treated.voice.style, treated.voice.of(Format.SHORT).instructions) == (style, instructions)
@@ -68,12 +68,12 @@ def test_words_stand_in_the_voice_for_writers_that_understand_them(parameter, va
     [("hook", "question"), ("cta", "reply"), ("temperature", 0.7), ("writer", "offline"), ("moon phase", 3),
      ("hashtags", 9), ("emoji", "often"), ("length", True), ("length", 10)],
 )  # fmt: skip
-def test_what_is_no_part_of_the_voice_leaves_it_and_is_not_followed(parameter, value):
+def test_unsupported_parameter_is_not_followed(parameter, value):
     assert voice_with(VOICE, Format.SHORT, parameter, value) == (VOICE, False)
 
 
 @pytest.mark.parametrize("parameter", ["hashtags", "hook"])
-def test_null_leaves_the_voice_and_is_followed(parameter):
+def test_null_keeps_voice_and_counts_as_followed(parameter):
     assert voice_with(VOICE, Format.SHORT, parameter, None) == (VOICE, True)
 
 
@@ -81,7 +81,7 @@ def test_null_leaves_the_voice_and_is_followed(parameter):
     ("parameter", "one", "other"),
     [("hashtags", 0, 2), ("emoji", "never", "free"), ("link", "never", "always"), ("length", 90, 280)],
 )
-async def test_the_offline_writer_writes_otherwise_where_it_is_said_to_follow(parameter, one, other):
+async def test_offline_writer_follows_applied_setting(parameter, one, other):
     texts = set()
     for value in (one, other):
         treated = voice_with(Voice(), Format.SHORT, parameter, value)

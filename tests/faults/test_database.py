@@ -1,4 +1,4 @@
-"""A database that cannot be used, and settings that cannot be read: one line that says what to do, and no harm done."""
+"""Tests for unusable databases and settings: one line says what to do, and nothing is changed."""
 
 import asyncio
 import sqlite3
@@ -33,7 +33,7 @@ OPML = '<opml version="2.0"><body><outline text="One" xmlUrl="https://one.exampl
 
 
 def held(home: Path, how: str) -> sqlite3.Connection:
-    """Another program that holds the database."""
+    """Return a connection of another program that holds the database's lock."""
     other = sqlite3.connect(home / "copydesk.db", isolation_level=None)
     other.execute(f"BEGIN {how}")
     return other
@@ -41,28 +41,28 @@ def held(home: Path, how: str) -> sqlite3.Connection:
 
 @pytest.mark.parametrize("how", ["IMMEDIATE", "EXCLUSIVE"])
 @pytest.mark.parametrize("args", WRITING)
-def test_a_database_that_another_program_writes_to_is_busy_after_a_while(tmp_path, how, args):
+def test_locked_database_is_busy_after_timeout(tmp_path, how, args):
     (tmp_path / "list.opml").write_text(OPML)
     assert call_here(tmp_path, "run", "list").code == 0
     args = [arg.format(list=tmp_path / "list.opml") for arg in args]
 
     with closing(held(tmp_path, how)):
-        said = call_here(tmp_path, *args, copydesk_database__busy_timeout="0.1")
+        result = call_here(tmp_path, *args, copydesk_database__busy_timeout="0.1")
 
-    assert_one_line(said, 1)
-    assert said.err == "Error: Another process holds the database; nothing was changed. Try again in a moment.\n"
+    assert_one_line(result, 1)
+    assert result.err == "Error: Another process holds the database; nothing was changed. Try again in a moment.\n"
     assert rows(tmp_path, "SELECT count(*) FROM source") == rows(tmp_path, "SELECT count(*) FROM run") == [(0,)]
     assert call_here(tmp_path, *args).code == 0
 
 
 @pytest.mark.parametrize("args", READING)
-def test_what_only_reads_does_not_wait_for_another_program_that_writes(tmp_path, args):
+def test_reads_do_not_wait_for_writer(tmp_path, args):
     assert call_here(tmp_path, "run", "list").code == 0
     with closing(held(tmp_path, "EXCLUSIVE")):
         assert call_here(tmp_path, *args, copydesk_database__busy_timeout="0").code == 0
 
 
-async def test_a_database_that_is_held_when_the_items_come_in_loses_none_of_them(tmp_path):
+async def test_locked_database_loses_no_items(tmp_path):
     web, clock = Web(), Watch()
     web.put(ONE, feed(entry(1)))
     web.put(TWO, feed(entry(2)))
@@ -85,44 +85,45 @@ async def test_a_database_that_is_held_when_the_items_come_in_loses_none_of_them
     assert sorted(str(status) for (status,) in rows(tmp_path, "SELECT status FROM run")) == ["failed", "succeeded"]
 
 
-def test_a_file_that_is_no_database_is_left_as_it_is(tmp_path):
+def test_non_database_file_is_left_unchanged(tmp_path):
     (tmp_path / "copydesk.db").write_bytes(b"these are my holiday notes\n" * 500)
 
     for args in (*READING, ("--run-pipeline",)):
-        said = call_here(tmp_path, *args)
-        assert_one_line(said, 1)
-        assert "copydesk.db cannot be read as a database. Restore the copy beside it, or move it away" in said.err
+        result = call_here(tmp_path, *args)
+        assert_one_line(result, 1)
+        assert "copydesk.db cannot be read as a database. Restore the copy beside it, or move it away" in result.err
 
     assert (tmp_path / "copydesk.db").read_bytes() == b"these are my holiday notes\n" * 500
 
 
-def test_somebody_elses_database_is_left_as_it_is(tmp_path):
+def test_foreign_database_is_left_unchanged(tmp_path):
     with closing(sqlite3.connect(tmp_path / "copydesk.db")) as other, other:
         other.execute("CREATE TABLE recipe (name TEXT)")
     before = (tmp_path / "copydesk.db").read_bytes()
 
-    said = call_here(tmp_path, "source", "list")
+    result = call_here(tmp_path, "source", "list")
 
-    assert_one_line(said, 1)
-    assert "is a database, but not one of Copydesk's. Move it away." in said.err
+    assert_one_line(result, 1)
+    assert "is a database, but not one of Copydesk's. Move it away." in result.err
     assert (tmp_path / "copydesk.db").read_bytes() == before
 
 
-def test_a_database_of_a_newer_version_is_refused_untouched(tmp_path):
+def test_newer_database_is_refused_unchanged(tmp_path):
     assert call_here(tmp_path, "run", "list").code == 0
     change(tmp_path, "UPDATE alembic_version SET version_num = '9999'")
     before = (tmp_path / "copydesk.db").read_bytes()
 
-    said = call_here(tmp_path, "--run-pipeline", "--json")
+    result = call_here(tmp_path, "--run-pipeline", "--json")
 
-    assert_one_line(said, 1)
-    assert "A newer version of Copydesk wrote" in said.err
-    assert "Install that version" in said.err
+    assert_one_line(result, 1)
+    assert "A newer version of Copydesk wrote" in result.err
+    assert "Install that version" in result.err
     assert (tmp_path / "copydesk.db").read_bytes() == before
     assert HEAD != "9999"
 
 
-async def test_the_core_says_the_same_as_the_command_line(tmp_path):
+async def test_core_raises_matching_errors(tmp_path):
+    """The command line prints the same errors."""
     (tmp_path / "copydesk.db").write_bytes(b"no database" * 100)
     with pytest.raises(StoreDamagedError):
         async with open_at(tmp_path):
@@ -148,25 +149,25 @@ async def test_the_core_says_the_same_as_the_command_line(tmp_path):
     ],
 )
 @pytest.mark.parametrize("args", [("source", "list"), ("--run-pipeline", "--json"), ("doctor",)])
-def test_settings_that_cannot_be_stop_the_start_with_the_line(tmp_path, text, says, args):
+def test_invalid_settings_are_reported_with_line(tmp_path, text, says, args):
     (tmp_path / "settings.toml").write_text(text)
 
-    said = call_here(tmp_path, *args)
+    result = call_here(tmp_path, *args)
 
-    assert_one_line(said, 2)
-    assert "settings.toml" in said.err
-    assert says in said.err
-    assert "line " in said.err
+    assert_one_line(result, 2)
+    assert "settings.toml" in result.err
+    assert says in result.err
+    assert "line " in result.err
     assert not (tmp_path / "copydesk.db").exists()
 
 
-def test_settings_that_are_no_text_are_named(tmp_path):
+def test_binary_settings_file_is_reported(tmp_path):
     (tmp_path / "settings.toml").write_bytes(b"\xff\xfe\x00[network]")
 
-    said = call_here(tmp_path, "source", "list")
+    result = call_here(tmp_path, "source", "list")
 
-    assert_one_line(said, 2)
-    assert "settings.toml is not TOML" in said.err
+    assert_one_line(result, 2)
+    assert "settings.toml is not TOML" in result.err
 
 
 @pytest.mark.parametrize(
@@ -177,26 +178,26 @@ def test_settings_that_are_no_text_are_named(tmp_path):
         ("COPYDESK_NETWORK__SPEED", "1", "COPYDESK_NETWORK__SPEED is set, but there is no setting network.speed."),
     ],
 )
-def test_a_variable_that_cannot_be_is_named(tmp_path, variable, value, says):
-    said = call_here(tmp_path, "source", "list", **{variable: value})
+def test_invalid_environment_variable_is_reported(tmp_path, variable, value, says):
+    result = call_here(tmp_path, "source", "list", **{variable: value})
 
-    assert_one_line(said, 2)
-    assert says in said.err
+    assert_one_line(result, 2)
+    assert says in result.err
 
 
-def test_a_home_that_is_no_folder_is_named(tmp_path):
+def test_home_inside_file_is_reported(tmp_path):
     (tmp_path / "file").write_text("a file, no folder")
 
-    said = call_here(tmp_path / "file" / "home", "source", "list")
+    result = call_here(tmp_path / "file" / "home", "source", "list")
 
-    assert_one_line(said, 2)
-    assert "settings.toml cannot be read: Not a directory." in said.err
+    assert_one_line(result, 2)
+    assert "settings.toml cannot be read: Not a directory." in result.err
 
 
-def test_a_place_for_the_database_that_is_taken_is_named(tmp_path):
+def test_directory_as_database_is_reported(tmp_path):
     (tmp_path / "copydesk.db").mkdir()
 
-    said = call_here(tmp_path, "source", "list")
+    result = call_here(tmp_path, "source", "list")
 
-    assert_one_line(said, 1)
-    assert "copydesk.db cannot be opened or written: Is a directory. Check who owns it and its folder." in said.err
+    assert_one_line(result, 1)
+    assert "copydesk.db cannot be opened or written: Is a directory. Check who owns it and its folder." in result.err

@@ -1,4 +1,4 @@
-"""A full disk: a clear error, everything before it kept, and a desk that goes on when there is space again."""
+"""Tests for a full disk: clear errors, nothing lost, and recovery once there is space."""
 
 import json
 import resource
@@ -49,8 +49,8 @@ async def make_room(desk) -> None:
     await desk.ground.engines.write(lift)
 
 
-async def test_a_disk_that_is_full_while_items_are_stored_fails_the_run_and_keeps_what_was_there(tmp_path):
-    """The error of one source's transaction came out as a group of errors, as one that nobody expects."""
+async def test_disk_full_while_storing_items_fails_run(tmp_path):
+    """The error of one source's transaction used to surface as an unexpected exception group."""
     web, clock = Web(), Watch()
     web.put(ONE, feed(entry(1)))
     web.put(TWO, feed(entry(2)))
@@ -75,7 +75,7 @@ async def test_a_disk_that_is_full_while_items_are_stored_fails_the_run_and_keep
     assert damage(tmp_path) == []
 
 
-async def test_a_disk_that_fills_up_while_drafts_are_written_keeps_the_drafts_before(tmp_path, monkeypatch):
+async def test_disk_full_while_writing_keeps_earlier_drafts(tmp_path, monkeypatch):
     long = {title(number): f"{title(number)}\n\n{LONG}" for number in range(3)}
 
     class Verbose(StubbornWriter):
@@ -100,15 +100,15 @@ async def test_a_disk_that_fills_up_while_drafts_are_written_keeps_the_drafts_be
     assert damage(tmp_path) == []
 
 
-async def test_a_run_whose_end_could_not_be_written_ends_when_there_is_space_again(tmp_path, monkeypatch):
-    """It stood there as running, in a process that lived on, and no other run ever began."""
+async def test_unfinished_run_ends_once_space_is_free(tmp_path, monkeypatch):
+    """It remained in state running while its process lived on, and no other run could start."""
     async with open_at(tmp_path, Web()) as desk:
-        with monkeypatch.context() as full:
+        with monkeypatch.context() as patch:
 
             def refuse(*_: object) -> bool:
                 raise StoreFullError
 
-            full.setattr("copydesk.store.runs.finish", refuse)
+            patch.setattr("copydesk.store.runs.finish", refuse)
             with pytest.raises(StoreFullError, match="Free some space"):
                 await desk.pipeline.run()
             (stuck,) = (await desk.pipeline.runs()).items
@@ -119,22 +119,22 @@ async def test_a_run_whose_end_could_not_be_written_ends_when_there_is_space_aga
 
 
 def small_disk() -> None:
-    """No file of this process grows beyond 300 kB: the system refuses the write."""
+    """Limit the files of this process to 300 kB; the system refuses larger writes."""
     resource.setrlimit(resource.RLIMIT_FSIZE, (300_000, 300_000))
 
 
-def test_a_disk_that_takes_no_more_is_one_line_and_the_next_call_works(tmp_path):
+def test_full_disk_is_reported_in_one_line(tmp_path):
     now = datetime.now(UTC)
     with FeedServer() as server:
         server.serve("/feed", feed(*(entry(number, text=LONG, now=now) for number in range(9))))
         source = json.loads(call_here(tmp_path, "source", "add", "rss", server.url("/feed"), "--json").out)
-        said = call(tmp_path, "--run-pipeline", limit=small_disk)
-        assert (said.code, said.out) == (1, "")
-        assert "could not be read or written; nothing was changed. It may be full" in said.err
-        assert "Traceback" not in said.err
+        result = call(tmp_path, "--run-pipeline", limit=small_disk)
+        assert (result.code, result.out) == (1, "")
+        assert "could not be read or written; nothing was changed. It may be full" in result.err
+        assert "Traceback" not in result.err
 
-        again = call_here(tmp_path, "--run-pipeline", "--source", source["id"], "--json")
+        second = call_here(tmp_path, "--run-pipeline", "--source", source["id"], "--json")
         runs = json.loads(call_here(tmp_path, "run", "list", "--json").out)["runs"]
-    assert (again.code, json.loads(again.out)["stats"]["draftsCreated"]) == (0, 9)
+    assert (second.code, json.loads(second.out)["stats"]["draftsCreated"]) == (0, 9)
     assert [run["status"] for run in runs] in (["succeeded", "failed"], ["succeeded", "interrupted"])
     assert damage(tmp_path) == []

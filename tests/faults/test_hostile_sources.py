@@ -1,6 +1,6 @@
-"""Sources that are broken or mean harm, through the whole pipeline, each beside a good one.
+"""Tests for broken and hostile sources in the whole pipeline, each beside a good one.
 
-Each must end as a clear `lastError`, or be stored harmlessly, and the good source beside it is drafted all the same.
+Each must end with a clear `lastError` or be stored harmlessly, and the good source is still drafted.
 """
 
 import asyncio
@@ -32,7 +32,7 @@ def server():
         yield server
 
 
-async def test_a_source_that_is_not_there(tmp_path, server):
+async def test_closed_port(tmp_path, server):
     async with open_desk(settings_at(tmp_path, network__allow_private="true"), clock=Watch()) as desk:
         await add(desk, f"http://127.0.0.3:{_free_port()}/feed")
         await add(desk, server.url("/good"))
@@ -62,38 +62,38 @@ def _free_port() -> int:
     ],
     ids=["words", "html", "empty", "zeros", "cut json", "picture"],
 )
-async def test_a_source_that_is_no_feed(tmp_path, server, body, says):
+async def test_body_that_is_no_feed(tmp_path, server, body, says):
     server.serve("/bad", body)
 
     assert says in await refused(tmp_path, server)
 
 
-async def test_a_source_of_50_mb(tmp_path, server):
+async def test_50_mb_body(tmp_path, server):
     server.large("/bad", 50 * 2**20)
 
     assert "The answer of 127.0.0.1" in (error := await refused(tmp_path, server))
     assert "is larger than 10 MB. Look for a smaller feed" in error
 
 
-async def test_a_gzip_bomb(tmp_path, server):
+async def test_gzip_bomb(tmp_path, server):
     server.bomb("/bad", size=2**31)
 
     assert "is larger than 10 MB" in await refused(tmp_path, server)
 
 
-async def test_a_source_that_never_ends(tmp_path, server):
+async def test_endless_body(tmp_path, server):
     server.endless("/bad")
 
     assert "is larger than 10 MB" in await refused(tmp_path, server)
 
 
-async def test_a_source_that_drips(tmp_path, server):
+async def test_dripping_body(tmp_path, server):
     server.drip("/bad", every=0.02)
 
     assert "did not answer in time" in await refused(tmp_path, server, network__timeout="2")
 
 
-async def test_a_source_that_takes_the_request_and_says_nothing(tmp_path, server):
+async def test_silent_server(tmp_path, server):
     server.silent("/bad")
 
     assert "did not answer in time" in await refused(tmp_path, server, network__timeout="2")
@@ -108,7 +108,7 @@ async def test_a_source_that_takes_the_request_and_says_nothing(tmp_path, server
     ],
     ids=["mail", "cut", "nothing"],
 )
-async def test_a_server_that_does_not_keep_to_http(tmp_path, server, raw, says):
+async def test_malformed_http(tmp_path, server, raw, says):
     server.raw("/bad", raw)
     error = await refused(tmp_path, server)
 
@@ -116,21 +116,21 @@ async def test_a_server_that_does_not_keep_to_http(tmp_path, server, raw, says):
     assert "Traceback" not in error
 
 
-async def test_a_source_that_redirects_for_ever(tmp_path, server):
+async def test_redirect_loop(tmp_path, server):
     server.redirect("/bad", "/bad")
 
     assert "redirects more than 5 times" in await refused(tmp_path, server)
 
 
 class Front(Web):
-    """A public site in front of the real client: what is no page of it goes to the real, guarded network."""
+    """A fake public site in front of the real client: any other host goes to the real, guarded network."""
 
     def __init__(self) -> None:
         super().__init__()
         self.behind = GuardedTransport(allow_private=False, concurrency=4)
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        """The page, or what the guard says of the address."""
+        """Return the page, or pass the request on to the guarded transport."""
         if request.url.host.endswith(".example"):
             return await super().handle_async_request(request)
         return await self.behind.handle_async_request(request)
@@ -140,8 +140,8 @@ class Front(Web):
 @pytest.mark.parametrize(
     "host", ["127.0.0.1", "[::ffff:10.0.0.1]", "[::ffff:127.0.0.1]", "localhost", "169.254.169.254"]
 )
-async def test_a_redirect_to_where_only_this_machine_can_go_is_not_followed(tmp_path, server, host, status):
-    """The first answer comes from a public site that stands in; the redirect meets the real guard."""
+async def test_redirect_to_private_address_is_refused(tmp_path, server, host, status):
+    """A fake public site sends the redirect; the redirect's target meets the real guard."""
     web = Front()
     web.fail(ONE, status, location=f"http://{host}:{server.port}/good")
     web.put("https://good.example/feed", feed(entry(GOOD)))
@@ -160,19 +160,19 @@ async def test_a_redirect_to_where_only_this_machine_can_go_is_not_followed(tmp_
 
 
 @pytest.mark.parametrize("encoding", ["gzip", "deflate", "br", "zstd"])
-async def test_a_body_that_is_not_packed_as_it_says(tmp_path, server, encoding):
+async def test_body_not_compressed_as_declared(tmp_path, server, encoding):
     server.packed("/bad", b"not packed at all", encoding=encoding)
 
     assert await refused(tmp_path, server)
 
 
-async def test_a_feed_packed_twice_is_no_feed(tmp_path, server):
+async def test_doubly_compressed_feed_is_refused(tmp_path, server):
     server.packed("/bad", gzip.compress(gzip.compress(feed(entry(1)))))
 
     assert "neither XML nor a JSON Feed" in await refused(tmp_path, server)
 
 
-async def test_ten_bad_sources_at_once_do_not_slow_down_the_good_one(tmp_path, server):
+async def test_ten_bad_sources_do_not_delay_good_one(tmp_path, server):
     for number in range(10):
         (server.silent if number % 2 else server.endless)(f"/bad{number}")
     settings = settings_at(tmp_path, network__allow_private="true", network__timeout="2")

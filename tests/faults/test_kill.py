@@ -1,4 +1,4 @@
-"""kill -9 at any moment of a run: the database is whole, and the next run makes what an undisturbed one had made."""
+"""Tests for kill -9 during a run: the database stays consistent, and the next run completes the work."""
 
 import random
 import shutil
@@ -19,12 +19,12 @@ SHARED = "Harbour bridge collapses in Port Ellery after storm"
 
 @pytest.fixture
 def server():
-    """Five sources with four stories of their own and one that three of them tell, each a little slow."""
+    """Serve five slow sources with four stories each, and one more story that three of them share."""
     with FeedServer("0.0.0.0") as server:
         for source in range(SOURCES):
             own = [entry(10 * source + number, hours=number) for number in range(1, 5)]
-            told = [entry(10 * source, named=SHARED)] if source < 3 else []
-            server.serve(f"/{source}", feed(*own, *told), delay=0.004 * source)
+            shared = [entry(10 * source, named=SHARED)] if source < 3 else []
+            server.serve(f"/{source}", feed(*own, *shared), delay=0.004 * source)
         yield server
 
 
@@ -35,14 +35,14 @@ async def furnish(home: Path, server: FeedServer) -> None:
 
 
 async def one_run(home: Path) -> tuple[tuple[Run, ...], Run]:
-    """The runs found at the start, and an undisturbed one."""
+    """Run the pipeline undisturbed; return the runs found at the start, and this one."""
     async with open_desk(settings_at(home, network__allow_private="true"), clock=Watch()) as desk:
         found = (await desk.pipeline.runs()).items
         return found, await desk.pipeline.run(ALL)
 
 
 def made(home: Path) -> list[list[tuple[object, ...]]]:
-    """Everything that runs make, without ids and times."""
+    """Return everything that runs create, without ids and times."""
     return [
         rows(home, "SELECT title, ident, state FROM item ORDER BY source_id, title"),
         rows(home, "SELECT text, format, status FROM draft ORDER BY text"),
@@ -57,7 +57,7 @@ def made(home: Path) -> list[list[tuple[object, ...]]]:
 
 
 def assert_whole(home: Path, moment: int) -> None:
-    """Each source's fetch is there with all of its items and what is known of it, or not at all."""
+    """Assert that the fetch of each source is stored with all its items and its state, or not at all."""
     assert damage(home) == [], moment
     query = "SELECT (SELECT count(*) FROM item WHERE source_id = source.id), item_count, fetch ->> 'lastOk' FROM source"
     for items, counted, fetched in rows(home, query):
@@ -68,7 +68,7 @@ def assert_whole(home: Path, moment: int) -> None:
     assert rows(home, "SELECT count(*) FROM draft_event") == rows(home, drafted), moment
 
 
-async def test_killed_at_any_moment_the_next_run_makes_what_an_undisturbed_one_makes(tmp_path, server):
+async def test_killed_run_is_completed_by_next_run(tmp_path, server):
     await furnish(tmp_path / "furnished", server)
     shutil.copytree(tmp_path / "furnished", tmp_path / "undisturbed")
     _, run = await one_run(tmp_path / "undisturbed")
@@ -81,27 +81,27 @@ async def test_killed_at_any_moment_the_next_run_makes_what_an_undisturbed_one_m
         for number in range(MOMENTS):
             home = tmp_path / str(number)
             shutil.copytree(tmp_path / "furnished", home)
-            moment = rng.randrange(4, 200)
-            code = doomed.run(home, moment, rng.choice([0, 0.0005, 0.002]))
-            assert_whole(home, moment)
+            kill_at = rng.randrange(4, 200)
+            code = doomed.run(home, kill_at, rng.choice([0, 0.0005, 0.002]))
+            assert_whole(home, kill_at)
             found, last = await one_run(home)
             endings.append((code, [run.status for run in found]))
-            assert last.status is RunStatus.SUCCEEDED, moment
-            assert made(home) == expected, moment
+            assert last.status is RunStatus.SUCCEEDED, kill_at
+            assert made(home) == expected, kill_at
 
-    # Some may come to their end before their moment; the others were all killed, most of them while they worked.
+    # Some runs may finish before they are killed; all others were killed, most of them while they worked.
     assert {code for code, _ in endings} <= {-9, 0}
     killed = [statuses for code, statuses in endings if code == -9]
     assert sum(statuses == [RunStatus.INTERRUPTED] for statuses in killed) >= MOMENTS // 2
     assert all(statuses in ([], [RunStatus.INTERRUPTED], [RunStatus.SUCCEEDED]) for statuses in killed)
 
 
-async def test_killed_again_and_again_a_desk_comes_to_the_same_end(tmp_path, server):
+async def test_repeated_kills_reach_same_result(tmp_path, server):
     await furnish(tmp_path / "often", server)
     shutil.copytree(tmp_path / "often", tmp_path / "undisturbed")
     await one_run(tmp_path / "undisturbed")
     with doom() as doomed:
-        assert [doomed.run(tmp_path / "often", moment) for moment in range(15, 75, 10)] == [-9] * 6
+        assert [doomed.run(tmp_path / "often", kill_at) for kill_at in range(15, 75, 10)] == [-9] * 6
 
     found, _ = await one_run(tmp_path / "often")
     assert {run.status for run in found} <= {RunStatus.INTERRUPTED, RunStatus.SUCCEEDED}

@@ -1,4 +1,4 @@
-"""The dates that feeds write."""
+"""Tests for parsing the dates in feeds."""
 
 from datetime import UTC, datetime
 
@@ -32,7 +32,7 @@ from copydesk.ingest.dates import parse_date
         (" 2026-02-05T18:31:01 ", (2026, 2, 5, 18, 31, 1)),
     ],
 )
-def test_a_date_is_read_in_the_forms_that_feeds_use(written: str, meant: tuple[int, ...]) -> None:
+def test_common_date_formats_are_parsed(written: str, meant: tuple[int, ...]) -> None:
     assert parse_date(written) == datetime(*meant, tzinfo=UTC)  # type: ignore[arg-type, misc]
 
 
@@ -51,18 +51,18 @@ def test_a_date_is_read_in_the_forms_that_feeds_use(written: str, meant: tuple[i
         "Tue, " * 1_000,
     ],
 )
-def test_what_is_no_moment_is_none(written: str) -> None:
+def test_invalid_date_is_none(written: str) -> None:
     assert parse_date(written) is None
 
 
 @given(st.text("0123456789 :+-TZ,/.MonFebGMT\u0661", max_size=40))
-def test_nothing_raises(written: str) -> None:
-    moment = parse_date(written)
-    assert moment is None or moment.utcoffset() is not None
+def test_no_input_raises(written: str) -> None:
+    parsed = parse_date(written)
+    assert parsed is None or parsed.utcoffset() is not None
 
 
 @given(st.integers(631_152_000, 4_102_444_800))
-def test_both_usual_forms_come_back_as_they_were(seconds: int) -> None:
-    moment = datetime.fromtimestamp(seconds, UTC)
-    assert parse_date(moment.strftime("%a, %d %b %Y %H:%M:%S +0000")) == moment
-    assert parse_date(moment.isoformat()) == moment
+def test_rfc_822_and_iso_dates_round_trip(seconds: int) -> None:
+    instant = datetime.fromtimestamp(seconds, UTC)
+    assert parse_date(instant.strftime("%a, %d %b %Y %H:%M:%S +0000")) == instant
+    assert parse_date(instant.isoformat()) == instant

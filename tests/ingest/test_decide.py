@@ -1,4 +1,4 @@
-"""When a source is looked at again, and how it is doing."""
+"""Tests for the fetch policy: the next fetch time, failures and health of a source."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -37,13 +37,13 @@ def ahead(seconds: float) -> datetime:
 
 
 def wait(state: FetchState) -> float:
-    """Seconds until the source is due."""
+    """Return the seconds until the source is due."""
     assert state.next_at is not None
     return (state.next_at - NOW).total_seconds()
 
 
 def every(span: float, count: int = 10) -> tuple[datetime, ...]:
-    """Times of entries, the newest an hour ago."""
+    """Return `count` publication times, `span` seconds apart, the newest an hour ago."""
     return tuple(ago(HOUR + span * n) for n in range(count))
 
 
@@ -55,7 +55,7 @@ def failed(error: errors.FetchError, state: FetchState = NEW) -> FetchState:
     return after_failure(state, error, NOW, 0.0)
 
 
-# A fetch that worked.
+# Successful fetches.
 
 
 @pytest.mark.parametrize(
@@ -69,7 +69,8 @@ def failed(error: errors.FetchError, state: FetchState = NEW) -> FetchState:
         (300 * DAY, DAY),
     ],
 )
-def test_a_source_is_read_twice_as_often_as_it_publishes_within_bounds(gap: float, interval: float) -> None:
+def test_fetch_interval_is_half_the_publishing_gap(gap: float, interval: float) -> None:
+    """Within the bounds of 15 minutes and a day."""
     state = fetched(published=every(gap))
     assert (state.gap, state.interval, wait(state)) == (gap, interval, interval)
 
@@ -79,11 +80,12 @@ def test_a_source_is_read_twice_as_often_as_it_publishes_within_bounds(gap: floa
     [(), (ago(HOUR),), (NOW, NOW, NOW), (ahead(DAY), ahead(2 * DAY))],
     ids=["empty", "one entry", "without dates", "in the future"],
 )
-def test_before_its_habit_is_known_a_source_is_read_about_hourly(published: tuple[datetime, ...]) -> None:
+def test_unlearned_source_is_fetched_about_hourly(published: tuple[datetime, ...]) -> None:
     assert HOUR <= wait(fetched(published=published)) <= 1.5 * HOUR
 
 
-def test_later_the_gap_is_the_time_since_the_last_news_over_their_number() -> None:
+def test_gap_is_smoothed_with_new_entries() -> None:
+    """A new gap is the time since the last new entry, divided by the number of new entries."""
     state = FetchState(gap=10 * HOUR, last_new=ago(8 * HOUR), interval=5 * HOUR)
     state = fetched(state, published=(ago(60), ago(50)))
     assert state.gap == pytest.approx(10 * HOUR + 0.3 * (4 * HOUR - 10 * HOUR))
@@ -91,12 +93,12 @@ def test_later_the_gap_is_the_time_since_the_last_news_over_their_number() -> No
     assert state.last_new == NOW
 
 
-def test_dates_of_the_year_one_do_no_harm() -> None:
+def test_year_one_dates_are_bounded() -> None:
     state = fetched(published=(datetime(1, 1, 1, tzinfo=UTC), ago(60)))
     assert (state.gap, state.interval) == (365 * DAY, DAY)
 
 
-def test_each_fetch_without_news_makes_the_next_one_later_and_news_bring_the_pace_back() -> None:
+def test_interval_grows_without_new_entries() -> None:
     state = fetched(published=every(4 * HOUR))
     waits = [wait(state)]
     for _ in range(7):
@@ -122,7 +124,7 @@ def test_each_fetch_without_news_makes_the_next_one_later_and_news_bring_the_pac
         ({"retry_after": 400 * DAY}, MONTH),
     ],
 )
-def test_what_the_server_asks_for_comes_before_the_learnt_interval(asked: dict[str, float], expected: float) -> None:
+def test_server_hints_override_learned_interval(asked: dict[str, float], expected: float) -> None:
     assert wait(fetched(published=every(2 * HOUR), **asked)) == expected
 
 
@@ -136,15 +138,15 @@ def test_what_the_server_asks_for_comes_before_the_learnt_interval(asked: dict[s
         (10**30, {}, WEEK),
     ],
 )
-def test_an_interval_that_the_user_set_replaces_the_learnt_one_but_not_the_servers(
-    minutes: int, asked: dict[str, float], expected: float
-) -> None:
+def test_user_interval_replaces_learned_interval(minutes: int, asked: dict[str, float], expected: float) -> None:
+    """Server hints still take precedence."""
     state = fetched(published=every(2 * HOUR), interval=minutes, **asked)
     assert wait(state) == expected
     assert state.interval == HOUR, "what was learnt is kept for the day when the setting goes"
 
 
-def test_a_304_does_not_repeat_the_feeds_ttl_so_it_is_remembered() -> None:
+def test_ttl_is_remembered_across_304() -> None:
+    """A 304 has no body that could repeat it."""
     state = fetched(published=every(2 * HOUR), body_hash=b"1", ttl=12 * HOUR)
     state = fetched(state, body_hash=b"1")
     assert (state.ttl, wait(state)) == (12 * HOUR, 12 * HOUR)
@@ -153,12 +155,12 @@ def test_a_304_does_not_repeat_the_feeds_ttl_so_it_is_remembered() -> None:
 
 
 @pytest.mark.parametrize(("jitter", "expected"), [(-1.0, 0.9), (0.5, 1.05), (1.0, 1.1), (99.0, 1.1)])
-def test_sources_that_began_together_drift_apart(jitter: float, expected: float) -> None:
+def test_jitter_spreads_fetch_times(jitter: float, expected: float) -> None:
     state = after_fetch(FetchState(), Fetched(published=every(2 * HOUR)), None, NOW, jitter)
     assert wait(state) == pytest.approx(HOUR * expected)
 
 
-def test_drifting_never_cuts_short_what_the_server_asked_for() -> None:
+def test_jitter_never_shortens_server_interval() -> None:
     state = after_fetch(FetchState(), Fetched(fresh_for=3 * HOUR), None, NOW, -1.0)
     assert wait(state) == 3 * HOUR
 
@@ -169,7 +171,7 @@ def test_validators_are_replaced_together() -> None:
     assert fetched(state, etag='"2"').last_modified is None
 
 
-def test_success_forgets_every_failure() -> None:
+def test_success_clears_failures() -> None:
     state = FetchState(
         fails=7,
         error="no",
@@ -186,7 +188,7 @@ def test_success_forgets_every_failure() -> None:
     assert (state.last_fetch, state.last_ok, state.last_new) == (NOW, NOW, None)
 
 
-def test_the_third_equal_permanent_redirect_in_a_row_moves_the_source() -> None:
+def test_third_equal_redirect_moves_source() -> None:
     state, addresses = FetchState(), []
     for to in ("http://b/", "http://b/", "http://c/", "http://c/", None, "http://c/", "http://c/", "http://c/"):
         state = fetched(state, moved_to=to)
@@ -194,7 +196,7 @@ def test_the_third_equal_permanent_redirect_in_a_row_moves_the_source() -> None:
     assert addresses == [None] * 7 + ["http://c/"]
 
 
-# A fetch that failed.
+# Failed fetches.
 
 
 @pytest.mark.parametrize(
@@ -209,7 +211,7 @@ def test_the_third_equal_permanent_redirect_in_a_row_moves_the_source() -> None:
         errors.MissingError(),
     ],
 )
-def test_a_failing_source_is_tried_ever_more_rarely_and_for_ever(error: errors.FetchError) -> None:
+def test_failures_back_off_up_to_a_day(error: errors.FetchError) -> None:
     state, waits = FetchState(interval=HOUR), []
     for _ in range(200):
         state = failed(error, state)
@@ -220,36 +222,37 @@ def test_a_failing_source_is_tried_ever_more_rarely_and_for_ever(error: errors.F
     assert wait(failed(error, replace(state, fails=5000))) == DAY
 
 
-def test_a_failure_keeps_what_was_known() -> None:
+def test_failure_preserves_fetch_state() -> None:
     state = FetchState(etag='"1"', body_hash=b"1", last_ok=ago(DAY), last_new=ago(DAY), gap=5.0, cursor={"a": "1"})
-    after = failed(errors.AnswerError("No.", hint="Wait."), state)
+    failed_state = failed(errors.AnswerError("No.", hint="Wait."), state)
     for name in ("etag", "body_hash", "last_ok", "last_new", "gap", "cursor"):
-        assert getattr(after, name) == getattr(state, name)
-    assert (after.last_fetch, after.error) == (NOW, "No. Wait.")
+        assert getattr(failed_state, name) == getattr(state, name)
+    assert (failed_state.last_fetch, failed_state.error) == (NOW, "No. Wait.")
 
 
-def test_the_users_interval_is_the_base_of_the_back_off_too() -> None:
+def test_back_off_starts_from_user_interval() -> None:
     state = after_failure(FetchState(interval=DAY), errors.AnswerError(), NOW, 0.0, 10)
     assert wait(state) == 20 * MINUTE
 
 
-def test_a_failure_that_says_when_is_believed() -> None:
+def test_retry_after_of_failure_is_honoured() -> None:
     assert wait(failed(errors.AnswerError(retry_after=3 * DAY))) == 3 * DAY
 
 
-def test_a_source_that_wants_credentials_is_asked_every_six_hours() -> None:
+def test_login_failure_retries_after_six_hours() -> None:
     state = failed(errors.NeedsLoginError(), failed(errors.NeedsLoginError()))
     assert (wait(state), state.fails) == (6 * HOUR, 2)
 
 
-def test_a_source_that_is_gone_is_never_asked_again() -> None:
+def test_410_stops_fetching() -> None:
     state = failed(errors.GoneError())
     assert (state.gone, state.next_at) == (True, None)
     assert not is_due(state, ahead(1000 * DAY))
     assert not may_fetch(state, ahead(1000 * DAY), by_hand=True)
 
 
-def test_a_missing_source_is_tried_on_and_after_two_weeks_the_user_is_told_what_to_do() -> None:
+def test_missing_source_is_retried_with_hint() -> None:
+    """After two weeks the error tells the user to enter a new address."""
     state = FetchState()
     for day in range(20):
         state = after_failure(state, errors.MissingError("Nothing (404)."), NOW + timedelta(days=day), 0.0)
@@ -263,9 +266,7 @@ def test_a_missing_source_is_tried_on_and_after_two_weeks_the_user_is_told_what_
 @pytest.mark.parametrize(
     ("retry_after", "expected"), [(HOUR, HOUR), (None, 15 * MINUTE), (0.0, 15 * MINUTE), (99 * DAY, MONTH)]
 )
-def test_a_source_that_throttles_us_is_left_alone_and_has_not_failed(
-    retry_after: float | None, expected: float
-) -> None:
+def test_throttling_is_not_a_failure(retry_after: float | None, expected: float) -> None:
     state = failed(errors.ThrottledError(retry_after=retry_after), FetchState(fails=2))
     assert (wait(state), state.not_before, state.fails) == (expected, ahead(expected), 2)
     assert not may_fetch(state, ahead(expected - 1), by_hand=True)
@@ -273,10 +274,10 @@ def test_a_source_that_throttles_us_is_left_alone_and_has_not_failed(
     assert after_failure(FetchState(), errors.ThrottledError(retry_after=HOUR), NOW, -1.0).next_at >= ahead(HOUR)
 
 
-# Our own network.
+# Offline detection.
 
 
-def test_when_nearly_every_host_is_out_of_reach_it_is_us() -> None:
+def test_offline_when_most_hosts_are_unreachable() -> None:
     dark = errors.UnreachableError()
     assert offline([("a", dark), ("b", dark), ("c", dark)])
     assert offline([(str(n), dark) for n in range(9)] + [("z", None)])
@@ -290,7 +291,7 @@ def test_when_nearly_every_host_is_out_of_reach_it_is_us() -> None:
         assert not offline([("a", dark), ("b", dark), *c]), "c was reached by another source"
 
 
-def test_being_offline_is_told_and_not_counted() -> None:
+def test_offline_is_not_counted_as_failure() -> None:
     before = FetchState(fails=1, interval=DAY, last_ok=ago(DAY))
     after = after_offline(before, errors.UnreachableError("No way."), NOW)
     assert (after.fails, after.error, after.interval, wait(after)) == (1, "No way.", DAY, 15 * MINUTE)
@@ -300,7 +301,7 @@ def test_being_offline_is_told_and_not_counted() -> None:
     assert health(after_offline(FetchState(), errors.UnreachableError(), NOW), None, NOW) is Health.UNKNOWN
 
 
-# When it is time.
+# Due times.
 
 
 @pytest.mark.parametrize(
@@ -316,12 +317,13 @@ def test_being_offline_is_told_and_not_counted() -> None:
     ],
     ids=["new", "due", "too early", "forbidden", "due but forbidden", "gone", "written by a wrong clock"],
 )
-def test_by_hand_one_need_not_wait_for_ones_own_schedule(state: FetchState, due: bool, by_hand: bool) -> None:
+def test_manual_fetch_ignores_own_schedule(state: FetchState, due: bool, by_hand: bool) -> None:
+    """It still respects the server's `not_before`."""
     assert is_due(state, NOW) is may_fetch(state, NOW, by_hand=False) is due
     assert may_fetch(state, NOW, by_hand=True) is by_hand
 
 
-# How it is doing.
+# Health.
 
 
 @pytest.mark.parametrize(
@@ -341,7 +343,7 @@ def test_by_hand_one_need_not_wait_for_ones_own_schedule(state: FetchState, due:
         (FetchState(fails=1, error_category="needs-login"), Health.DEGRADED),
     ],
 )
-def test_how_a_source_is_doing(state: FetchState, expected: Health) -> None:
+def test_health_follows_fetch_state(state: FetchState, expected: Health) -> None:
     assert health(state, None, NOW) is expected
 
 
@@ -355,12 +357,12 @@ def test_how_a_source_is_doing(state: FetchState, expected: Health) -> None:
         (None, 15 * DAY, Health.STALE),
     ],
 )
-def test_a_source_is_stale_by_its_own_habit(median_gap: float | None, silent: float, expected: Health) -> None:
+def test_staleness_depends_on_median_gap(median_gap: float | None, silent: float, expected: Health) -> None:
     state = FetchState(last_ok=NOW, last_new=ago(silent))
     assert health(state, median_gap, NOW) is expected
 
 
-# What may become a draft.
+# Eligibility for drafts.
 
 
 @pytest.mark.parametrize(
@@ -375,12 +377,12 @@ def test_a_source_is_stale_by_its_own_habit(median_gap: float | None, silent: fl
         (None, True, True),
     ],
 )
-def test_of_a_first_fetch_only_the_last_hours_can_become_drafts(age: float | None, first: bool, expected: bool) -> None:
+def test_first_fetch_drafts_only_recent_entries(age: float | None, first: bool, expected: bool) -> None:
     published = None if age is None else ago(age)
     assert eligible(published, NOW, first, 48) is expected
 
 
-# What holds whatever happens.
+# Invariants.
 
 spans = st.none() | st.floats(allow_nan=True, allow_infinity=True)
 moments = st.datetimes(timezones=st.just(UTC))
@@ -410,19 +412,20 @@ histories = st.lists(
 
 
 @given(histories)
-def test_whatever_happens_the_next_time_is_near_and_a_source_is_given_up_only_when_it_is_gone(
+def test_next_fetch_is_bounded_in_any_history(
     history: list[tuple[Fetched | errors.FetchError, float, int | None, int]],
 ) -> None:
+    """Only a source that answered 410 is given up."""
     state, now = FetchState(), NOW
     for event, jitter, minutes, pause in history:
         before = state
         if isinstance(event, Fetched):
             state = after_fetch(before, event, minutes, now, jitter)
-            longest = MONTH if event.retry_after else WEEK
+            max_wait = MONTH if event.retry_after else WEEK
             assert state.fails == 0
         else:
             state = after_failure(before, event, now, jitter, minutes)
-            longest = MONTH if event.retry_after else WEEK
+            max_wait = MONTH if event.retry_after else WEEK
             assert state.fails == before.fails + (not isinstance(event, errors.ThrottledError))
         if isinstance(event, errors.GoneError):
             assert state.gone
@@ -430,7 +433,7 @@ def test_whatever_happens_the_next_time_is_near_and_a_source_is_given_up_only_wh
             assert not is_due(state, now + timedelta(days=400))
         else:
             assert state.next_at is not None
-            assert 0 < (state.next_at - now).total_seconds() <= longest
+            assert 0 < (state.next_at - now).total_seconds() <= max_wait
             assert state.gone == (before.gone and not isinstance(event, Fetched))
             assert state.gone or is_due(state, now + timedelta(seconds=MONTH))
         assert isinstance(health(state, None, now), Health)

@@ -1,4 +1,4 @@
-"""A web page leads to its feeds."""
+"""Tests for finding the feeds of a web page."""
 
 import pytest
 from hypothesis import given
@@ -14,7 +14,7 @@ def found(html: str) -> tuple[str, ...]:
     return discover_feeds(html.encode(), PAGE, None)
 
 
-def test_the_feeds_that_the_head_names_come_in_its_order_but_comments_last() -> None:
+def test_head_feeds_come_in_order_comments_last() -> None:
     html = """<!DOCTYPE html><html><head>
     <link rel="alternate" type="application/rss+xml" href="/comments/feed/">
     <link rel='alternate' title="a > b" type='application/rss+xml' href='/feed/?a=1&amp;b=2'>
@@ -37,32 +37,33 @@ def test_the_feeds_that_the_head_names_come_in_its_order_but_comments_last() -> 
     "address",
     ["/feed", "/feed/", "/rss", "/rss.xml", "/index.xml", "/atom.xml", "/feed.json", "/?feed=rss2", "/x/feeds/rss"],
 )
-def test_links_that_look_like_feeds_do_where_the_head_names_none(address: str) -> None:
+def test_feed_like_links_are_used_as_fallback(address: str) -> None:
+    """They count only if the head names no feed."""
     assert found(f"<a class=x href='{address}'>Subscribe</a><a href=/feeding>no</a>") == (
         f"https://site.example{address}",
     )
 
 
 @pytest.mark.parametrize("address", ["/sitemap.xml", "/feedback", "/brussels", "mailto:feed", "#feed", "/about"])
-def test_other_links_do_not(address: str) -> None:
+def test_unrelated_links_are_ignored(address: str) -> None:
     assert found(f'<a href="{address}">x</a>') == ()
 
 
-def test_what_is_in_a_comment_or_a_script_is_not_there() -> None:
+def test_comments_and_scripts_are_ignored() -> None:
     link = '<link rel="alternate" type="application/rss+xml" href="/feed">'
     assert found(f"<!-- {link} --><script>'{link}'</script><!-- {link}") == ()
 
 
-def test_a_base_is_where_addresses_start() -> None:
+def test_base_href_resolves_relative_urls() -> None:
     link = '<link rel="alternate" type="application/rss+xml" href="feed">'
     assert found(f'<base href="/deep/er/">{link}') == ("https://site.example/deep/er/feed",)
 
 
-def test_the_page_itself_is_not_its_feed() -> None:
+def test_page_itself_is_not_its_feed() -> None:
     assert found(f'<a href="{PAGE}/feed">x</a><link rel=alternate type="application/rss+xml" href="{PAGE}">') == ()
 
 
-def test_there_is_an_end_to_it() -> None:
+def test_number_of_feeds_is_capped() -> None:
     assert len(found("".join(f'<a href="/{number}/rss">' for number in range(100)))) == MAX_FOUND
     assert all(path.startswith("/") for path in WELL_KNOWN_PATHS)
 

@@ -1,4 +1,4 @@
-"""Feeds of every format become entries."""
+"""Tests for parsing RSS, Atom, RDF and JSON feeds into entries."""
 
 from datetime import UTC, datetime
 
@@ -17,7 +17,7 @@ ITEM = (
 )
 
 
-def test_rss_is_read_whole() -> None:
+def test_rss_feed() -> None:
     feed = parse(rss(ITEM, head="<language>en-US</language><ttl>60</ttl>"))
     assert (feed.title, feed.link, feed.language) == ("Site", "https://site.example/", "en-us")
     assert (feed.ttl_seconds, feed.how, feed.more) == (3600, "expat", False)
@@ -34,7 +34,7 @@ def test_rss_is_read_whole() -> None:
     assert entry.comments == 12
 
 
-def test_atom_is_read_whole() -> None:
+def test_atom_feed() -> None:
     feed = parse(ATOM)
     assert (feed.title, feed.link, feed.language, feed.how) == ("Lab", "https://lab.example/", "en-gb", "expat")
     (entry,) = feed.entries
@@ -47,7 +47,7 @@ def test_atom_is_read_whole() -> None:
     assert entry.text == "We ran 3 experiments & won.\n\na < b\nnext"
 
 
-def test_rdf_is_read_whole() -> None:
+def test_rdf_feed() -> None:
     feed = parse(RDF)
     assert (feed.title, feed.link) == ("Wire", "https://wire.example/")
     (entry,) = feed.entries
@@ -57,7 +57,7 @@ def test_rdf_is_read_whole() -> None:
     assert (entry.language, entry.tags, entry.summary) == ("de", ("World",), "One.")
 
 
-def test_json_feed_is_read_whole() -> None:
+def test_json_feed() -> None:
     feed = parse(JSON)
     assert (feed.title, feed.link, feed.language, feed.how) == ("JSON blog", "https://j.example/", "en", "json")
     first, second = feed.entries
@@ -68,11 +68,11 @@ def test_json_feed_is_read_whole() -> None:
     assert (second.title, second.url, second.text) == ("", None, "a < b\n\nsecond")
 
 
-def test_json_with_line_ends_in_its_strings_is_read() -> None:
+def test_json_with_raw_line_breaks() -> None:
     assert parse('{"items":[{"id":"1","content_text":"one\n\ntwo"}]}').entries[0].text == "one\n\ntwo"
 
 
-def test_a_feed_without_entries_is_a_feed() -> None:
+def test_feed_without_entries() -> None:
     assert parse(rss()).entries == ()
 
 
@@ -90,16 +90,16 @@ def test_a_feed_without_entries_is_a_feed() -> None:
         ("caf&eacute;&nbsp;au lait", "café au lait"),
     ],
 )
-def test_a_title_is_decoded_once_or_twice_but_never_guessed_away(written: str, meant: str) -> None:
+def test_title_is_decoded_without_losing_text(written: str, meant: str) -> None:
     assert parse(rss(f"<title>{written}</title>")).entries[0].title == meant
 
 
-def test_a_title_that_atom_calls_text_is_taken_at_its_word() -> None:
+def test_atom_text_title_is_taken_literally() -> None:
     feed = ATOM.replace('<title type="html">Agents &amp;amp; tools', "<title>&lt;b&gt; &amp;amp; co")
     assert parse(feed).entries[0].title == "<b> &amp; co"
 
 
-def test_the_address_falls_back_to_a_guid_that_is_one() -> None:
+def test_permalink_guid_is_fallback_url() -> None:
     link, opaque, enclosed = parse(
         rss(
             "<guid>https://site.example/a</guid>",
@@ -124,14 +124,14 @@ def test_the_address_falls_back_to_a_guid_that_is_one() -> None:
         "http://[::1",
     ],
 )
-def test_an_address_that_is_no_web_page_is_dropped(address: str) -> None:
+def test_non_web_url_is_dropped(address: str) -> None:
     (entry,) = parse(
         rss(f'<title>T</title><link>{address}</link><enclosure url="{address}" type="image/png"/>')
     ).entries
     assert (entry.url, entry.image) == (None, None)
 
 
-def test_relative_addresses_start_at_the_feeds_page() -> None:
+def test_relative_urls_resolve_against_feed_link() -> None:
     entries = parse(rss("<link>/a</link>", "<link>b?x=1</link>", "<link>//cdn.example/c</link>")).entries
     assert [entry.url for entry in entries] == [
         "https://site.example/a",
@@ -140,7 +140,7 @@ def test_relative_addresses_start_at_the_feeds_page() -> None:
     ]
 
 
-def test_the_widest_picture_wins_and_a_pixel_is_none() -> None:
+def test_widest_image_wins_over_tracking_pixel() -> None:
     wide = (
         '<media:thumbnail url="https://p.example/s.jpg" width="140"/>'
         '<media:content url="https://p.example/l.jpg" medium="image" width="700"/>'
@@ -167,12 +167,12 @@ def test_the_widest_picture_wins_and_a_pixel_is_none() -> None:
         ('<img src="javascript:a" alt="Of none">', None),
     ],
 )  # fmt: skip
-def test_a_picture_in_the_text_is_described_as_it_is_there(inside: str, alt: str | None) -> None:
+def test_image_alt_comes_from_its_own_tag(inside: str, alt: str | None) -> None:
     (entry,) = parse(rss(f"<title>A</title><description><![CDATA[{inside}]]></description>")).entries
     assert entry.image_alt == alt
 
 
-def test_a_picture_beside_the_text_is_not_described_by_one_in_it() -> None:
+def test_enclosure_image_has_no_alt() -> None:
     inside = (
         '<enclosure url="/b.png" type="image/png"/><description><![CDATA[<img src="/a.png" alt="A">]]></description>'
     )
@@ -180,21 +180,22 @@ def test_a_picture_beside_the_text_is_not_described_by_one_in_it() -> None:
     assert (entry.image, entry.image_alt) == ("https://site.example/b.png", None)
 
 
-def test_a_caption_inside_a_picture_is_not_the_summary_but_one_of_a_group_is() -> None:
+def test_media_caption_is_not_the_summary() -> None:
+    """The description of a `media:group` is."""
     caption = "<media:content url='/a.jpg'><media:description>A caption</media:description></media:content>"
-    said = "<media:title>V</media:title><media:description>one\n\ntwo\nthree</media:description>"
-    first, second = parse(rss(caption, f"<media:group>{said}</media:group>")).entries
+    group = "<media:title>V</media:title><media:description>one\n\ntwo\nthree</media:description>"
+    first, second = parse(rss(caption, f"<media:group>{group}</media:group>")).entries
     assert (first.summary, first.image) == ("", "https://site.example/a.jpg")
     assert (second.title, second.summary) == ("V", "one\n\ntwo\nthree")
 
 
-def test_a_long_description_is_the_text_too() -> None:
+def test_long_description_is_also_text() -> None:
     (entry,) = parse(rss(f"<description>{'word ' * 2_000}</description>")).entries
     assert len(entry.summary) <= 5_000
     assert len(entry.text) == 9_999
 
 
-def test_google_news_names_the_publisher() -> None:
+def test_source_element_is_publisher() -> None:
     (entry,) = parse(
         rss('<title>A - The Register</title><source url="https://r.example">The Register</source>')
     ).entries
@@ -211,11 +212,11 @@ def test_google_news_names_the_publisher() -> None:
         ("<author/>", None),
     ],
 )
-def test_an_author_is_a_name(written: str, name: str | None) -> None:
+def test_author_is_reduced_to_name(written: str, name: str | None) -> None:
     assert parse(rss(written)).entries[0].author == name
 
 
-def test_two_entries_with_one_id_both_survive_in_the_same_way_every_time() -> None:
+def test_duplicate_ids_are_disambiguated() -> None:
     feed = rss(
         "<title>A</title><guid>same</guid><link>https://site.example/1</link>",
         "<title>B</title><guid>same</guid><link>https://site.example/2</link>",
@@ -233,13 +234,13 @@ def test_two_entries_with_one_id_both_survive_in_the_same_way_every_time() -> No
     assert len({entry.alias for entry in parse(feed).entries}) == 4
 
 
-def test_an_entry_without_an_id_is_known_by_its_address_or_its_words() -> None:
-    linked, worded, again = parse(
+def test_entry_without_id_uses_url_or_content() -> None:
+    linked, titled, other = parse(
         rss("<link>https://site.example/1</link>", "<title>W</title>", "<title>X</title>")
     ).entries
     assert linked.ident == "https://site.example/1"
-    assert len({worded.ident, again.ident}) == 2
-    assert parse(rss("<title>W</title>")).entries[0].ident == worded.ident
+    assert len({titled.ident, other.ident}) == 2
+    assert parse(rss("<title>W</title>")).entries[0].ident == titled.ident
 
 
 @pytest.mark.parametrize(
@@ -255,24 +256,24 @@ def test_an_entry_without_an_id_is_known_by_its_address_or_its_words() -> None:
         ("CBMiFAKE0001", "CBMiFAKE0001"),
     ],
 )
-def test_the_second_key_survives_what_sites_change(guid: str, alias: str) -> None:
+def test_alias_ignores_unstable_url_parts(guid: str, alias: str) -> None:
     assert parse(rss(f"<guid>{guid}</guid>")).entries[0].alias == alias
 
 
 @pytest.mark.parametrize("told", ["?ref={}", "?source={}", "?src={}", "?feed={}", "#2026020{}", "#id={}"])
-def test_entries_shown_one_at_a_time_under_one_page_have_second_keys_of_their_own(told: str) -> None:
-    """A status page that numbers its incidents so kept the first of them only: the next ones became that item."""
+def test_alias_includes_identifying_parts(told: str) -> None:
+    """A status page that numbered its incidents like this lost all but the first: the rest were taken for that item."""
     guids = [f"https://site.example/incident{told.format(number)}" for number in (1, 2, 3)]
     assert len({parse(rss(f"<guid>{guid}</guid>")).entries[0].alias for guid in guids}) == 3
 
 
-def test_entries_whose_second_keys_are_alike_are_told_apart_by_their_ids() -> None:
+def test_equal_aliases_are_replaced_by_ids() -> None:
     guids = ["https://a.example/x?fbclid=1", "https://a.example/x?fbclid=2"]
     entries = parse(rss(*(f"<guid>{guid}</guid>" for guid in guids))).entries
     assert [entry.alias for entry in entries] == guids
 
 
-def test_caps_hold() -> None:
+def test_field_lengths_are_capped() -> None:
     feed = rss(
         f"<title>{'t' * 100_000}</title><guid>{'g' * 5_000}</guid><link>https://site.example/{'l' * 3_000}</link>"
         f"<dc:creator>{'a' * 500}</dc:creator><description>{'d ' * 9_000}</description>"
@@ -290,7 +291,7 @@ def test_caps_hold() -> None:
     assert "k" * 60 not in entry.tags
 
 
-def test_more_entries_than_asked_for_are_left_and_said() -> None:
+def test_entries_beyond_limit_are_dropped() -> None:
     feed = parse(rss(*(f"<guid>{number}</guid>" for number in range(5))), most=3)
     assert ([entry.ident for entry in feed.entries], feed.more) == (["0", "1", "2"], True)
     assert not parse(rss("<guid>1</guid>"), most=1).more
@@ -314,18 +315,18 @@ def test_more_entries_than_asked_for_are_left_and_said() -> None:
         (b"<rss><channel><it", "not a feed"),
     ],
 )
-def test_what_is_no_feed_is_refused_in_words(body: bytes, says: str) -> None:
+def test_non_feed_is_refused_with_reason(body: bytes, says: str) -> None:
     with pytest.raises(NotAFeedError, match=says):
         parse(body)
 
 
-def test_the_hint_for_a_web_page_says_what_would_be_right() -> None:
+def test_web_page_hint_suggests_feed_url() -> None:
     with pytest.raises(NotAFeedError) as caught:
         parse("<html>")
     assert "/feed" in caught.value.hint
 
 
-def test_a_body_over_256_kib_is_read_the_same() -> None:
+def test_body_over_256_kib_is_parsed() -> None:
     item = f"<title>T</title><description>{'word ' * 200}</description>"
     feed = parse(rss(*[item] * 400))
     assert len(feed.entries) == 400

@@ -1,4 +1,4 @@
-"""Feeds that are made to hang, to fill the memory or to reach for files cost little and harm nothing."""
+"""Tests that malicious feeds cannot exhaust time or memory, or make the parser read files."""
 
 import asyncio
 import subprocess
@@ -20,12 +20,12 @@ QUADRATIC = rss("<title>" + "&a;" * 30_000 + "</title>", declaration=f'<!DOCTYPE
 
 
 @pytest.mark.parametrize("bomb", [BILLION_LAUGHS, QUADRATIC], ids=["billion laughs", "quadratic"])
-def test_an_entity_bomb_is_refused_before_it_is_read(bomb: str) -> None:
+def test_entity_bomb_is_refused(bomb: str) -> None:
     with pytest.raises(NotAFeedError, match="entity"):
         parse(bomb)
 
 
-def test_an_external_entity_is_refused_and_its_file_not_read(tmp_path: Path) -> None:
+def test_external_entity_is_refused(tmp_path: Path) -> None:
     secret = tmp_path / "secret"
     secret.write_text("hunter2")
     doctype = f'<!DOCTYPE rss [<!ENTITY x SYSTEM "{secret.as_uri()}">]>'
@@ -33,17 +33,17 @@ def test_an_external_entity_is_refused_and_its_file_not_read(tmp_path: Path) -> 
         parse(rss("<title>&x;</title>", declaration=doctype))
 
 
-def test_a_dtd_of_abbreviations_is_harmless() -> None:
+def test_harmless_internal_entity_is_expanded() -> None:
     feed = parse(rss("<title>a&nbsp;b</title>", declaration='<!DOCTYPE rss [<!ENTITY nbsp "&#160;">]>'))
     assert (feed.how, feed.entries[0].title) == ("feedparser", "a b")
 
 
-def test_a_doctype_that_names_a_dtd_elsewhere_reads_nothing() -> None:
+def test_external_dtd_is_not_loaded() -> None:
     doctype = '<!DOCTYPE rss PUBLIC "-//Netscape//DTD RSS 0.91//EN" "http://127.0.0.1:9/rss-0.91.dtd">'
     assert parse(rss("<title>T</title>", declaration=doctype)).entries[0].title == "T"
 
 
-def test_a_body_that_is_a_files_path_is_not_opened(tmp_path: Path) -> None:
+def test_file_path_as_body_is_not_opened(tmp_path: Path) -> None:
     file = tmp_path / "feed.xml"
     file.write_text(rss("<title>secret</title>"))
     with pytest.raises(NotAFeedError):
@@ -53,72 +53,72 @@ def test_a_body_that_is_a_files_path_is_not_opened(tmp_path: Path) -> None:
     assert looseparser.parse(str(file).encode(), 10) is None
 
 
-def test_comments_that_never_end_take_linear_time() -> None:
-    def made(size: int) -> str:
+def test_unclosed_comments_take_linear_time() -> None:
+    def build_feed(size: int) -> str:
         return rss(f"<description>before {'&lt;!--' * size}</description>")
 
-    (entry,) = parse(made(200_000)).entries
+    (entry,) = parse(build_feed(200_000)).entries
     assert entry.summary == "before"
-    assert_in_proportion(made, parse, 200_000)
+    assert_in_proportion(build_feed, parse, 200_000)
 
 
-def test_a_million_angle_brackets_take_linear_time() -> None:
-    def made(size: int) -> str:
+def test_angle_brackets_take_linear_time() -> None:
+    def build_feed(size: int) -> str:
         return rss(f"<title>T</title><description>{'&lt;' * size}</description>")
 
-    (entry,) = parse(made(1_000_000)).entries
+    (entry,) = parse(build_feed(1_000_000)).entries
     assert entry.title == "T"
-    assert_in_proportion(made, parse, 1_000_000)
+    assert_in_proportion(build_feed, parse, 1_000_000)
 
 
-def test_a_hundred_thousand_attributes_never_reach_feedparser() -> None:
-    def made(count: int, title: str = "T") -> str:
+def test_too_many_attributes_never_reach_feedparser() -> None:
+    def build_feed(count: int, title: str = "T") -> str:
         attributes = " ".join(f'a{number}="x"' for number in range(count))
         return rss(f"<title>{title}</title><x {attributes}/>")
 
-    assert parse(made(100_000)).how == "expat"
+    assert parse(build_feed(100_000)).how == "expat"
     with pytest.raises(NotAFeedError, match="attributes"):
-        parse(made(100_000, "T & U"))
-    assert_in_proportion(made, parse, 100_000)
+        parse(build_feed(100_000, "T & U"))
+    assert_in_proportion(build_feed, parse, 100_000)
 
 
-def test_two_hundred_thousand_entries_are_cut_at_the_cap() -> None:
-    def made(count: int) -> str:
+def test_entries_are_capped_at_max_entries() -> None:
+    def build_feed(count: int) -> str:
         return rss(*(f"<guid>{number}</guid>" for number in range(count)))
 
-    feed = parse(made(200_000), most=1_000)
+    feed = parse(build_feed(200_000), most=1_000)
     assert (len(feed.entries), feed.more) == (1_000, True)
-    assert_in_proportion(made, lambda body: parse(body, most=1_000), 200_000)
+    assert_in_proportion(build_feed, lambda body: parse(body, most=1_000), 200_000)
 
 
-def test_two_hundred_thousand_nested_elements_are_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_deep_nesting_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(slowfeed, "DEADLINE", 0.2)
     with pytest.raises((TooSlowError, NotAFeedError)):
         parse(rss("<a>" * 200_000))
 
 
-def test_a_body_of_50_mb_is_refused_unread() -> None:
+def test_50_mb_body_is_refused() -> None:
     with pytest.raises(TooLargeError):
         parse(b"<rss>" + b"x" * 50_000_000)
 
 
-def test_a_text_of_15_mb_is_capped() -> None:
+def test_15_mb_text_is_truncated() -> None:
     body = rss(f"<title>T</title><description>{'x' * (MAX_BODY - 1_000_000)}</description>")
     (entry,) = parse(body).entries
     assert len(entry.text) == 100_000
 
 
-def test_millions_of_broken_bytes_cost_little() -> None:
-    def made(size: int) -> bytes:
+def test_invalid_bytes_take_linear_time() -> None:
+    def build_feed(size: int) -> bytes:
         body = rss("<title>T</title>", "<description>x</description>").encode()
         return body.replace(b">x<", b">" + b"\xffa" * size + b"<")
 
-    title, text = parse(made(1_000_000)).entries
+    title, text = parse(build_feed(1_000_000)).entries
     assert (title.title, text.summary[:4]) == ("T", "ÿaÿa")
-    assert_in_proportion(made, parse, 1_000_000)
+    assert_in_proportion(build_feed, parse, 1_000_000)
 
 
-def test_titles_are_data() -> None:
+def test_titles_are_sanitized() -> None:
     feed = rss(
         f"<title>{'long ' * 20_000}</title>",
         "<title>\u202eevil\u202c \u200bword [red]x[/red]</title>",
@@ -131,7 +131,7 @@ def test_titles_are_data() -> None:
     assert all(character.isprintable() for character in escaped + c1)
 
 
-def test_control_sequences_that_only_json_can_carry_are_taken_out() -> None:
+def test_control_sequences_in_json_are_removed() -> None:
     feed = (
         '{"items":[{"id":"a\\u0000b","title":"\\u001b[31mred\\u001b[0m\\u0000","content_text":"x\\u001b]0;t\\u0007y"},'
         '{"id":"\\ud800","title":"\\ud800z","content_html":"p\\u0000q&#0;"}]}'
@@ -141,7 +141,8 @@ def test_control_sequences_that_only_json_can_carry_are_taken_out() -> None:
     assert (second.title, "\0" in second.text) == ("z", False)
 
 
-def test_impossible_dates_are_none_and_far_ones_are_left_to_the_caller() -> None:
+def test_impossible_dates_are_none() -> None:
+    """Dates far in the future are kept: the caller decides about them."""
     first, far, none = parse(
         rss(
             "<pubDate>Mon, 01 Jan 0001 00:00:00 GMT</pubDate>",
@@ -154,7 +155,7 @@ def test_impossible_dates_are_none_and_far_ones_are_left_to_the_caller() -> None
     assert far.published.year == 2099
 
 
-async def test_feedparser_is_killed_at_its_deadline(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_feedparser_is_killed_at_deadline(monkeypatch: pytest.MonkeyPatch) -> None:
     processes = remember_processes(monkeypatch)
     monkeypatch.setattr(slowfeed, "DEADLINE", 0.05)
     with pytest.raises(TooSlowError):
@@ -162,66 +163,67 @@ async def test_feedparser_is_killed_at_its_deadline(monkeypatch: pytest.MonkeyPa
     assert [process.returncode for process in processes] == [-9]
 
 
-async def test_feedparser_is_killed_when_nobody_waits_any_more(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_feedparser_is_killed_on_cancellation(monkeypatch: pytest.MonkeyPatch) -> None:
     processes = remember_processes(monkeypatch)
-    reading = asyncio.create_task(parse_feed(slow_feed(), charset=None, base_url=BASE))
+    parsing = asyncio.create_task(parse_feed(slow_feed(), charset=None, base_url=BASE))
     async with asyncio.timeout(60):
-        while not processes:  # noqa: ASYNC110 - nothing tells of it
+        while not processes:  # noqa: ASYNC110 - no event signals the start
             await asyncio.sleep(0.005)
-    reading.cancel()
+    parsing.cancel()
     with pytest.raises(asyncio.CancelledError):
-        await reading
+        await parsing
     assert [process.returncode for process in processes] == [-9]
 
 
-async def test_a_process_that_fails_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_failing_process_raises_not_a_feed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(apart.sys, "executable", "/bin/false")
     with pytest.raises(NotAFeedError, match="damaged"):
         await parse_feed(rss("<title>A & B</title>").encode(), charset=None, base_url=BASE)
 
 
-async def test_the_process_sees_nothing_of_our_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_process_environment_has_no_secrets(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COPYDESK_TOKEN", "hunter2")
     assert "hunter2" not in str(apart._environment())
 
 
-async def test_the_process_stands_in_no_folder_of_ours(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It was started wherever the user stood, which may be a folder on a stick that then could not be removed."""
-    asked: list[object] = []
-    start = asyncio.create_subprocess_exec
+async def test_process_runs_in_root_directory(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It used to run in the user's working directory; on a removable drive, the drive could then not be ejected."""
+    working_dirs: list[object] = []
+    create = asyncio.create_subprocess_exec
 
-    async def remember(*args: str, cwd: str | Path, **more: Any) -> asyncio.subprocess.Process:
-        asked.append(cwd)
-        return await start(*args, cwd=cwd, **more)
+    async def record_cwd(*args: str, cwd: str | Path, **options: Any) -> asyncio.subprocess.Process:
+        working_dirs.append(cwd)
+        return await create(*args, cwd=cwd, **options)
 
-    monkeypatch.setattr(asyncio, "create_subprocess_exec", remember)
+    monkeypatch.setattr(asyncio, "create_subprocess_exec", record_cwd)
     assert (await parse_feed(rss("<title>A & B</title>").encode(), charset=None, base_url=BASE)).entries
-    assert asked == [Path.cwd().anchor]
+    assert working_dirs == [Path.cwd().anchor]
 
 
-def test_the_process_can_start_no_other_and_open_few_files() -> None:
-    """A parser that was tricked could have filled the machine with processes."""
+def test_process_resource_limits() -> None:
+    """Without limits, an exploited parser could fill the machine with processes."""
     resource = pytest.importorskip("resource")
     program = "import resource as r; from copydesk.ingest.apart import limit; limit(); print(*{})"
     names = ("RLIMIT_NPROC", "RLIMIT_NOFILE")
     limits = program.format([f"r.getrlimit(r.{name})[1]" for name in names]).replace("'", "")
-    said = subprocess.run([sys.executable, "-c", limits], check=True, capture_output=True, text=True).stdout
-    assert said.split() == ["0", "16"]
+    output = subprocess.run([sys.executable, "-c", limits], check=True, capture_output=True, text=True).stdout
+    assert output.split() == ["0", "16"]
     assert resource.getrlimit(resource.RLIMIT_NOFILE)[1] > 16
 
 
 def slow_feed() -> bytes:
-    """A damaged feed on which feedparser works for minutes."""
+    """Return a damaged feed that keeps feedparser busy for minutes."""
     return rss("<title>A & B</title>", "<title>C</title>" + "<a><b>" * 200_000).encode()
 
 
 def remember_processes(monkeypatch: pytest.MonkeyPatch) -> list[asyncio.subprocess.Process]:
+    """Record the processes that are started; return the list that they are added to."""
     processes = []
-    start = asyncio.create_subprocess_exec
+    create = asyncio.create_subprocess_exec
 
-    async def remembering(*arguments: str, **options: object) -> asyncio.subprocess.Process:
-        processes.append(await start(*arguments, **options))  # type: ignore[arg-type]
+    async def recording(*arguments: str, **options: object) -> asyncio.subprocess.Process:
+        processes.append(await create(*arguments, **options))  # type: ignore[arg-type]
         return processes[-1]
 
-    monkeypatch.setattr(asyncio, "create_subprocess_exec", remembering)
+    monkeypatch.setattr(asyncio, "create_subprocess_exec", recording)
     return processes

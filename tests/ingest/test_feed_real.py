@@ -1,4 +1,4 @@
-"""The captured feeds of 29 sites, and what becomes of feeds that are damaged on the way, beside feedparser."""
+"""Tests for parsing the captured feeds of 29 sites, intact and damaged, compared with feedparser."""
 
 import calendar
 import html
@@ -17,10 +17,10 @@ from copydesk.model.item import Entry
 from copydesk.text import clean
 from feeds_for_tests import ATOM, BASE, RDF, parse, real_feeds, rss
 
-# Where we differ from feedparser over these feeds, on purpose:
-# - a title of elpais-english has zero-width spaces in it, which we leave out;
-# - an entry of kittenlabs is dated in the year 1, which is no date.
-# The ids of 12 entries of boston-world differ too: their guid is empty, and we take the link.
+# Intended differences from feedparser in these feeds:
+# - a title of elpais-english contains zero-width spaces, which we remove;
+# - an entry of kittenlabs is dated in the year 1, which we treat as no date.
+# The ids of 12 entries of boston-world differ too: their guid is empty, so we use the link.
 AGREEMENT = 0.995
 MUTANTS = 150
 _TAGS = re.compile(r"</?(?:p|div|a|span|img|br|li)\b[^<>]*>")
@@ -38,12 +38,12 @@ def title_of(entry: Any) -> str:
 
 
 def seconds_of(entry: Any) -> int | None:
-    moment = entry.get("published_parsed") or entry.get("updated_parsed")
-    return calendar.timegm(moment) if moment else None
+    published = entry.get("published_parsed") or entry.get("updated_parsed")
+    return calendar.timegm(published) if published else None
 
 
 def differences(entry: Entry, theirs: Any) -> list[str]:
-    """The fields in which an entry of ours is not what feedparser found."""
+    """Return the names of the fields in which our entry differs from feedparser's."""
     seconds = int(entry.published.timestamp()) if entry.published else None
     same = {
         "title": entry.title == title_of(theirs),
@@ -53,7 +53,8 @@ def differences(entry: Entry, theirs: Any) -> list[str]:
     return [field for field, agrees in same.items() if not agrees]
 
 
-def test_the_captured_feeds_all_take_the_fast_path_and_agree_with_feedparser() -> None:
+def test_captured_feeds_agree_with_feedparser() -> None:
+    """All of them are valid, so the strict expat parser must accept them."""
     entries, different = 0, []
     for name, body in real_feeds().items():
         ours, theirs = parse(body), by_feedparser(body)
@@ -68,30 +69,30 @@ def test_the_captured_feeds_all_take_the_fast_path_and_agree_with_feedparser() -
         assert sum(found == field for _, found, _ in different) <= (1 - AGREEMENT) * entries, different
 
 
-def test_the_captured_feeds_become_clean_text() -> None:
+def test_captured_feeds_become_clean_text() -> None:
     entries = [entry for body in real_feeds().values() for entry in parse(body).entries]
     assert all(entry.title == clean(entry.title) for entry in entries)
     assert all(entry.title or entry.text or entry.summary for entry in entries)
     assert all(entry.url and entry.url.startswith(("http://", "https://")) for entry in entries)
-    # Programmers write about markup, so some is left that is meant to be read.
+    # Some posts are about markup, so a few tags are legitimate text.
     with_tags = [entry.url for entry in entries if _TAGS.search(entry.summary + entry.text)]
     assert len(with_tags) < 0.01 * len(entries), with_tags
 
 
 def damaged(body: bytes, rng: random.Random) -> bytes:
-    """`body` as a bad disk, a bad proxy or a bad template leaves it."""
-    place, length = rng.randrange(len(body)), rng.choice((1, 1, 2, 8, 40, 200))
+    """Return `body` damaged as by a bad disk, proxy or template."""
+    offset, length = rng.randrange(len(body)), rng.choice((1, 1, 2, 8, 40, 200))
     kind = rng.choice(("cut", "drop", "double", "byte", "insert"))
     if kind == "cut":
-        return body[: max(place, 100)]
+        return body[: max(offset, 100)]
     if kind == "drop":
-        return body[:place] + body[place + length :]
+        return body[:offset] + body[offset + length :]
     if kind == "double":
-        return body[:place] + body[place : place + length] * 2 + body[place + length :]
+        return body[:offset] + body[offset : offset + length] * 2 + body[offset + length :]
     if kind == "byte":
-        return body[:place] + bytes((rng.randrange(256),)) + body[place + 1 :]
-    what = rng.choice((b"&", b"<", b">", b"]]>", b"<b>", b"</item>", b"<item>", b"\x00", b"\xff", b"&nbsp;", b"<!--"))
-    return body[:place] + what + body[place:]
+        return body[:offset] + bytes((rng.randrange(256),)) + body[offset + 1 :]
+    piece = rng.choice((b"&", b"<", b">", b"]]>", b"<b>", b"</item>", b"<item>", b"\x00", b"\xff", b"&nbsp;", b"<!--"))
+    return body[:offset] + piece + body[offset:]
 
 
 def mutants(bodies: list[bytes], seed: int) -> list[bytes]:
@@ -101,7 +102,10 @@ def mutants(bodies: list[bytes], seed: int) -> list[bytes]:
 
 
 def check(mutant: bytes) -> bool:
-    """Whether the strict parser took it; then it must have found no less than feedparser, with the same titles."""
+    """Return True if the strict parser accepts `mutant`.
+
+    Then it must find at least as many entries as feedparser, with the same titles.
+    """
     try:
         ours = parse_strictly(mutant, charset=None, base_url=BASE)
     except (Refused, CopydeskError):
@@ -115,7 +119,8 @@ def check(mutant: bytes) -> bool:
 
 
 @pytest.mark.parametrize("seed", range(2))
-def test_a_damaged_feed_is_refused_or_read_as_feedparser_reads_it(seed: int) -> None:
+def test_damaged_feed_matches_feedparser(seed: int) -> None:
+    """The strict parser refuses it or finds what feedparser finds."""
     item = (
         "<title>News &amp;amp; views</title><link>https://a.example/1</link><guid>1</guid><description>x</description>"
     )
@@ -123,6 +128,6 @@ def test_a_damaged_feed_is_refused_or_read_as_feedparser_reads_it(seed: int) -> 
     assert 0 < taken < MUTANTS
 
 
-def test_a_damaged_captured_feed_is_refused_or_read_as_feedparser_reads_it() -> None:
+def test_damaged_captured_feed_matches_feedparser() -> None:
     taken = sum(map(check, mutants(list(real_feeds().values()), seed=3)))
     assert 0 < taken < MUTANTS

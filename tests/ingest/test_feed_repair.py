@@ -1,4 +1,7 @@
-"""Damaged feeds and false labels: what is meant is read, and the strict parser never guesses."""
+"""Tests for damaged feeds and wrong encoding labels.
+
+feedparser repairs them; the strict parser refuses to guess.
+"""
 
 import subprocess
 import sys
@@ -19,7 +22,7 @@ DAMAGED = """<!-- c --><rss version="2.0"><channel><title>Broken & co</title><li
 <item><title>D</title><link>http://a.example/2</link><guid>same</guid>"""
 
 
-def test_a_damaged_feed_is_repaired_by_feedparser() -> None:
+def test_damaged_feed_is_repaired_by_feedparser() -> None:
     feed = parse(DAMAGED)
     assert (feed.how, feed.title) == ("feedparser", "Broken & co")
     first, second = feed.entries
@@ -29,7 +32,7 @@ def test_a_damaged_feed_is_repaired_by_feedparser() -> None:
     assert (second.title, second.ident) == ("D", "same http://a.example/2")
 
 
-def test_a_damaged_atom_feed_keeps_all_that_it_says() -> None:
+def test_damaged_atom_feed_loses_nothing() -> None:
     feed = parse(ATOM.replace("</feed>", ""))
     sound, repaired = parse(ATOM).entries[0], feed.entries[0]
     assert feed.how == "feedparser"
@@ -69,23 +72,23 @@ def test_a_damaged_atom_feed_keeps_all_that_it_says() -> None:
         "1252 under a utf-8 charset",
     ],
 )
-def test_every_encoding_comes_out_readable(body: bytes, charset: str | None) -> None:
+def test_all_encodings_are_decoded(body: bytes, charset: str | None) -> None:
     assert parse(body, charset=charset).entries[0].title == "é – “x”"
 
 
-def test_utf_8_is_known_under_a_latin_1_label_too() -> None:
+def test_utf_8_is_detected_despite_latin_1_label() -> None:
     assert parse(rss("<title>café</title>", declaration=""), charset="iso-8859-1").entries[0].title == "café"
     latin = '<?xml version="1.0" encoding="ISO-8859-1"?>'
     assert parse(rss("<title>café</title>", declaration=latin)).entries[0].title == "café"
 
 
-def test_one_broken_byte_costs_one_letter() -> None:
+def test_broken_byte_costs_one_letter() -> None:
     body = rss("<title>naïve café ünd</title>").encode().replace("ï".encode(), b"\xef")
     feed = parse(body)
     assert (feed.how, feed.entries[0].title) == ("feedparser", "naïve café ünd")
 
 
-def test_a_guid_that_is_no_link_is_none_in_a_damaged_feed_either() -> None:
+def test_non_permalink_guid_is_not_a_link() -> None:
     first, second = parse(
         rss(
             '<title>A & B</title><guid isPermaLink="false">https://a.example/1</guid>',
@@ -96,7 +99,7 @@ def test_a_guid_that_is_no_link_is_none_in_a_damaged_feed_either() -> None:
 
 
 @pytest.mark.parametrize("charset", ["gb2312", "shift_jis", "koi8-r", "euc-kr", "big5"])
-def test_character_sets_of_the_world(charset: str) -> None:
+def test_world_charsets_are_decoded(charset: str) -> None:
     title = {"gb2312": "新闻", "shift_jis": "ニュース", "koi8-r": "Новости", "euc-kr": "뉴스", "big5": "新聞"}[charset]
     body = rss(f"<title>{title}</title>", declaration=f'<?xml version="1.0" encoding="{charset}"?>').encode(charset)
     assert parse(body).entries[0].title == title
@@ -116,7 +119,7 @@ def test_character_sets_of_the_world(charset: str) -> None:
         rss('<title mode="base64">QQ==</title>'),
     ],
 )
-def test_the_strict_parser_refuses_what_it_would_have_to_guess(doubtful: str) -> None:
+def test_strict_parser_refuses_ambiguous_input(doubtful: str) -> None:
     with pytest.raises(Refused):
         parse_fast(to_utf8(doubtful.encode(), None), 100)
 
@@ -134,10 +137,8 @@ SOUND = rss(
 
 
 @pytest.mark.parametrize("feed", [SOUND, ATOM, RDF], ids=["rss", "atom", "rdf"])
-def test_feedparser_says_of_a_sound_feed_what_the_strict_parser_says(
-    feed: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    async def in_this_process(body: bytes, most: int) -> RawFeed:
+def test_feedparser_agrees_with_strict_parser(feed: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def parse_in_process(body: bytes, most: int) -> RawFeed:
         found = looseparser.parse(body, most)
         assert found is not None
         return found
@@ -146,20 +147,20 @@ def test_feedparser_says_of_a_sound_feed_what_the_strict_parser_says(
         raise Refused("for the test")
 
     strict = parse(feed)
-    monkeypatch.setattr("copydesk.ingest.feed.parse_slow", in_this_process)
+    monkeypatch.setattr("copydesk.ingest.feed.parse_slow", parse_in_process)
     monkeypatch.setattr("copydesk.ingest.feed.parse_fast", refuse)
     loose = parse(feed)
     assert (strict.how, loose.how) == ("expat", "feedparser")
     assert replace(loose, how="expat") == strict
 
 
-def test_feedparser_stays_out_of_the_main_process() -> None:
+def test_feedparser_is_not_loaded_in_main_process() -> None:
     code = "import sys, copydesk.ingest.feed; print('feedparser' in sys.modules)"
-    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert told.stdout.strip() == "False"
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert result.stdout.strip() == "False"
 
 
-def test_the_process_finds_the_package_from_anywhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_process_finds_package_from_any_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "feedparser.py").write_text("raise SystemExit(3)")
     assert parse(DAMAGED).how == "feedparser"

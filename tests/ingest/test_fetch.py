@@ -1,4 +1,4 @@
-"""What is asked for, what comes back, and how it is told when something else comes back."""
+"""Tests for the fetcher: requests, responses and errors."""
 
 import asyncio
 import contextlib
@@ -18,7 +18,7 @@ from fetching import ANY, Clock, client
 RSS = b"<rss><channel><title>Caf\xc3\xa9</title></channel></rss>"
 
 
-async def test_a_page_comes_with_what_its_headers_say() -> None:
+async def test_response_has_body_and_headers() -> None:
     async with FeedServer() as server, client() as fetcher:
         server.serve(
             "/feed.xml", RSS, content_type="Application/RSS+XML; Charset=UTF-8", etag='"v1"', last_modified="yesterday"
@@ -30,7 +30,7 @@ async def test_a_page_comes_with_what_its_headers_say() -> None:
     assert answer.moved_to is None
 
 
-async def test_the_request_says_who_asks_and_for_what_and_nothing_else() -> None:
+async def test_request_sends_only_expected_headers() -> None:
     async with FeedServer() as server, client(user_agent="Copydesk/1 (+mailto:me@example.org)") as fetcher:
         server.serve("/feed.xml", RSS, headers={"Set-Cookie": "track=1"})
         for _ in range(2):
@@ -47,14 +47,14 @@ async def test_the_request_says_who_asks_and_for_what_and_nothing_else() -> None
     }
 
 
-async def test_a_caller_may_name_another_user_agent() -> None:
+async def test_caller_can_override_user_agent() -> None:
     async with FeedServer() as server, client() as fetcher:
         server.serve("/", RSS)
         await fetcher.get(server.url(), accept=ANY, headers={"User-Agent": "linux:copydesk:1 (by /u/me)"})
     assert server.requests[0].headers["user-agent"] == "linux:copydesk:1 (by /u/me)"
 
 
-async def test_the_fragment_is_not_sent_and_the_query_is() -> None:
+async def test_fragment_is_dropped_and_query_sent() -> None:
     async with FeedServer() as server, client() as fetcher:
         server.serve("/feed", RSS)
         answer = await fetcher.get(server.url("/feed?a=1&b=%20#top"), accept=ANY)
@@ -65,26 +65,27 @@ async def test_the_fragment_is_not_sent_and_the_query_is() -> None:
 @pytest.mark.parametrize(
     "etag", ['"v1"', 'W/"v1"', "unquoted", '"with \\" and , comma"', '"caf\xe9"', '""', '"1"-gzip', "'single'"]
 )
-async def test_an_etag_goes_back_byte_for_byte(etag: str) -> None:
+async def test_etag_is_echoed_byte_for_byte(etag: str) -> None:
     async with FeedServer() as server, client() as fetcher:
         server.serve("/", RSS, etag=etag)
         first = await fetcher.get(server.url(), accept=ANY)
-        again = await fetcher.get(server.url(), accept=ANY, etag=first.etag, last_modified=first.last_modified)
-    assert again.not_modified
+        second = await fetcher.get(server.url(), accept=ANY, etag=first.etag, last_modified=first.last_modified)
+    assert second.not_modified
     assert b"if-none-match: " + etag.encode("latin-1") + b"\r\n" in server.requests[1].raw_headers
 
 
-async def test_a_last_modified_goes_back_byte_for_byte_even_if_it_is_no_date() -> None:
+async def test_last_modified_is_echoed_byte_for_byte() -> None:
+    """Even if it is not a valid date."""
     async with FeedServer() as server, client() as fetcher:
         server.serve("/", RSS, etag=False, last_modified="Tue,  3 Feb 26 1:2:3 CEST")
         first = await fetcher.get(server.url(), accept=ANY)
-        again = await fetcher.get(server.url(), accept=ANY, etag=first.etag, last_modified=first.last_modified)
-    assert again.not_modified
+        second = await fetcher.get(server.url(), accept=ANY, etag=first.etag, last_modified=first.last_modified)
+    assert second.not_modified
     assert server.requests[1].headers["if-modified-since"] == "Tue,  3 Feb 26 1:2:3 CEST"
     assert "if-none-match" not in server.requests[1].headers
 
 
-async def test_a_304_has_no_body_and_still_says_how_long_it_is_fresh() -> None:
+async def test_304_has_no_body_but_freshness() -> None:
     async with FeedServer() as server, client() as fetcher:
         server.serve("/", RSS, etag='"v1"', headers={"Cache-Control": "public, max-age=1800"})
         answer = await fetcher.get(server.url(), accept=ANY, etag='"v1"')
@@ -92,7 +93,7 @@ async def test_a_304_has_no_body_and_still_says_how_long_it_is_fresh() -> None:
     assert answer.fresh_for == 1800
 
 
-async def test_a_304_that_nobody_asked_for_is_no_answer() -> None:
+async def test_unrequested_304_is_an_error() -> None:
     async with FeedServer() as server, client() as fetcher:
         server.raw("/", b"HTTP/1.1 304 Not Modified\r\nETag: 1\r\n\r\n")
         with pytest.raises(errors.AnswerError, match="304"):
@@ -100,7 +101,7 @@ async def test_a_304_that_nobody_asked_for_is_no_answer() -> None:
 
 
 @pytest.mark.parametrize("status", [200, 203, 226])
-async def test_a_success_is_200_whatever_it_is_called(status: int) -> None:
+async def test_success_statuses_become_200(status: int) -> None:
     async with FeedServer() as server, client() as fetcher:
         server.serve("/", RSS, status=status)
         answer = await fetcher.get(server.url(), accept=ANY)
@@ -124,7 +125,7 @@ async def test_a_success_is_200_whatever_it_is_called(status: int) -> None:
         (503, errors.AnswerError),
     ],
 )
-async def test_each_status_has_its_error(status: int, error: type[errors.FetchError]) -> None:
+async def test_status_maps_to_error(status: int, error: type[errors.FetchError]) -> None:
     async with FeedServer() as server, client() as fetcher:
         server.fail("/", status)
         with pytest.raises(errors.FetchError) as raised:
@@ -136,7 +137,7 @@ async def test_each_status_has_its_error(status: int, error: type[errors.FetchEr
         assert str(status) in raised.value.message
 
 
-async def test_a_wall_of_bot_protection_is_named() -> None:
+async def test_bot_protection_is_reported() -> None:
     async with FeedServer() as server, client() as fetcher:
         server.fail("/", 403, headers={"cf-mitigated": "challenge"})
         with pytest.raises(errors.NeedsLoginError, match="people with a browser"):
@@ -162,14 +163,14 @@ async def test_a_wall_of_bot_protection_is_named() -> None:
         "h" * 100_000,
     ],
 )
-async def test_what_is_no_web_address_is_refused_before_anything_is_sent(url: str) -> None:
+async def test_invalid_url_is_refused_before_sending(url: str) -> None:
     async with client() as fetcher:
         with pytest.raises(errors.RefusedAddressError) as refused:
             await fetcher.get(url, accept=ANY)
     assert "https://" in refused.value.hint
 
 
-async def test_an_address_with_a_password_is_refused_without_showing_it() -> None:
+async def test_password_in_url_is_refused_and_hidden() -> None:
     async with client() as fetcher:
         with pytest.raises(errors.RefusedAddressError) as refused:
             await fetcher.get("https://me:secret@example.org/feed", accept=ANY)
@@ -177,14 +178,14 @@ async def test_an_address_with_a_password_is_refused_without_showing_it() -> Non
 
 
 @given(st.text(max_size=80))
-async def test_no_text_as_an_address_breaks_the_client(text: str) -> None:
+async def test_no_url_breaks_the_client(text: str) -> None:
     async with client(transport=httpx.MockTransport(lambda request: httpx.Response(200))) as fetcher:
         for url in (text, f"http://{text}/", f"http://example.org/{text}", f"http://example.org:{text}"):
             with contextlib.suppress(errors.RefusedAddressError):
                 assert (await fetcher.get(url, accept=ANY)).url.isprintable()
 
 
-async def test_this_machine_is_refused_unless_the_settings_allow_it() -> None:
+async def test_local_addresses_are_refused_by_default() -> None:
     async with FeedServer() as server, Fetcher(clock=Clock()) as fetcher:
         with pytest.raises(errors.RefusedAddressError, match=r"127\.0\.0\.1 is not a public address"):
             await fetcher.get(server.url("/feed"), accept=ANY)
@@ -193,7 +194,7 @@ async def test_this_machine_is_refused_unless_the_settings_allow_it() -> None:
     assert server.connections == 0
 
 
-async def test_a_closed_port_is_unreachable() -> None:
+async def test_closed_port_is_unreachable() -> None:
     with FeedServer() as server:
         pass
     async with client() as fetcher:
@@ -201,13 +202,13 @@ async def test_a_closed_port_is_unreachable() -> None:
             await fetcher.get(server.url("/feed"), accept=ANY)
 
 
-async def test_https_where_only_http_is_spoken_is_unreachable_and_says_so() -> None:
+async def test_https_to_http_port_is_unreachable() -> None:
     async with FeedServer() as server, client() as fetcher:
         with pytest.raises(errors.UnreachableError, match="TLS"):
             await fetcher.get(server.url("/feed", scheme="https"), accept=ANY)
 
 
-async def test_credentials_are_sent_and_never_shown(caplog: pytest.LogCaptureFixture) -> None:
+async def test_credentials_are_sent_but_never_logged(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.DEBUG):
         async with FeedServer() as server, client() as fetcher:
             server.fail("/", 401)
@@ -219,7 +220,8 @@ async def test_credentials_are_sent_and_never_shown(caplog: pytest.LogCaptureFix
 
 
 @pytest.mark.parametrize("value", ["caf\u0119", "two\r\nlines: 1", "nul\x00", "ok\ud800"])
-async def test_credentials_that_cannot_be_sent_are_an_error_and_not_a_second_header(value: str) -> None:
+async def test_unsendable_credentials_are_an_error(value: str) -> None:
+    """In particular, a line break must not start a second header."""
     async with FeedServer() as server, client() as fetcher:
         server.serve("/", RSS)
         with pytest.raises(errors.AnswerError, match="cannot be sent"):
@@ -227,7 +229,7 @@ async def test_credentials_that_cannot_be_sent_are_an_error_and_not_a_second_hea
     assert server.requests == []
 
 
-async def test_no_word_of_the_server_gets_into_a_message() -> None:
+async def test_reason_phrase_is_not_in_message() -> None:
     async with FeedServer() as server, client() as fetcher:
         server.raw("/", b"HTTP/1.1 500 \x1b[31mred[red]\r\nContent-Length: 0\r\n\r\n")
         with pytest.raises(errors.AnswerError) as raised:
@@ -235,20 +237,20 @@ async def test_no_word_of_the_server_gets_into_a_message() -> None:
     assert raised.value.message == f"{server.host()} answered with status 500 (internal server error)."
 
 
-async def test_a_form_is_posted_and_its_answer_read() -> None:
+async def test_form_is_posted() -> None:
     async with FeedServer() as server, client() as fetcher:
         server.serve("/token", b'{"access_token": "t"}', content_type="application/json", gzip=False)
         answer = await fetcher.post_form(
             server.url("/token"), {"grant_type": "client_credentials", "x": "a b"}, {"Authorization": "Basic eDp5"}
         )
-    (asked,) = server.requests
-    assert (asked.method, asked.body) == ("POST", b"grant_type=client_credentials&x=a+b")
-    assert asked.headers["content-type"] == "application/x-www-form-urlencoded"
-    assert asked.headers["authorization"] == "Basic eDp5"
+    (request,) = server.requests
+    assert (request.method, request.body) == ("POST", b"grant_type=client_credentials&x=a+b")
+    assert request.headers["content-type"] == "application/x-www-form-urlencoded"
+    assert request.headers["authorization"] == "Basic eDp5"
     assert answer.body == b'{"access_token": "t"}'
 
 
-async def test_a_form_is_not_posted_again_to_where_it_is_redirected() -> None:
+async def test_redirected_form_is_not_reposted() -> None:
     async with FeedServer() as server, client() as fetcher:
         server.redirect("/token", "/elsewhere", status=307)
         with pytest.raises(errors.AnswerError, match="307"):
@@ -256,7 +258,7 @@ async def test_a_form_is_not_posted_again_to_where_it_is_redirected() -> None:
     assert server.asked("/elsewhere") == []
 
 
-async def test_a_form_follows_the_same_rules() -> None:
+async def test_form_obeys_throttling_and_address_guard() -> None:
     async with FeedServer() as server, client() as fetcher, Fetcher(clock=Clock()) as guarded:
         server.throttle("/token", retry_after="60")
         with pytest.raises(errors.ThrottledError):
@@ -268,7 +270,7 @@ async def test_a_form_follows_the_same_rules() -> None:
     assert len(server.requests) == 1
 
 
-async def test_a_connection_is_used_again() -> None:
+async def test_connection_is_reused() -> None:
     async with FeedServer() as server, client() as fetcher:
         server.serve("/", RSS)
         for _ in range(5):
@@ -276,7 +278,7 @@ async def test_a_connection_is_used_again() -> None:
     assert server.connections == 1
 
 
-async def test_a_connection_that_the_server_closed_meanwhile_is_not_used_again() -> None:
+async def test_closed_connection_is_not_reused() -> None:
     async with FeedServer() as server, client() as fetcher:
         server.raw("/", b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi")
         for _ in range(3):
@@ -285,19 +287,20 @@ async def test_a_connection_that_the_server_closed_meanwhile_is_not_used_again()
     assert server.connections == 3
 
 
-async def test_a_connection_that_the_server_closes_in_that_very_moment_is_replaced(
+async def test_connection_closed_during_request_is_replaced(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(httpcore.AsyncHTTP11Connection, "has_expired", lambda self: False)  # the close is not yet seen
+    # Without this, the client would notice the close before it sends, and never hit the race.
+    monkeypatch.setattr(httpcore.AsyncHTTP11Connection, "has_expired", lambda self: False)
     async with FeedServer() as server, client() as fetcher:
         server.raw("/", b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi")
         await fetcher.get(server.url(), accept=ANY)
         assert (await fetcher.get(server.url(), accept=ANY)).body == b"hi"
-        assert (await fetcher.post_form(server.url(), {})).body == b"hi"  # never asked on a kept one
+        assert (await fetcher.post_form(server.url(), {})).body == b"hi"  # a POST never uses an idle connection
     assert [request.method for request in server.requests] == ["GET", "GET", "POST"]
 
 
-async def test_of_many_hosts_only_twenty_connections_are_kept() -> None:
+async def test_at_most_twenty_idle_connections() -> None:
     async with FeedServer("0.0.0.0") as server, client() as fetcher:
         server.serve("/", RSS)
         for n in range(2, 27):
@@ -309,20 +312,20 @@ async def test_of_many_hosts_only_twenty_connections_are_kept() -> None:
         assert server.connections == 26
 
 
-async def test_with_a_transport_of_ones_own_nothing_goes_over_the_network() -> None:
-    asked: list[httpx.Request] = []
+async def test_custom_transport_uses_no_network() -> None:
+    requests: list[httpx.Request] = []
 
     def respond(request: httpx.Request) -> httpx.Response:
-        asked.append(request)
+        requests.append(request)
         if request.headers.get("if-none-match") == '"1"':
             return httpx.Response(304, headers={"Cache-Control": "max-age=60"})
         return httpx.Response(200, content=RSS, headers={"ETag": '"1"', "Content-Type": "text/xml"})
 
     async with Fetcher(Limits(), clock=Clock(), transport=httpx.MockTransport(respond)) as fetcher:
         first = await fetcher.get("https://sample.invalid/feed", accept=ANY)
-        again = await fetcher.get("https://sample.invalid/feed", accept=ANY, etag=first.etag)
-    assert (first.body, again.not_modified, again.fresh_for) == (RSS, True, 60)
-    assert asked[0].headers["host"] == "sample.invalid"
+        second = await fetcher.get("https://sample.invalid/feed", accept=ANY, etag=first.etag)
+    assert (first.body, second.not_modified, second.fresh_for) == (RSS, True, 60)
+    assert requests[0].headers["host"] == "sample.invalid"
 
 
 @pytest.mark.parametrize(
@@ -336,9 +339,7 @@ async def test_with_a_transport_of_ones_own_nothing_goes_over_the_network() -> N
         (OSError(24, "too many open files"), errors.UnreachableError),
     ],
 )
-async def test_what_a_transport_raises_becomes_one_of_our_errors(
-    raised: Exception, error: type[errors.FetchError]
-) -> None:
+async def test_transport_errors_are_translated(raised: Exception, error: type[errors.FetchError]) -> None:
     def respond(request: httpx.Request) -> httpx.Response:
         raise raised
 

@@ -1,4 +1,4 @@
-"""What the headers of an answer mean."""
+"""Tests for response headers: freshness, content type and waits."""
 
 from datetime import timedelta
 
@@ -40,7 +40,7 @@ DATE = {"date": "Tue, 10 Feb 2026 12:00:00 GMT"}
         ({"cache-control": "max-age=0", "expires": "Tue, 10 Feb 2026 11:00:00 GMT"} | DATE, 0),
     ],
 )
-def test_how_long_an_answer_is_fresh(headers: dict[str, str], seconds: float | None) -> None:
+def test_freshness_lifetime(headers: dict[str, str], seconds: float | None) -> None:
     assert fresh_for(headers, NOW) == seconds
 
 
@@ -58,16 +58,16 @@ def test_how_long_an_answer_is_fresh(headers: dict[str, str], seconds: float | N
         ("text/xml; charset=", "text/xml", None),
     ],
 )
-def test_what_a_content_type_says(content_type: str, media: str | None, charset: str | None) -> None:
+def test_content_type_is_parsed(content_type: str, media: str | None, charset: str | None) -> None:
     got = answer("http://h/", 200, {"content-type": content_type}, b"", NOW, None)
     assert (got.content_type, got.charset) == (media, charset)
 
 
-def test_headers_are_found_in_any_case_and_repeated_ones_are_joined() -> None:
+def test_headers_are_case_insensitive_and_joined() -> None:
     assert header_map([(b"ETag", b"1"), (b"LINK", b"<a>"), (b"link", b"<b>")]) == {"etag": "1", "link": "<a>, <b>"}
 
 
-def test_a_header_of_monstrous_size_is_not_kept() -> None:
+def test_oversized_header_is_dropped() -> None:
     got = answer("http://h/", 200, {"etag": '"' + "e" * 50_000, "link": "l" * 50_000}, b"", NOW, None)
     assert (got.etag, got.headers) == (None, {})
 
@@ -88,11 +88,12 @@ def test_a_header_of_monstrous_size_is_not_kept() -> None:
         (31 * 86400, "31 days"),
     ],
 )
-def test_a_span_in_words(seconds: float, words: str) -> None:
+def test_duration_is_formatted(seconds: float, words: str) -> None:
     assert span(seconds) == words
 
 
-def test_a_number_may_stand_between_characters_that_python_strips_but_does_not_convert() -> None:
+def test_number_between_separator_characters() -> None:
+    """`str.strip` removes such characters as whitespace; number parsing rejects them."""
     assert host_wait(200, {"x-ratelimit-remaining": "\x1f0", "x-ratelimit-reset": "5\x1f"}, NOW, shy=False) == 5
 
 
@@ -111,7 +112,7 @@ names = [
 
 
 @given(headers=st.dictionaries(st.sampled_from(names), header_values), status=st.integers(100, 999))
-def test_no_headers_break_it_or_make_us_wait_longer_than_a_month(headers: dict[str, str], status: int) -> None:
+def test_any_headers_wait_at_most_a_month(headers: dict[str, str], status: int) -> None:
     for waiting in (fresh_for(headers, NOW), retry_after(headers, NOW), host_wait(status, headers, NOW, shy=True)):
         assert waiting is None or 0 <= waiting <= LONGEST_WAIT
     error = refusal(status, headers, "h", host_wait(status, headers, NOW, shy=False), NOW)

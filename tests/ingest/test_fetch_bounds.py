@@ -1,4 +1,4 @@
-"""No answer takes more time or memory than it is allowed, and a broken one is told as broken."""
+"""Tests for the fetcher's limits on time and memory, and for malformed responses."""
 
 import asyncio
 import gc
@@ -40,7 +40,7 @@ def raw_deflate(data: bytes) -> bytes:
     ],
     ids=["gzip", "x-gzip", "capitals", "zlib", "raw deflate", "identity", "two members", "padding"],
 )
-async def test_a_packed_body_is_unpacked(encoding: str, data: bytes) -> None:
+async def test_compressed_body_is_decoded(encoding: str, data: bytes) -> None:
     async with FeedServer() as server, client() as fetcher:
         server.packed("/", data, encoding=encoding)
         assert (await fetcher.get(server.url(), accept=ANY)).body == RSS
@@ -75,7 +75,7 @@ async def test_a_packed_body_is_unpacked(encoding: str, data: bytes) -> None:
         "an escape sequence",
     ],
 )
-async def test_a_body_that_cannot_be_unpacked_is_an_error(encoding: str, data: bytes) -> None:
+async def test_undecodable_body_is_an_error(encoding: str, data: bytes) -> None:
     async with FeedServer() as server, client() as fetcher:
         server.packed("/", data, encoding=encoding)
         with pytest.raises(AnswerError) as raised:
@@ -84,7 +84,7 @@ async def test_a_body_that_cannot_be_unpacked_is_an_error(encoding: str, data: b
     assert str(raised.value).isprintable()
 
 
-async def test_an_empty_body_is_empty_even_if_it_is_called_packed() -> None:
+async def test_empty_compressed_body_is_empty() -> None:
     async with FeedServer() as server, client() as fetcher:
         server.packed("/", b"")
         assert (await fetcher.get(server.url(), accept=ANY)).body == b""
@@ -95,12 +95,12 @@ async def test_an_empty_body_is_empty_even_if_it_is_called_packed() -> None:
     cuts=st.lists(st.integers(0, 2100), max_size=8),
     kind=st.sampled_from(["", "gzip", "deflate", "raw"]),
 )
-async def test_it_does_not_matter_where_the_body_is_cut_into_pieces(data: bytes, cuts: list[int], kind: str) -> None:
+async def test_chunk_boundaries_do_not_matter(data: bytes, cuts: list[int], kind: str) -> None:
     packed = {"": bytes, "gzip": gzip.compress, "deflate": zlib.compress, "raw": raw_deflate}[kind](data)
-    places = [0, *sorted(min(cut, len(packed)) for cut in cuts), len(packed)]
+    offsets = [0, *sorted(min(cut, len(packed)) for cut in cuts), len(packed)]
 
     async def pieces():
-        for start, end in pairwise(places):
+        for start, end in pairwise(offsets):
             yield packed[start:end]
 
     encoding = "deflate" if kind == "raw" else kind
@@ -109,7 +109,7 @@ async def test_it_does_not_matter_where_the_body_is_cut_into_pieces(data: bytes,
 
 
 @pytest.mark.parametrize("encoding", ["gzip", "deflate"])
-async def test_a_limit_is_met_exactly(encoding: str) -> None:
+async def test_size_limits_are_exact(encoding: str) -> None:
     data = bytes(100_000)
     packed = gzip.compress(data) if encoding == "gzip" else raw_deflate(data)
 
@@ -120,7 +120,7 @@ async def test_a_limit_is_met_exactly(encoding: str) -> None:
         return await read_body(chunks(), host="h", encoding=encoding, length="", max_wire=max_wire, max_body=max_body)
 
     assert await read(len(packed), len(data)) == data
-    # What a packed body may have is fixed: raising the setting did nothing.
+    # The limit on compressed bytes is fixed, so the hint must not suggest raising the setting.
     with pytest.raises(TooLargeError) as too_large:
         await read(len(packed) - 1, len(data))
     assert "network.max_body" not in too_large.value.hint
@@ -129,35 +129,35 @@ async def test_a_limit_is_met_exactly(encoding: str) -> None:
     assert "network.max_body" in too_large.value.hint
 
 
-async def test_a_body_whose_length_is_over_the_limit_is_not_read() -> None:
+async def test_content_length_over_limit_is_refused() -> None:
     async with FeedServer() as server, client(max_body=MIB) as fetcher:
-        server.raw("/", head(200, {"Content-Length": str(50 * MIB)}))  # and nothing of it ever comes
+        server.raw("/", head(200, {"Content-Length": str(50 * MIB)}))  # the body never arrives
         with pytest.raises(TooLargeError, match="1 MB"):
             await fetcher.get(server.url(), accept=ANY)
 
 
-async def test_a_packed_body_whose_length_is_over_the_limit_is_not_read() -> None:
+async def test_compressed_length_over_limit_is_refused() -> None:
     async with FeedServer() as server, client(max_wire=100 * KIB) as fetcher:
         server.raw("/", head(200, {"Content-Length": str(MIB), "Content-Encoding": "gzip"}))
         with pytest.raises(TooLargeError, match="larger than 100 KB even while packed"):
             await fetcher.get(server.url(), accept=ANY)
 
 
-async def test_fifty_megabytes_are_too_many() -> None:
+async def test_50_mb_body_is_refused() -> None:
     async with FeedServer() as server, client() as fetcher:
         server.large("/", 50 * MIB)
         with pytest.raises(TooLargeError, match="10 MB"):
             await fetcher.get(server.url(), accept=ANY)
 
 
-async def test_a_body_without_end_is_read_up_to_the_limit() -> None:
+async def test_endless_body_stops_at_limit() -> None:
     async with FeedServer() as server, client(max_body=MIB) as fetcher:
         server.endless("/")
         with pytest.raises(TooLargeError):
             await fetcher.get(server.url(), accept=ANY)
 
 
-async def test_a_gzip_bomb_takes_little_memory() -> None:
+async def test_gzip_bomb_memory_is_bounded() -> None:
     packed = bomb(2 * 2**30)
     assert len(packed) < 3 * MIB
 
@@ -175,35 +175,35 @@ async def test_a_gzip_bomb_takes_little_memory() -> None:
     assert peak - before < 3 * MIB
 
 
-async def test_a_gzip_bomb_over_the_network_is_refused() -> None:
+async def test_gzip_bomb_over_network_is_refused() -> None:
     async with FeedServer() as server, client() as fetcher:
         server.bomb("/")
         with pytest.raises(TooLargeError):
             await fetcher.get(server.url(), accept=ANY)
 
 
-async def test_a_body_in_millions_of_tiny_chunks_leaves_others_their_turn() -> None:
+async def test_tiny_chunks_do_not_starve_other_tasks() -> None:
     turns = 0
 
     async def tiny():
         for _ in range(100_000):
             yield b"xy"
 
-    async def other() -> None:
+    async def spin() -> None:
         nonlocal turns
         while True:
             turns += 1
             await asyncio.sleep(0)
 
-    running = asyncio.create_task(other())
+    running = asyncio.create_task(spin())
     body = await read_body(tiny(), host="h", encoding="", length="", max_wire=MIB, max_body=MIB)
     running.cancel()
     assert (len(body), turns > 300) == (200_000, True)
 
 
 @pytest.mark.parametrize("behaviour", ["drip", "silent", "slow packed"])
-async def test_the_deadline_is_for_the_whole_answer(behaviour: str) -> None:
-    """Each read of a drip is quick, so that a limit on each read never trips."""
+async def test_deadline_covers_whole_response(behaviour: str) -> None:
+    """Each read of a drip is fast, so a timeout per read would never fire."""
     async with FeedServer() as server, client(timeout=0.2) as fetcher:
         if behaviour == "drip":
             server.drip("/", every=0.02)
@@ -216,7 +216,7 @@ async def test_the_deadline_is_for_the_whole_answer(behaviour: str) -> None:
                 await fetcher.get(server.url(), accept=ANY)
 
 
-async def test_headers_without_end_are_refused() -> None:
+async def test_endless_headers_are_refused() -> None:
     async with FeedServer() as server, client(timeout=0.5) as fetcher:
         server.raw("/", b"HTTP/1.1 200 OK\r\n" + b"X-Filler: 0123456789\r\n" * 20_000)
         with pytest.raises(FetchError):
@@ -240,7 +240,7 @@ async def test_headers_without_end_are_refused() -> None:
         b"SSH-2.0-OpenSSH_9.6\r\n",
     ],
 )
-async def test_broken_http_is_an_error_of_the_answer(data: bytes) -> None:
+async def test_malformed_http_is_an_error(data: bytes) -> None:
     async with FeedServer() as server, client() as fetcher:
         server.raw("/", data)
         with pytest.raises(AnswerError) as raised:
@@ -250,14 +250,14 @@ async def test_broken_http_is_an_error_of_the_answer(data: bytes) -> None:
         assert (await fetcher.get(server.url(), accept=ANY)).body == RSS
 
 
-async def test_a_fetch_that_is_cancelled_closes_its_connection_and_the_next_one_works() -> None:
+async def test_cancelled_fetch_closes_its_connection() -> None:
     async with FeedServer() as server, client() as fetcher:
         server.drip("/slow", every=0.01)
         server.serve("/", RSS)
         for before in range(5):
             task = asyncio.create_task(fetcher.get(server.url("/slow"), accept=ANY))
             async with asyncio.timeout(60):
-                while len(server.asked("/slow")) == before:  # noqa: ASYNC110 - the server is in a thread of its own
+                while len(server.asked("/slow")) == before:  # noqa: ASYNC110 - the server runs in another thread
                     await asyncio.sleep(0.005)
             task.cancel()
             with pytest.raises(asyncio.CancelledError):
@@ -265,12 +265,12 @@ async def test_a_fetch_that_is_cancelled_closes_its_connection_and_the_next_one_
         assert len(server.asked("/slow")) == 5
         assert (await fetcher.get(server.url(), accept=ANY)).body == RSS
         assert len(fetcher._transport._idle) == 1
-    gc.collect()  # what was left open warns here, and a warning fails the test
+    gc.collect()  # an unclosed connection warns here, and a warning fails the test
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "127.0.0.{}"], ids=["kept connection", "new connection"])
-async def test_a_fetch_can_be_cancelled_at_any_step_and_leaves_nothing_open(host: str) -> None:
-    """httpcore leaves a connection open that is cancelled while it waits for its own lock."""
+async def test_cancel_at_any_step_leaks_nothing(host: str) -> None:
+    """httpcore leaves a connection open if it is cancelled while waiting for its own lock."""
     async with FeedServer("0.0.0.0") as server, client() as fetcher:
         server.serve("/", RSS)
         for steps in range(80):
@@ -284,7 +284,7 @@ async def test_a_fetch_can_be_cancelled_at_any_step_and_leaves_nothing_open(host
     gc.collect()
 
 
-async def test_a_slow_host_does_not_hold_up_the_others() -> None:
+async def test_slow_host_does_not_block_other_hosts() -> None:
     async with FeedServer("0.0.0.0") as server, client(timeout=60) as fetcher:
         server.silent("/silent")
         server.serve("/", RSS)
@@ -299,7 +299,7 @@ async def test_a_slow_host_does_not_hold_up_the_others() -> None:
             await slow
 
 
-async def test_a_stream_of_a_given_transport_is_closed_too() -> None:
+async def test_custom_transport_stream_is_closed() -> None:
     closed = []
 
     class Stream(httpx.AsyncByteStream):

@@ -1,4 +1,4 @@
-"""One thing at a time of each host, a pause between two, and silence for as long as a host asks for."""
+"""Tests for host limits: one request at a time, pauses and cooldowns."""
 
 import asyncio
 from collections import Counter
@@ -15,7 +15,7 @@ from fetching import ANY, NOW, Clock, client
 RSS = b"<rss/>"
 
 
-async def test_a_host_is_asked_one_thing_at_a_time() -> None:
+async def test_one_request_at_a_time_per_host() -> None:
     async with FeedServer("0.0.0.0") as server, client() as fetcher:
         server.serve("/", RSS, delay=0.005)
         urls = [server.url(host=f"127.0.0.{2 + n % 3}") for n in range(12)]
@@ -23,7 +23,7 @@ async def test_a_host_is_asked_one_thing_at_a_time() -> None:
     assert [server.most_at_once[server.host(f"127.0.0.{n}")] for n in (2, 3, 4)] == [1, 1, 1]
 
 
-async def test_no_more_requests_are_under_way_than_allowed() -> None:
+async def test_total_concurrency_is_limited() -> None:
     async with FeedServer("0.0.0.0") as server, client(concurrency=3) as fetcher:
         busy = most = 0
         three = asyncio.Barrier(3)
@@ -33,7 +33,7 @@ async def test_no_more_requests_are_under_way_than_allowed() -> None:
             busy += 1
             most = max(most, busy)
             await three.wait()
-            await asyncio.sleep(0.01)  # for whoever should not be there
+            await asyncio.sleep(0.01)  # time for an excess request to arrive
             busy -= 1
             writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
             return True
@@ -43,22 +43,22 @@ async def test_no_more_requests_are_under_way_than_allowed() -> None:
     assert most == 3
 
 
-async def test_waiting_for_ones_turn_is_not_counted_as_slowness() -> None:
-    """Together they take longer than one may."""
+async def test_waiting_does_not_count_against_timeout() -> None:
+    """The four requests together take longer than the timeout of one."""
     async with FeedServer() as server, client(timeout=1.0) as fetcher:
         server.serve("/", RSS, delay=0.3)
         answers = await asyncio.gather(*(fetcher.get(server.url(), accept=ANY) for _ in range(4)))
     assert len(answers) == 4
 
 
-async def test_there_is_a_pause_between_two_requests_to_a_host_that_wants_one() -> None:
+async def test_host_gap_separates_requests() -> None:
     async with FeedServer() as server, client() as fetcher:
         server.serve("/", RSS)
         await asyncio.gather(*(fetcher.get(server.url(), accept=ANY, host_gap=0.05) for _ in range(3)))
     assert all(later.at - earlier.at >= 0.049 for earlier, later in pairwise(server.requests))
 
 
-async def test_the_pause_of_a_host_holds_up_no_other() -> None:
+async def test_host_gap_does_not_delay_other_hosts() -> None:
     async with FeedServer("0.0.0.0") as server, client() as fetcher:
         server.serve("/", RSS)
         calm, other = server.url(host="127.0.0.2"), server.url(host="127.0.0.3")
@@ -74,13 +74,13 @@ async def test_the_pause_of_a_host_holds_up_no_other() -> None:
     }
 
 
-async def test_the_pause_is_over_when_it_has_passed_by_itself() -> None:
+async def test_host_gap_ends_with_time() -> None:
     async with FeedServer() as server, client() as fetcher, asyncio.timeout(60):
         server.serve("/", RSS)
         await fetcher.get(server.url(), accept=ANY, host_gap=600)
-        door = fetcher._hosts._doors[server.host()]
-        assert door.left is not None
-        door.left -= 600  # as ten minutes later
+        host_state = fetcher._hosts._doors[server.host()]
+        assert host_state.left is not None
+        host_state.left -= 600  # ten minutes pass
         await fetcher.get(server.url(), accept=ANY, host_gap=600)
     assert len(server.requests) == 2
 
@@ -89,7 +89,7 @@ async def test_the_pause_is_over_when_it_has_passed_by_itself() -> None:
     ("retry_after", "wait"),
     [("120", 120), (None, 900), ("0", 900), ("soon", 900), ("-5", 900), ("99999999999999999999", 31 * 86400)],
 )
-async def test_429_silences_us_towards_the_whole_host(retry_after: str | None, wait: float) -> None:
+async def test_429_cools_down_whole_host(retry_after: str | None, wait: float) -> None:
     clock = Clock()
     async with FeedServer() as server, client(clock) as fetcher:
         server.throttle("/a", retry_after=retry_after)
@@ -109,7 +109,7 @@ async def test_429_silences_us_towards_the_whole_host(retry_after: str | None, w
         assert fetcher.cooldowns == {}
 
 
-async def test_a_date_to_come_back_at_counts_from_the_servers_clock() -> None:
+async def test_retry_date_is_relative_to_server_clock() -> None:
     async with FeedServer() as server, client() as fetcher:
         headers = {"Date": "Sun, 01 Jan 2023 10:00:00 GMT", "Retry-After": "Sun, 01 Jan 2023 10:05:00 GMT"}
         server.fail("/", 429, headers=headers)
@@ -118,15 +118,17 @@ async def test_a_date_to_come_back_at_counts_from_the_servers_clock() -> None:
     assert throttled.value.retry_after == 300
 
 
-async def test_those_who_wait_for_their_turn_hear_of_the_silence() -> None:
+async def test_waiting_requests_fail_on_cooldown() -> None:
     async with FeedServer() as server, client() as fetcher:
         server.throttle("/", retry_after="60")
-        done = await asyncio.gather(*(fetcher.get(server.url(), accept=ANY) for _ in range(5)), return_exceptions=True)
-    assert [type(error) for error in done] == [ThrottledError] * 5
+        results = await asyncio.gather(
+            *(fetcher.get(server.url(), accept=ANY) for _ in range(5)), return_exceptions=True
+        )
+    assert [type(error) for error in results] == [ThrottledError] * 5
     assert len(server.requests) == 1
 
 
-async def test_other_hosts_are_still_asked() -> None:
+async def test_cooldown_does_not_affect_other_hosts() -> None:
     async with FeedServer("0.0.0.0") as server, client() as fetcher:
         server.throttle("/limited")
         server.serve("/", RSS)
@@ -135,29 +137,30 @@ async def test_other_hosts_are_still_asked() -> None:
         assert (await fetcher.get(server.url(host="127.0.0.3"), accept=ANY)).body == RSS
 
 
-async def test_the_silence_outlasts_a_restart() -> None:
+async def test_cooldown_survives_restart() -> None:
     clock = Clock()
     async with FeedServer() as server:
         server.throttle("/", retry_after="3600")
         async with client(clock) as fetcher:
             with pytest.raises(ThrottledError):
                 await fetcher.get(server.url(), accept=ANY)
-            kept = fetcher.cooldowns
+            saved = fetcher.cooldowns
         async with client(clock) as restarted:
-            restarted.cooldowns = kept
+            restarted.cooldowns = saved
             with pytest.raises(ThrottledError):
                 await restarted.get(server.url(), accept=ANY)
     assert len(server.requests) == 1
 
 
-async def test_a_silence_that_was_kept_by_a_wrong_clock_is_forgotten() -> None:
+async def test_implausible_cooldown_is_dropped() -> None:
+    """It was saved while the system clock was years ahead."""
     async with FeedServer() as server, client() as fetcher:
         server.serve("/", RSS)
         fetcher.cooldowns = {server.host(): NOW + timedelta(days=20_000)}
         assert (await fetcher.get(server.url(), accept=ANY)).body == RSS
 
 
-async def test_503_with_a_time_silences_only_the_feed() -> None:
+async def test_503_with_retry_after_affects_only_url() -> None:
     async with FeedServer() as server, client() as fetcher:
         server.throttle("/", retry_after="600", status=503)
         server.serve("/other", RSS)
@@ -168,7 +171,7 @@ async def test_503_with_a_time_silences_only_the_feed() -> None:
         assert (await fetcher.get(server.url("/other"), accept=ANY)).body == RSS
 
 
-async def test_503_without_a_time_is_an_ordinary_failure() -> None:
+async def test_503_without_retry_after_is_an_error() -> None:
     async with FeedServer() as server, client() as fetcher:
         server.fail("/", 503)
         with pytest.raises(AnswerError):
@@ -176,11 +179,11 @@ async def test_503_without_a_time_is_an_ordinary_failure() -> None:
 
 
 def answering(status: int, **headers: str) -> httpx.MockTransport:
-    named = {name.replace("_", "-"): value for name, value in headers.items()}
-    return httpx.MockTransport(lambda request: httpx.Response(status, content=RSS, headers=named))
+    header_map = {name.replace("_", "-"): value for name, value in headers.items()}
+    return httpx.MockTransport(lambda request: httpx.Response(status, content=RSS, headers=header_map))
 
 
-async def test_reddit_means_429_when_it_says_403_to_one_without_credentials() -> None:
+async def test_anonymous_403_from_reddit_means_throttled() -> None:
     async with client(transport=answering(403)) as fetcher:
         with pytest.raises(ThrottledError) as throttled:
             await fetcher.get("https://www.reddit.com/r/python/new/.rss", accept=ANY)
@@ -205,9 +208,8 @@ async def test_reddit_means_429_when_it_says_403_to_one_without_credentials() ->
         ({"x_ratelimit_remaining": "nan", "x_ratelimit_reset": "inf"}, None),
     ],
 )
-async def test_a_used_up_allowance_silences_us_towards_the_host_though_the_answer_is_good(
-    headers: dict[str, str], wait: float | None
-) -> None:
+async def test_exhausted_rate_limit_cools_down_host(headers: dict[str, str], wait: float | None) -> None:
+    """Even though the response itself is fine."""
     async with client(transport=answering(200, **headers)) as fetcher:
         answer = await fetcher.get("https://api.example/", accept=ANY)
         assert answer.body == RSS
@@ -216,7 +218,7 @@ async def test_a_used_up_allowance_silences_us_towards_the_host_though_the_answe
         assert fetcher.cooldowns == expected
 
 
-async def test_429_of_x_says_when_by_its_allowance() -> None:
+async def test_429_from_x_uses_rate_limit_reset() -> None:
     reset = str(int(NOW.timestamp()) + 500)
     async with client(transport=answering(429, x_rate_limit_remaining="0", x_rate_limit_reset=reset)) as fetcher:
         with pytest.raises(ThrottledError) as throttled:
@@ -224,7 +226,7 @@ async def test_429_of_x_says_when_by_its_allowance() -> None:
     assert throttled.value.retry_after == 500
 
 
-async def test_a_longer_silence_is_not_cut_short() -> None:
+async def test_longer_cooldown_is_not_shortened() -> None:
     async with client(transport=answering(200, x_ratelimit_remaining="0", x_ratelimit_reset="10")) as fetcher:
         fetcher._hosts.cool("api.example", 5000)
         fetcher._hosts.cool("api.example", 10)

@@ -1,4 +1,4 @@
-"""Redirects are followed by hand: each hop is checked, and credentials stay with the host that they are for."""
+"""Tests for redirects: every hop is checked, and credentials stay with their host."""
 
 import asyncio
 
@@ -16,7 +16,7 @@ RSS = b"<rss/>"
 
 
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
-async def test_a_redirect_leads_to_the_answer(status: int) -> None:
+async def test_redirect_is_followed(status: int) -> None:
     async with FeedServer() as server, client() as fetcher:
         server.redirect("/old", "/new", status=status)
         server.serve("/new", RSS)
@@ -29,7 +29,7 @@ async def test_a_redirect_leads_to_the_answer(status: int) -> None:
     ("statuses", "moved"),
     [([301], True), ([308, 301], True), ([301, 302], False), ([302, 301], False), ([307, 308], False), ([], False)],
 )
-async def test_only_a_chain_of_permanent_redirects_moves_the_address(statuses: list[int], moved: bool) -> None:
+async def test_only_permanent_redirects_move_url(statuses: list[int], moved: bool) -> None:
     async with FeedServer() as server, client() as fetcher:
         for n, status in enumerate(statuses):
             server.redirect(f"/{n}", f"/{n + 1}", status=status)
@@ -50,14 +50,14 @@ async def test_only_a_chain_of_permanent_redirects_moves_the_address(statuses: l
         ("/b\xc3\xbccher", "/b%C3%BCcher"),
     ],
 )
-async def test_the_forms_that_an_address_has_in_a_redirect(location: str, path: str) -> None:
+async def test_location_forms_are_resolved(location: str, path: str) -> None:
     async with FeedServer() as server, client() as fetcher:
         server.redirect("/a/old", location)
         server.serve(path, RSS)
         assert (await fetcher.get(server.url("/a/old"), accept=ANY)).url == server.url(path)
 
 
-async def test_five_redirects_are_followed_and_the_sixth_is_not() -> None:
+async def test_at_most_five_redirects() -> None:
     async with FeedServer() as server, client() as fetcher:
         for n in range(6):
             server.redirect(f"/{n}", f"/{n + 1}")
@@ -67,7 +67,7 @@ async def test_five_redirects_are_followed_and_the_sixth_is_not() -> None:
             await fetcher.get(server.url("/0"), accept=ANY)
 
 
-async def test_a_redirect_to_itself_ends() -> None:
+async def test_redirect_loop_ends() -> None:
     async with FeedServer() as server, client() as fetcher:
         server.redirect("/", "/")
         with pytest.raises(AnswerError, match="more than 5 times"):
@@ -75,7 +75,7 @@ async def test_a_redirect_to_itself_ends() -> None:
     assert len(server.requests) == 6
 
 
-async def test_a_redirect_to_nowhere_is_an_error() -> None:
+async def test_redirect_without_location_is_an_error() -> None:
     async with FeedServer() as server, client() as fetcher:
         server.fail("/", 302)
         with pytest.raises(AnswerError, match="302"):
@@ -99,7 +99,7 @@ async def test_a_redirect_to_nowhere_is_an_error() -> None:
         "http://\xff\xfe/",
     ],
 )
-async def test_a_redirect_to_what_is_no_web_address_is_refused(location: str) -> None:
+async def test_redirect_to_invalid_url_is_refused(location: str) -> None:
     async with FeedServer() as server, client() as fetcher:
         server.redirect("/", location)
         with pytest.raises(RefusedAddressError) as refused:
@@ -134,8 +134,8 @@ async def test_no_location_breaks_the_client(location: str) -> None:
         "https://0x7f.1/",
     ],
 )
-async def test_a_redirect_to_a_private_address_is_refused(location: str) -> None:
-    """The first hop is answered by a public site, here a transport of our own; the second meets the guard."""
+async def test_redirect_to_private_address_is_refused(location: str) -> None:
+    """A custom transport stands in for a public site and redirects; the second hop meets the real guard."""
     guarded = Fetcher(clock=lambda: pytest.fail("nothing is to be answered"))
 
     class Public(httpx.AsyncBaseTransport):
@@ -150,7 +150,7 @@ async def test_a_redirect_to_a_private_address_is_refused(location: str) -> None
 
 
 class Web(httpx.MockTransport):
-    """Hosts that redirect from one to the next as told, and what they were asked."""
+    """Hosts that redirect as configured; records their requests."""
 
     def __init__(self, **redirects: str) -> None:
         self.redirects = {name.replace("_", "."): to for name, to in redirects.items()}
@@ -165,7 +165,7 @@ class Web(httpx.MockTransport):
         return httpx.Response(200, content=RSS)
 
     def carried(self) -> list[bool]:
-        """For each request, whether it carried the credentials."""
+        """Return, for each request, whether it carried the credentials."""
         return ["authorization" in request.headers and "x-key" in request.headers for request in self.asked]
 
 
@@ -194,7 +194,7 @@ async def test_credentials_stay_with_their_host(start: str, to: str, kept: bool)
     assert "referer" not in web.asked[1].headers
 
 
-async def test_credentials_do_not_come_back_when_the_chain_does() -> None:
+async def test_credentials_are_not_restored_on_return() -> None:
     web = Web(a_example="https://b.example/", b_example="https://a.example/feed")
     async with client(transport=web) as fetcher:
         await fetcher.get("https://a.example/", accept=ANY, headers=SECRETS)
@@ -202,7 +202,7 @@ async def test_credentials_do_not_come_back_when_the_chain_does() -> None:
 
 
 @pytest.mark.parametrize("to", ["http://a.example/feed", "http://b.example/feed"])
-async def test_with_credentials_a_step_back_from_encryption_is_refused(to: str) -> None:
+async def test_credentials_refuse_downgrade_to_http(to: str) -> None:
     web = Web(a_example=to)
     async with client(transport=web) as fetcher:
         with pytest.raises(RefusedAddressError, match="without encryption"):
@@ -211,7 +211,7 @@ async def test_with_credentials_a_step_back_from_encryption_is_refused(to: str) 
         assert (await fetcher.get("https://a.example/", accept=ANY)).url == to
 
 
-async def test_the_deadline_is_for_all_hops_together() -> None:
+async def test_deadline_covers_all_hops() -> None:
     async with FeedServer() as server, client(timeout=0.25) as fetcher:
         for n in range(5):
             server.serve(f"/{n}", b"", status=302, headers={"Location": f"/{n + 1}"}, delay=0.1)
@@ -221,7 +221,7 @@ async def test_the_deadline_is_for_all_hops_together() -> None:
     assert len(server.requests) <= 4
 
 
-async def test_the_body_of_a_redirect_is_not_read() -> None:
+async def test_redirect_body_is_not_read() -> None:
     async with FeedServer() as server, client() as fetcher:
         endless = b"HTTP/1.1 302 Found\r\nLocation: /new\r\n\r\n" + b"x" * 2**20
         server.raw("/old", endless)
@@ -229,7 +229,7 @@ async def test_the_body_of_a_redirect_is_not_read() -> None:
         assert (await fetcher.get(server.url("/old"), accept=ANY)).body == RSS
 
 
-async def test_a_hop_to_another_host_waits_for_its_turn_there_without_blocking_the_first() -> None:
+async def test_mutual_redirects_do_not_deadlock() -> None:
     """Two hosts that redirect to each other must not wait for each other."""
     async with FeedServer("0.0.0.0") as server, client() as fetcher:
         server.redirect("/to3", server.url("/feed", host="127.0.0.3"))
@@ -246,7 +246,7 @@ async def test_a_hop_to_another_host_waits_for_its_turn_there_without_blocking_t
     assert set(server.most_at_once.values()) == {1}
 
 
-async def test_limits_are_the_ones_that_are_promised() -> None:
+async def test_default_limits() -> None:
     limits = Limits()
     assert (limits.timeout, limits.redirects, limits.concurrency) == (30.0, 5, 16)
     assert (limits.max_wire, limits.max_body, limits.allow_private) == (4 * 2**20, 10 * 2**20, False)

@@ -1,6 +1,6 @@
-"""What publishers ask of programs that read their feeds: the rules of rachelbythebay.com's "feed reader score".
+"""Tests for polite polling: the rules of rachelbythebay.com's "feed reader score".
 
-A blog with a new post every three days is read for weeks of simulated time, by the client and the decisions together.
+A blog with a post every three days is polled for weeks of simulated time, by the fetcher and the fetch policy together.
 """
 
 from datetime import datetime, timedelta
@@ -20,7 +20,7 @@ ETAG, MODIFIED = '"5f3e-62b1c;gz"', "Tue, 03 Feb 2026 09:08:07 GMT"
 
 
 class Reader:
-    """Reads one feed, whenever it is due, and notes when it asked."""
+    """Polls one feed whenever it is due and records the request times."""
 
     def __init__(self, server: FeedServer, clock: Clock, state: FetchState) -> None:
         self.server = server
@@ -29,7 +29,7 @@ class Reader:
         self.times: list[datetime] = []
 
     async def read_for(self, span: timedelta) -> None:
-        """Look every quarter of an hour whether the feed is due."""
+        """Poll for `span`; check every 15 minutes whether the feed is due."""
         async with client(self.clock) as fetcher:
             end = self.clock.now + span
             while self.clock.now < end:
@@ -38,24 +38,24 @@ class Reader:
                 self.clock.forward(900)
 
     async def _read(self, fetcher: Fetcher) -> None:
-        now, known = self.clock.now, self.state
+        now, state = self.clock.now, self.state
         self.times.append(now)
         try:
             answer = await fetcher.get(
-                self.server.url("/feed.xml"), accept=ANY, etag=known.etag, last_modified=known.last_modified
+                self.server.url("/feed.xml"), accept=ANY, etag=state.etag, last_modified=state.last_modified
             )
         except FetchError as error:
-            self.state = after_failure(known, error, now, 0.0)
+            self.state = after_failure(state, error, now, 0.0)
             return
-        digest = known.body_hash if answer.not_modified else blake2b(answer.body).digest()
+        digest = state.body_hash if answer.not_modified else blake2b(answer.body).digest()
         fetched = Fetched(
-            published=() if digest == known.body_hash else self._posts(),
-            etag=known.etag if answer.not_modified else answer.etag,
-            last_modified=known.last_modified if answer.not_modified else answer.last_modified,
+            published=() if digest == state.body_hash else self._posts(),
+            etag=state.etag if answer.not_modified else answer.etag,
+            last_modified=state.last_modified if answer.not_modified else answer.last_modified,
             body_hash=digest,
             fresh_for=answer.fresh_for,
         )
-        self.state = after_fetch(known, fetched, None, now, 0.0)
+        self.state = after_fetch(state, fetched, None, now, 0.0)
 
     def _posts(self) -> tuple[datetime, ...]:
         if self.state.last_ok is not None:
@@ -63,7 +63,7 @@ class Reader:
         return tuple(self.clock.now - HOUR - n * POSTS_EVERY for n in range(10))
 
     def pauses(self) -> list[timedelta]:
-        """How long it was between two requests."""
+        """Return the intervals between consecutive requests."""
         return [later - earlier for earlier, later in pairwise(self.times)]
 
 
@@ -73,7 +73,7 @@ async def reading(server: FeedServer, span: timedelta, state: FetchState | None 
     return reader
 
 
-async def test_one_request_without_conditions_and_then_only_conditional_ones() -> None:
+async def test_requests_after_first_are_conditional() -> None:
     async with FeedServer() as server:
         server.serve("/feed.xml", "<feed/>", etag=ETAG, last_modified=MODIFIED)
         await reading(server, 9 * DAY)
@@ -82,7 +82,7 @@ async def test_one_request_without_conditions_and_then_only_conditional_ones() -
     assert conditional == [False] + [True] * (len(conditional) - 1)
 
 
-async def test_validators_are_echoed_exactly_and_never_invented() -> None:
+async def test_validators_are_echoed_exactly() -> None:
     for etag, modified in [(ETAG, MODIFIED), (ETAG, None), (None, MODIFIED), (None, None)]:
         async with FeedServer() as server:
             server.serve("/feed.xml", "<feed/>", etag=etag or False, last_modified=modified)
@@ -93,7 +93,7 @@ async def test_validators_are_echoed_exactly_and_never_invented() -> None:
             assert request.headers.get("if-modified-since") == modified
 
 
-async def test_the_validators_of_a_new_version_replace_the_old_ones() -> None:
+async def test_new_validators_replace_old_ones() -> None:
     async with FeedServer() as server:
         server.serve("/feed.xml", "<feed/>", etag=ETAG, last_modified=MODIFIED)
         first = await reading(server, DAY)
@@ -103,7 +103,7 @@ async def test_the_validators_of_a_new_version_replace_the_old_ones() -> None:
     assert "if-modified-since" not in server.requests[-1].headers
 
 
-async def test_an_hour_passes_between_requests_and_a_day_where_there_are_no_validators() -> None:
+async def test_min_interval_with_and_without_validators() -> None:
     async with FeedServer() as server:
         server.serve("/feed.xml", "<feed/>", etag=ETAG)
         assert min((await reading(server, 21 * DAY)).pauses()) >= HOUR
@@ -111,7 +111,7 @@ async def test_an_hour_passes_between_requests_and_a_day_where_there_are_no_vali
         assert min((await reading(server, 21 * DAY)).pauses()) >= DAY
 
 
-async def test_max_age_is_honoured_also_that_of_a_304() -> None:
+async def test_max_age_is_honoured_on_200_and_304() -> None:
     async with FeedServer() as server:
         server.serve("/feed.xml", "<feed/>", etag=ETAG, headers={"Cache-Control": "max-age=259200"})
         pauses = (await reading(server, 21 * DAY)).pauses()
@@ -127,7 +127,7 @@ async def test_retry_after_is_honoured() -> None:
     assert min(pauses) >= 2 * DAY
 
 
-async def test_errors_are_not_answered_with_more_requests() -> None:
+async def test_errors_do_not_increase_request_rate() -> None:
     async with FeedServer() as server:
         server.fail("/feed.xml", 500)
         reader = await reading(server, 14 * DAY)
@@ -135,7 +135,7 @@ async def test_errors_are_not_answered_with_more_requests() -> None:
     assert reader.pauses() == sorted(reader.pauses())
 
 
-async def test_no_cookies_no_referrer_and_nothing_added_to_the_address() -> None:
+async def test_requests_carry_no_cookies_or_referrer() -> None:
     async with FeedServer() as server:
         server.serve("/feed.xml", "<feed/>", etag=ETAG, headers={"Set-Cookie": "id=1; Path=/"})
         await reading(server, 4 * DAY)
@@ -145,7 +145,7 @@ async def test_no_cookies_no_referrer_and_nothing_added_to_the_address() -> None
         assert request.headers["user-agent"].startswith("Copydesk/")
 
 
-async def test_a_restart_does_not_ask_again() -> None:
+async def test_restart_does_not_refetch() -> None:
     async with FeedServer() as server:
         server.serve("/feed.xml", "<feed/>", etag=ETAG)
         reader = Reader(server, Clock(), FetchState())

@@ -1,4 +1,4 @@
-"""A certificate must be trusted and must be the host's own."""
+"""Tests for TLS certificate checks."""
 
 import ssl
 from collections.abc import Iterator
@@ -15,7 +15,7 @@ from fetching import ANY, client
 
 @pytest.fixture(scope="module")
 def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A certificate of 127.0.0.1, signed by itself, with its key in the same file."""
+    """A self-signed certificate for 127.0.0.1, with its key in the same file."""
     return certificate_in(tmp_path_factory.mktemp("tls"))
 
 
@@ -30,13 +30,13 @@ def server(certificate: Path) -> Iterator[FeedServer]:
 
 @pytest.fixture
 def trusting(certificate: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Trust that certificate, as others are trusted."""
+    """Trust that certificate like those of the system."""
     context = transport._tls.__wrapped__()
     context.load_verify_locations(certificate)
     monkeypatch.setattr(transport, "_tls", lambda: context)
 
 
-async def test_a_certificate_that_nobody_vouches_for_is_refused(server: FeedServer) -> None:
+async def test_self_signed_certificate_is_refused(server: FeedServer) -> None:
     async with client() as fetcher:
         with pytest.raises(UnreachableError, match=r"certificate of .* cannot be trusted: self"):
             await fetcher.get(server.url(), accept=ANY)
@@ -44,7 +44,7 @@ async def test_a_certificate_that_nobody_vouches_for_is_refused(server: FeedServ
 
 
 @pytest.mark.usefixtures("trusting")
-async def test_the_certificate_of_another_host_is_refused(server: FeedServer) -> None:
+async def test_certificate_of_other_host_is_refused(server: FeedServer) -> None:
     async with client() as fetcher:
         with pytest.raises(UnreachableError, match="cannot be trusted: IP address mismatch"):
             await fetcher.get(server.url(host="127.0.0.2"), accept=ANY)
@@ -52,7 +52,7 @@ async def test_the_certificate_of_another_host_is_refused(server: FeedServer) ->
 
 
 @pytest.mark.usefixtures("trusting")
-async def test_a_trusted_certificate_opens_a_connection_that_is_used_again(server: FeedServer) -> None:
+async def test_trusted_connection_is_reused(server: FeedServer) -> None:
     async with client() as fetcher:
         for _ in range(3):
             assert (await fetcher.get(server.url(), accept=ANY)).body == b"<rss/>"
@@ -60,14 +60,14 @@ async def test_a_trusted_certificate_opens_a_connection_that_is_used_again(serve
 
 
 @pytest.mark.usefixtures("trusting")
-async def test_an_encrypted_body_of_many_records_comes_whole(server: FeedServer) -> None:
+async def test_large_encrypted_body_is_complete(server: FeedServer) -> None:
     body = bytes(range(256)) * 8192
     server.serve("/large", body)
     async with client() as fetcher:
         assert (await fetcher.get(server.url("/large"), accept=ANY)).body == body
 
 
-async def test_a_server_that_speaks_no_tls_says_so(server: FeedServer) -> None:
+async def test_server_without_tls_is_reported(server: FeedServer) -> None:
     with FeedServer() as plain:
         plain.serve("/", "<rss/>")
         async with client() as fetcher:

@@ -1,4 +1,4 @@
-"""A search or a topic of Google News."""
+"""Tests for Google News sources: searches, topics and editions."""
 
 from typing import Any
 
@@ -24,7 +24,7 @@ def source(url: str = f"{SITE}/rss/search", **config: Any) -> SourceSpec:
     return spec(SourceType.GOOGLE_NEWS, url, **config)
 
 
-async def test_a_search_asks_for_the_last_week_of_one_edition() -> None:
+async def test_search_requests_last_week_of_one_edition() -> None:
     web = SmallWeb()
     url = f"{SITE}/rss/search?q=sqlite+when%3A7d&{AMERICA}"
     web.put(url, FEED)
@@ -34,7 +34,7 @@ async def test_a_search_asks_for_the_last_week_of_one_edition() -> None:
 
 
 @pytest.mark.parametrize("query", ["sqlite when:12h", "sqlite after:2026-11-01", "before:2026-11-01 sqlite"])
-async def test_a_search_that_names_a_time_keeps_it(query: str) -> None:
+async def test_time_range_in_query_is_respected(query: str) -> None:
     web = SmallWeb()
     with pytest.raises(Exception, match="404"):
         await web.read(source(query=query))
@@ -53,7 +53,7 @@ async def test_a_search_that_names_a_time_keeps_it(query: str) -> None:
         ),
     ],
 )
-async def test_a_page_is_read_as_its_feed(url: str, asked: str) -> None:
+async def test_page_url_maps_to_its_feed(url: str, asked: str) -> None:
     web = SmallWeb()
     web.put(asked, FEED)
     await web.read(source(url))
@@ -72,7 +72,7 @@ async def test_a_page_is_read_as_its_feed(url: str, asked: str) -> None:
         ({"gl": "US"}, AMERICA),
     ],
 )
-async def test_the_three_settings_of_the_place_agree(config: dict[str, str], place: str) -> None:
+async def test_edition_settings_are_completed(config: dict[str, str], place: str) -> None:
     web = SmallWeb()
     url = f"{SITE}/rss/search?q=a+when%3A7d&{place}"
     web.put(url, FEED)
@@ -80,7 +80,7 @@ async def test_the_three_settings_of_the_place_agree(config: dict[str, str], pla
     assert web.urls == [url]
 
 
-async def test_the_press_is_the_publisher_and_no_part_of_the_title() -> None:
+async def test_publisher_is_removed_from_title() -> None:
     web = SmallWeb()
     web.put(f"{SITE}/rss/search?q=a+when%3A7d&{AMERICA}", FEED)
     (entry,) = (await web.read(source(query="a"))).entries
@@ -98,7 +98,7 @@ async def test_the_press_is_the_publisher_and_no_part_of_the_title() -> None:
         ("Another - Name", '<source url="https://t.example">The Register</source>', "Another - Name", "The Register"),
     ],
 )
-async def test_a_title_is_cut_only_where_the_press_stands(
+async def test_title_is_cut_only_before_publisher(
     title: str, source_tag: str, kept: str, publisher: str | None
 ) -> None:
     feed = FEED.replace("SQLite turns 26 - The Register", title)
@@ -109,7 +109,7 @@ async def test_a_title_is_cut_only_where_the_press_stands(
     assert (entry.title, entry.publisher) == (kept, publisher)
 
 
-async def test_a_later_look_is_conditional_and_another_search_is_not() -> None:
+async def test_second_fetch_is_conditional_per_search() -> None:
     web = SmallWeb()
     for word in ("a", "b"):
         web.put(f"{SITE}/rss/search?q={word}+when%3A7d&{AMERICA}", FEED, etag='"1"')
@@ -118,14 +118,14 @@ async def test_a_later_look_is_conditional_and_another_search_is_not() -> None:
     assert not (await web.read(source(query="b"), after(first))).unchanged
 
 
-async def test_a_page_in_place_of_the_feed_is_refused() -> None:
+async def test_html_page_is_refused() -> None:
     web = SmallWeb()
     web.put(f"{SITE}/rss?{AMERICA}", "<!doctype html><html><body>Before you continue</body></html>")
     with pytest.raises(NotAFeedError):
         await web.read(source(SITE))
 
 
-async def test_too_many_requests_are_passed_on() -> None:
+async def test_429_is_passed_on() -> None:
     web = SmallWeb()
     web.put(f"{SITE}/rss?{AMERICA}", "sorry", status=429, retry_after="120")
     with pytest.raises(ThrottledError) as error:
@@ -133,7 +133,7 @@ async def test_too_many_requests_are_passed_on() -> None:
     assert error.value.retry_after == 120
 
 
-async def test_a_hostile_press_becomes_a_harmless_one() -> None:
+async def test_hostile_publisher_is_sanitized() -> None:
     nasty = NASTY.replace("\x1b", "&#27;").replace("\x07", "")
     web = SmallWeb()
     web.put(f"{SITE}/rss?{AMERICA}", FEED.replace("The Register", nasty + "a" * 100_000))

@@ -1,4 +1,4 @@
-"""Hacker News: one request to Algolia, or a list and its stories from Firebase."""
+"""Tests for Hacker News sources: Algolia searches, and lists from Firebase."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -46,7 +46,7 @@ def source(url: str = f"{SITE}/", **config: Any) -> SourceSpec:
 
 
 def found(*hits: dict[str, Any], pages: int = 1, took: int = 3) -> dict[str, Any]:
-    """Algolia's answer."""
+    """Return Algolia's answer."""
     return {"hits": list(hits), "nbHits": len(hits), "page": 0, "nbPages": pages, "processingTimeMS": took}
 
 
@@ -55,14 +55,14 @@ def listing(name: str, since: int = MONTH_AGO) -> str:
 
 
 async def read_one(**hit: Any) -> Any:
-    """The entry that one hit becomes."""
+    """Return the entry that is built from one hit."""
     web = SmallWeb()
     web.put(FRONT_PAGE, found(HIT | hit))
     (entry,) = (await web.read(source())).entries
     return entry
 
 
-async def test_the_front_page_is_one_request() -> None:
+async def test_front_page_is_one_request() -> None:
     web = SmallWeb()
     web.put(FRONT_PAGE, found(HIT))
     reading = await web.read(source())
@@ -77,7 +77,7 @@ async def test_the_front_page_is_one_request() -> None:
 
 
 @pytest.mark.parametrize(("named", "tag"), [("new", "story"), ("ask", "ask_hn"), ("show", "show_hn")])
-async def test_a_list_is_a_search_for_its_tag(named: str, tag: str) -> None:
+async def test_list_is_search_by_tag(named: str, tag: str) -> None:
     web = SmallWeb()
     web.put(listing(tag), found(HIT))
     await web.read(source(list=named))
@@ -85,7 +85,7 @@ async def test_a_list_is_a_search_for_its_tag(named: str, tag: str) -> None:
 
 
 @pytest.mark.parametrize(("page", "tag"), [("newest", "story"), ("ask", "ask_hn"), ("show", "show_hn")])
-async def test_the_address_may_name_the_list(page: str, tag: str) -> None:
+async def test_url_can_name_the_list(page: str, tag: str) -> None:
     web = SmallWeb()
     web.put(listing(tag), found(HIT))
     await web.read(source(f"{SITE}/{page}"))
@@ -93,7 +93,8 @@ async def test_the_address_may_name_the_list(page: str, tag: str) -> None:
 
 
 @pytest.mark.parametrize(("named", "tag"), [("top", "story"), ("ask", "ask_hn")])
-async def test_a_query_searches_stories_and_filters_by_time_alone(named: str, tag: str) -> None:
+async def test_query_filters_by_time_only(named: str, tag: str) -> None:
+    """Algolia refuses to filter a search by points."""
     web = SmallWeb()
     url = f"{ALGOLIA}?tags={tag}&query=sqlite+%26+wal&numericFilters=created_at_i%3E{MONTH_AGO}&hitsPerPage=100"
     web.put(url, found(HIT))
@@ -101,8 +102,8 @@ async def test_a_query_searches_stories_and_filters_by_time_alone(named: str, ta
     assert web.urls == [url]
 
 
-async def test_the_stories_of_two_days_are_asked_for_again_and_again() -> None:
-    """Their points still change."""
+async def test_recent_stories_are_refetched() -> None:
+    """The points of stories of the last two days still change."""
     web = SmallWeb()
     url = listing("story", TWO_DAYS_AGO)
     web.put(url, found(HIT | {"points": 400}))
@@ -111,7 +112,7 @@ async def test_the_stories_of_two_days_are_asked_for_again_and_again() -> None:
     assert reading.entries[0].points == 400
 
 
-async def test_after_a_pause_every_page_back_to_the_last_look_is_read() -> None:
+async def test_all_pages_are_read_after_pause() -> None:
     web = SmallWeb()
     newest = SECONDS - 5 * 86_400
     url = listing("story", newest)
@@ -123,7 +124,8 @@ async def test_after_a_pause_every_page_back_to_the_last_look_is_read() -> None:
     assert (len(web.asked), reading.cursor["newest"]) == (3, str(newest + 30))
 
 
-async def test_the_same_stories_are_unchanged_however_long_the_search_took() -> None:
+async def test_same_stories_are_unchanged() -> None:
+    """The answers differ only in how long the search took."""
     web = SmallWeb()
     web.put(FRONT_PAGE, found(HIT, took=3))
     web.put(FRONT_PAGE, found(HIT, took=4))
@@ -131,20 +133,20 @@ async def test_the_same_stories_are_unchanged_however_long_the_search_took() -> 
     first = await web.read(source())
     second = await web.read(source(), after(first))
     third = await web.read(source(), after(second))
-    assert [(look.unchanged, len(look.entries)) for look in (first, second, third)] == [
+    assert [(result.unchanged, len(result.entries)) for result in (first, second, third)] == [
         (False, 1),
         (True, 0),
         (False, 1),
     ]
 
 
-async def test_a_question_without_a_link_is_its_discussion() -> None:
+async def test_question_without_link_is_its_discussion() -> None:
     entry = await read_one(url=None, story_text="<p>What do you use?<p>I use &quot;vi&quot;. <a href='x'>x</a>")
     assert entry.url == entry.discussion == f"{SITE}/item?id=48210001"
     assert entry.text == 'What do you use?\n\nI use "vi". x'
 
 
-async def test_best_comes_from_firebase() -> None:
+async def test_best_list_comes_from_firebase() -> None:
     web = SmallWeb()
     web.put(f"{FIREBASE}/beststories.json", [8863])
     web.put(f"{FIREBASE}/item/8863.json", ITEM)
@@ -157,7 +159,8 @@ async def test_best_comes_from_firebase() -> None:
     assert len(web.asked) == 2
 
 
-async def test_a_list_falls_back_to_firebase_and_keeps_its_place() -> None:
+async def test_list_falls_back_to_firebase() -> None:
+    """The cursor must not move backwards."""
     web = SmallWeb()
     web.put(listing("story", TWO_DAYS_AGO), "down", status=500)
     web.put(f"{FIREBASE}/newstories.json", [8863])
@@ -167,7 +170,7 @@ async def test_a_list_falls_back_to_firebase_and_keeps_its_place() -> None:
     assert reading.cursor["newest"] == str(SECONDS - 60)
 
 
-async def test_a_search_has_no_other_service() -> None:
+async def test_search_has_no_fallback() -> None:
     web = SmallWeb()
     url = f"{ALGOLIA}?tags=story&query=a&numericFilters=created_at_i%3E{MONTH_AGO}&hitsPerPage=100"
     web.put(url, {"code": 400, "message": "invalid numeric attribute(points)"}, status=400)
@@ -175,7 +178,7 @@ async def test_a_search_has_no_other_service() -> None:
         await web.read(source(query="a"))
 
 
-async def test_firebase_is_asked_for_thirty_stories_at_most() -> None:
+async def test_firebase_reads_at_most_thirty_stories() -> None:
     web = SmallWeb()
     web.put(f"{FIREBASE}/beststories.json", list(range(1, 501)))
     for number in range(1, 501):
@@ -185,7 +188,7 @@ async def test_firebase_is_asked_for_thirty_stories_at_most() -> None:
     assert len(web.asked) == 31
 
 
-async def test_one_story_that_fails_does_not_lose_the_others_and_is_tried_again() -> None:
+async def test_failed_story_is_skipped_and_retried() -> None:
     web = SmallWeb()
     web.put(f"{FIREBASE}/beststories.json", [1, 2, 3], etag='"same"')
     web.put(f"{FIREBASE}/item/1.json", ITEM | {"id": 1})
@@ -197,7 +200,7 @@ async def test_one_story_that_fails_does_not_lose_the_others_and_is_tried_again(
     assert not second.unchanged
 
 
-async def test_an_unchanged_list_of_firebase_is_not_read_story_by_story() -> None:
+async def test_unchanged_firebase_list_is_not_read() -> None:
     web = SmallWeb()
     web.put(f"{FIREBASE}/beststories.json", [1], etag='"same"')
     web.put(f"{FIREBASE}/item/1.json", ITEM | {"id": 1})
@@ -206,7 +209,7 @@ async def test_an_unchanged_list_of_firebase_is_not_read_story_by_story() -> Non
     assert (second.unchanged, len(web.asked)) == (True, 3)
 
 
-async def test_firebase_without_a_single_story_says_why() -> None:
+async def test_firebase_without_stories_raises_the_cause() -> None:
     web = SmallWeb()
     web.put(f"{FIREBASE}/beststories.json", [1])
     web.put(f"{FIREBASE}/item/1.json", "later", status=429)
@@ -217,7 +220,7 @@ async def test_firebase_without_a_single_story_says_why() -> None:
 @pytest.mark.parametrize(
     "item", [None, ITEM | {"type": "job"}, ITEM | {"dead": True}, ITEM | {"deleted": True}, ITEM | {"title": None}]
 )
-async def test_what_is_no_story_is_passed_over(item: Any) -> None:
+async def test_non_stories_are_skipped(item: Any) -> None:
     web = SmallWeb()
     web.put(f"{FIREBASE}/beststories.json", [1])
     web.put(f"{FIREBASE}/item/1.json", item)
@@ -227,7 +230,7 @@ async def test_what_is_no_story_is_passed_over(item: Any) -> None:
 @pytest.mark.parametrize(
     "body", [b"", b"<html>", b"[]", b"{}", b'{"hits": null}', b'{"hits": {"a": 1}}', b'{"hits": [7]}']
 )
-async def test_an_answer_of_another_shape_is_no_traceback(body: bytes) -> None:
+async def test_malformed_answer_is_not_a_feed(body: bytes) -> None:
     web = SmallWeb()
     web.put(f"{ALGOLIA}?tags=story&query=a&numericFilters=created_at_i%3E{MONTH_AGO}&hitsPerPage=100", body)
     with pytest.raises(NotAFeedError):
@@ -237,7 +240,7 @@ async def test_an_answer_of_another_shape_is_no_traceback(body: bytes) -> None:
         await web.read(source(list="best"))
 
 
-async def test_a_bad_hit_does_not_lose_the_others() -> None:
+async def test_malformed_hit_is_skipped() -> None:
     web = SmallWeb()
     bad: list[Any] = [
         None,
@@ -250,7 +253,7 @@ async def test_a_bad_hit_does_not_lose_the_others() -> None:
     assert [entry.ident for entry in (await web.read(source())).entries] == ["48210001"]
 
 
-async def test_hostile_values_become_harmless_ones() -> None:
+async def test_hostile_values_are_sanitized() -> None:
     entry = await read_one(
         title=NASTY + "a" * 100_000,
         url="javascript:alert(1)",
@@ -267,7 +270,7 @@ async def test_hostile_values_become_harmless_ones() -> None:
     assert (entry.published, entry.text) == (None, "")
 
 
-async def test_a_date_in_the_future_does_not_move_the_place() -> None:
+async def test_future_date_does_not_move_cursor() -> None:
     web = SmallWeb()
     web.put(FRONT_PAGE, found(HIT | {"created_at_i": SECONDS + 10**8}, HIT))
     assert (await web.read(source())).cursor == {"newest": str(SECONDS - 600)}

@@ -1,4 +1,4 @@
-"""The head of a page says what the page is, and is not believed everything."""
+"""Tests for reading page metadata from the head of an HTML page."""
 
 import json
 from datetime import UTC, datetime
@@ -33,7 +33,7 @@ def script(data: object) -> str:
     return f'<script type="application/ld+json">{json.dumps(data)}</script>'
 
 
-def test_a_well_kept_page_says_everything() -> None:
+def test_complete_head_is_read() -> None:
     found = read_head(
         """<!DOCTYPE html><html lang="en-GB"><head><meta charset=utf-8><title>A ferry opens | The Site</title>
         <META NAME='description' CONTENT='It carries 40 people &amp; a dog.'>
@@ -55,17 +55,17 @@ def test_a_well_kept_page_says_everything() -> None:
     )
 
 
-def test_a_page_that_says_nothing_leaves_everything_open() -> None:
+def test_empty_page_has_empty_head() -> None:
     assert read_head("", PAGE) == read_head("just text", PAGE) == Head()
 
 
 @pytest.mark.parametrize("separator", [" | ", " - ", " – ", " · "])
-def test_the_name_of_the_site_is_no_part_of_the_title(separator: str) -> None:
+def test_site_name_is_removed_from_title(separator: str) -> None:
     assert head(f"<title>A ferry{separator}Site</title>", meta("og:site_name", "Site")).title == "A ferry"
     assert head(f"<title>A ferry{separator}Site</title>").title == f"A ferry{separator}Site"
 
 
-def test_json_ld_speaks_where_the_metas_are_silent() -> None:
+def test_json_ld_fills_missing_meta_tags() -> None:
     article = {
         "@type": ["Thing", "NewsArticle"],
         "headline": "A ferry opens",
@@ -89,28 +89,28 @@ def test_json_ld_speaks_where_the_metas_are_silent() -> None:
     ["", "{", "[" * 100_000, '"x"', "null", "[[[]]]", '{"@graph": 3}', '{"@type": {}}', "\x00", '{"@type": "Product"}']
     + ['{"@type":"Article","headline":' + value + "}" for value in ("7", "null", "[[]]", "{}", '{"name": 1}', "1e999")],
 )
-def test_json_ld_that_is_none_is_passed_over(data: str) -> None:
+def test_invalid_json_ld_is_ignored(data: str) -> None:
     assert linked_data(data) == {}
     assert head(f"<script type=application/ld+json>{data}</script>", "<title>Still here</title>").title == "Still here"
 
 
-def test_of_two_the_first_counts_and_an_empty_one_does_not() -> None:
+def test_first_non_empty_value_wins() -> None:
     assert head(meta("og:title", ""), meta("og:title", "One"), meta("og:title", "Two")).title == "One"
     assert head('<meta name="author" name="date" content="A" content="B">').author == "A"
 
 
-def test_a_page_describes_its_picture() -> None:
+def test_image_alt_is_read() -> None:
     found = head(meta("og:image", "/a.png"), meta("og:image:alt", "Two cranes\n over &amp;amp; under"))
     assert (found.image, found.image_alt) == ("https://www.site.example/a.png", "Two cranes over & under")
     assert len(head(meta("og:image", "/a.png"), meta("og:image:alt", "crane " * 500)).image_alt or "") <= MAX_ALT
 
 
-def test_a_card_that_shows_the_same_picture_describes_it_too() -> None:
-    picture, says = meta("og:image", "/a.png"), meta("twitter:image:alt", "A crane")
-    assert head(picture, says).image_alt == "A crane"
-    assert head(picture, meta("twitter:image", "https://www.site.example/a.png"), says).image_alt == "A crane"
-    assert head(meta("twitter:image", "/b.png"), says).image_alt == "A crane"
-    assert head(picture, says, meta("og:image:alt", "Two cranes")).image_alt == "Two cranes"
+def test_twitter_alt_applies_to_same_image() -> None:
+    image, alt = meta("og:image", "/a.png"), meta("twitter:image:alt", "A crane")
+    assert head(image, alt).image_alt == "A crane"
+    assert head(image, meta("twitter:image", "https://www.site.example/a.png"), alt).image_alt == "A crane"
+    assert head(meta("twitter:image", "/b.png"), alt).image_alt == "A crane"
+    assert head(image, alt, meta("og:image:alt", "Two cranes")).image_alt == "Two cranes"
 
 
 @pytest.mark.parametrize(
@@ -125,11 +125,11 @@ def test_a_card_that_shows_the_same_picture_describes_it_too() -> None:
         [meta("og:image", "/a.png")],
     ],
 )
-def test_what_is_said_of_another_picture_describes_none(elements: list[str]) -> None:
+def test_alt_of_another_image_is_ignored(elements: list[str]) -> None:
     assert head(*elements).image_alt is None
 
 
-def test_the_second_picture_does_not_take_the_place_of_the_first() -> None:
+def test_second_image_does_not_replace_first() -> None:
     found = head(
         meta("og:image", "/a.png"),
         meta("og:image", "/a.png"),
@@ -140,11 +140,11 @@ def test_the_second_picture_does_not_take_the_place_of_the_first() -> None:
     assert (found.image, found.image_alt) == ("https://www.site.example/a.png", "The first")
 
 
-def test_what_was_escaped_twice_is_read_as_it_was_meant() -> None:
+def test_double_escaped_text_is_decoded() -> None:
     assert head(meta("og:title", "Fish &amp;amp; chips &amp;#8217;s")).title == "Fish & chips ’s"
 
 
-def test_the_address_of_a_profile_is_no_author() -> None:
+def test_profile_url_is_not_an_author() -> None:
     found = head(meta("article:author", "https://social.example/lin"), meta("author", "Lin"))
     assert found.author == "Lin"
     assert head(meta("article:author", "https://social.example/lin")).author is None
@@ -164,22 +164,22 @@ def test_the_address_of_a_profile_is_no_author() -> None:
         "<title>{}</title>",
     ],
 )
-def test_what_stands_in_a_comment_a_script_or_after_the_head_is_not_there(said: str) -> None:
+def test_markup_outside_head_is_ignored(said: str) -> None:
     assert head(said.format(meta("og:image", "/x.jpg"))).image is None
 
 
-def test_after_a_comment_or_a_script_it_goes_on() -> None:
+def test_head_continues_after_comment_and_script() -> None:
     before = "<!--> <!-- </head> --><script>'<body>'</script><style></style><noscript></noscript>"
     assert head(before, meta("og:title", "Here")).title == "Here"
 
 
-def test_a_title_that_is_never_closed_ends_at_the_next_tag() -> None:
+def test_unclosed_title_ends_at_next_tag() -> None:
     assert head("<title>A ferry", meta("author", "Lin")) == Head(title="A ferry", author="Lin")
     assert head("<title>A <b> ferry</TITLE >").title == "A <b> ferry"
 
 
-def test_the_end_of_a_title_is_not_looked_for_again_and_again() -> None:
-    """Of so many titles as are looked at each would be read on to the end of what is looked at."""
+def test_unclosed_titles_take_linear_time() -> None:
+    """Without a limit, each of these titles would be searched to the end of the head."""
 
     def titles(size: int) -> str:
         return "<title>" * (size // len("<title>"))
@@ -195,14 +195,14 @@ def test_the_end_of_a_title_is_not_looked_for_again_and_again() -> None:
         *("java\nscript:alert(1)", "blob:https://site.example/1", "vbscript:x", "&#106;avascript:alert(1)"),
     ],
 )
-def test_only_web_addresses_are_taken(address: str) -> None:
+def test_non_web_urls_are_ignored(address: str) -> None:
     found = head(
         meta("og:image", address), meta("og:url", address), f'<link rel="canonical" href="{address}"><base href=x:y>'
     )
     assert (found.image, found.url) == (None, None)
 
 
-def test_an_address_that_is_none_gives_way_to_the_next() -> None:
+def test_invalid_image_url_falls_back() -> None:
     found = head(meta("og:image", "javascript:x"), meta("twitter:image", "a.png"), "<base href='/deep/er/'>")
     assert found.image == "https://www.site.example/deep/er/a.png"
 
@@ -228,20 +228,20 @@ def test_an_address_that_is_none_gives_way_to_the_next() -> None:
         ("https://[oops/", None),
     ],
 )
-def test_a_page_may_name_an_address_of_its_own_site_only(named: str, own: str | None) -> None:
+def test_canonical_url_must_be_same_site(named: str, own: str | None) -> None:
     assert own_address(named, PAGE, PAGE) == own
 
 
-def test_a_home_page_may_name_itself() -> None:
+def test_home_page_may_be_its_own_canonical() -> None:
     assert own_address("https://site.example/", "https://www.site.example/", "https://www.site.example/") is not None
 
 
-def test_where_the_canonical_address_is_absurd_the_next_one_speaks() -> None:
+def test_foreign_canonical_falls_back_to_og_url() -> None:
     found = head('<link rel="canonical" href="https://bank.example/">', meta("og:url", "/2026/ferry"))
     assert found.url == "https://www.site.example/2026/ferry"
 
 
-def test_nothing_in_it_commands_a_terminal_and_nothing_is_too_long() -> None:
+def test_head_is_sanitized_and_truncated() -> None:
     nasty = "\x1b]0;owned\x07\x1b[31m[red]Bold\u202e claim&#27;&#x202e;[/red]" + "x" * 20_000
     found = head(*(meta(name, nasty) for name in ("og:title", "og:description", "author", "og:site_name")))
     for text, limit in (
@@ -255,16 +255,16 @@ def test_nothing_in_it_commands_a_terminal_and_nothing_is_too_long() -> None:
         assert len(text) <= limit
 
 
-def test_a_picture_that_would_be_the_page_itself_is_none() -> None:
+def test_image_equal_to_page_is_none() -> None:
     assert [head(meta("og:image", address)).image for address in ("/", "//", "#", "?")] == [None] * 4
 
 
-def test_entities_of_a_doctype_mean_nothing() -> None:
+def test_doctype_entities_are_not_expanded() -> None:
     bomb = '<!DOCTYPE html [<!ENTITY a "lol"><!ENTITY b "&a;&a;&a;">]><html><head>'
     assert read_head(f"{bomb}<title>&b;&b;</title>", PAGE).title == "&b;&b;"
 
 
-def test_what_comes_too_late_is_not_looked_at() -> None:
+def test_head_limits_are_enforced() -> None:
     assert head("<style>" + "x" * MAX_HEAD + "</style>", meta("og:title", "late")).title == ""
     assert len(list(head_elements("<meta>" * 50_000))) == 2_000
 

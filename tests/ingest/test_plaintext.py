@@ -1,4 +1,4 @@
-"""HTML becomes text that reads well, in linear time, and carries nothing but text."""
+"""Tests for converting HTML to plain text, safely and in linear time."""
 
 import unicodedata
 
@@ -39,42 +39,43 @@ from growth import assert_in_proportion
         ("<p>\x1d\x1e</p>", ""),
     ],
 )
-def test_markup_reads_as_it_is_meant(markup: str, text: str) -> None:
+def test_markup_is_converted_to_text(markup: str, text: str) -> None:
     assert plain_text(markup, 1_000) == text
 
 
-def test_plain_text_keeps_its_own_lines() -> None:
+def test_plain_lines_preserves_line_breaks() -> None:
     assert plain_lines(" a < b\n c  d\r\n\r\n\n\nend ", 1_000) == "a < b\nc d\n\nend"
 
 
-def test_a_line_is_one_line() -> None:
+def test_plain_line_returns_one_line() -> None:
     assert plain_line(" a\tb\n\u2028c ", 100) == "a b c"
     assert plain_line("<b>a</b><br>b &amp; c", 100, markup=True) == "a b & c"
 
 
 @pytest.mark.parametrize("convert", [plain_text, plain_lines, plain_line])
-def test_a_limit_is_a_limit(convert: object) -> None:
+def test_output_never_exceeds_limit(convert: object) -> None:
     assert callable(convert)
     assert len(convert("word " * 1_000, 99)) <= 99
     assert len(convert("\u200b\u202e" * 1_000 + "x" * 1_000, 99)) <= 99
 
 
-def test_what_hides_or_commands_is_taken_out() -> None:
+def test_invisible_and_control_characters_are_removed() -> None:
     assert plain_text("a\u202eb\u200bc\x1b[31md\x1b]0;title\x07e\x00f\x9b1mg", 100) == "abcdef›1mg"
     assert plain_text("<p>soft\u00adhyphen</p><p>&#8203;&#x202e;x&#0;&#27;[2J</p>", 100) == "softhyphen\n\nx\ufffd[2J"
     assert plain_line("a\u202eb\x1b[31m", 100) == "ab"
 
 
-def test_letters_of_every_script_and_emoji_stay() -> None:
+def test_letters_of_all_scripts_and_emoji_remain() -> None:
     text = "naïve Ünïcödé Ελληνικά Русский עברית العربية हिन्दी ไทย 中文 日本語 한국어 👩\u200d💻 ❤\ufe0f e\u0301"
     assert plain_text(f"<p>{text}</p>", 1_000) == text
 
 
-def test_control_characters_of_windows_are_what_was_meant() -> None:
+def test_c1_controls_are_read_as_windows_1252() -> None:
     assert plain_line("it\x92s \x93quoted\x94", 100) == "it’s “quoted”"
 
 
-def test_what_passes_without_a_closer_look_needs_none() -> None:
+def test_fast_path_covers_all_unsafe_characters() -> None:
+    """Every character that the fast path accepts must be visible and unchanged by `clean_lines`."""
     for code in range(0x110000):
         character = chr(code)
         if character != "\n" and not _DOUBTFUL.match(character):
@@ -118,11 +119,11 @@ def test_what_passes_without_a_closer_look_needs_none() -> None:
     ids=repr,
 )
 def test_hostile_markup_takes_linear_time(begin: str, hostile: str) -> None:
-    def read(text: str) -> None:
+    def convert(text: str) -> None:
         plain_text(text, 100_000)
         looks_like_markup(text)
 
-    assert_in_proportion(lambda size: begin + hostile * (size // len(hostile)), read, 600_000)
+    assert_in_proportion(lambda size: begin + hostile * (size // len(hostile)), convert, 600_000)
 
 
 @given(st.text("<>/!-ab'\"= &;#1\n\x1d\x1e\x00\u200bé", max_size=60))
@@ -152,5 +153,5 @@ def test_any_markup_becomes_tidy_text(markup: str) -> None:
         ("List<String> and </T>", False),
     ],
 )
-def test_markup_is_told_from_text_as_feedparser_does(text: str, markup: bool) -> None:
+def test_markup_detection_agrees_with_feedparser(text: str, markup: bool) -> None:
     assert looks_like_markup(text) is markup

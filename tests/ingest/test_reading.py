@@ -1,4 +1,4 @@
-"""What every source type has in common: addresses as the user types them, and secrets that stay secret."""
+"""Tests for the rules shared by all source types: URL normalization and credentials."""
 
 import pytest
 
@@ -15,7 +15,7 @@ NEWS = "https://news.google.com"
 HN = "https://news.ycombinator.com"
 
 
-def test_every_source_type_has_a_reader_and_a_form_of_address() -> None:
+def test_all_source_types_are_registered() -> None:
     assert set(reading._READERS) == set(reading._ADDRESSES) == set(SourceType)
 
 
@@ -49,12 +49,12 @@ def test_every_source_type_has_a_reader_and_a_form_of_address() -> None:
         (GOOGLE_NEWS, f"{NEWS}/topics/CAAqJg_x", f"{NEWS}/rss/topics/CAAqJg_x"),
     ],
 )
-def test_an_address_is_kept_in_one_form(type: SourceType, typed: str, kept: str) -> None:
+def test_url_is_normalized(type: SourceType, typed: str, kept: str) -> None:
     assert normalise(type, typed, SourceConfig()) == kept
     assert normalise(type, kept, SourceConfig()) == kept
 
 
-def test_a_query_makes_google_news_a_search() -> None:
+def test_query_makes_google_news_a_search() -> None:
     given = spec(GOOGLE_NEWS, NEWS, query="sqlite")
     assert normalise(given.type, given.url, given.config) == f"{NEWS}/rss/search"
 
@@ -77,7 +77,7 @@ def test_a_query_makes_google_news_a_search() -> None:
         "https://blog.example/" + "a" * 2000,
     ],
 )
-def test_what_is_no_address_is_refused_with_its_field(type: SourceType, typed: str) -> None:
+def test_invalid_url_is_refused(type: SourceType, typed: str) -> None:
     with pytest.raises(InvalidError) as refusal:
         normalise(type, typed, SourceConfig())
     (error,) = refusal.value.errors
@@ -112,7 +112,7 @@ def test_what_is_no_address_is_refused_with_its_field(type: SourceType, typed: s
         (GOOGLE_NEWS, NEWS, {"hl": "de", "gl": "AT", "ceid": "DE:de"}, "config.ceid", "AT:de"),
     ],
 )
-def test_an_address_of_the_wrong_kind_is_refused_with_what_would_be_right(
+def test_unsupported_url_is_refused_with_hint(
     type: SourceType, typed: str, settings: dict[str, str], field: str, says: str
 ) -> None:
     given = spec(type, typed, **settings)
@@ -124,19 +124,19 @@ def test_an_address_of_the_wrong_kind_is_refused_with_what_would_be_right(
 
 
 @pytest.mark.parametrize("value", ["javascript:alert(1)", "data:text/html,x", "/p/1", "http://", "https://[", "", None])
-def test_a_story_has_no_address_but_a_web_page(value: str | None) -> None:
+def test_only_web_urls_are_story_links(value: str | None) -> None:
     assert web_address(value) is None
 
 
-def test_credentials_show_only_whether_they_are_set() -> None:
-    held = Credentials(reddit_client_id="id", reddit_client_secret="hush", twitter_bearer_token="hush-too")
-    assert repr(held) == "Credentials(reddit='set', twitter='set', twitter_daily_reads=200)"
-    assert "hush" not in repr(list(held.__rich_repr__()))
+def test_credentials_repr_hides_secrets() -> None:
+    credentials = Credentials(reddit_client_id="id", reddit_client_secret="hush", twitter_bearer_token="hush-too")
+    assert repr(credentials) == "Credentials(reddit='set', twitter='set', twitter_daily_reads=200)"
+    assert "hush" not in repr(list(credentials.__rich_repr__()))
     assert "not set" in repr(Credentials(reddit_client_id="id"))
 
 
-async def test_validators_of_another_address_are_not_sent() -> None:
-    """A source's address was changed: with the old one's date the new one would answer 304 to a stranger."""
+async def test_validators_are_not_sent_to_new_url() -> None:
+    """After a change of URL, the old URL's date could make the new server answer 304."""
     web = SmallWeb()
     feed = "<rss version='2.0'><channel><title>T</title><item><title>A</title><guid>1</guid></item></channel></rss>"
     for page in ("a", "b"):
@@ -147,4 +147,4 @@ async def test_validators_of_another_address_are_not_sent() -> None:
     assert "if-none-match" not in web.asked[1].headers
     assert "if-modified-since" not in web.asked[1].headers
     assert web.asked[2].headers["if-none-match"] == '"1"'
-    assert [look.unchanged for look in (first, second, third)] == [False, False, True]
+    assert [result.unchanged for result in (first, second, third)] == [False, False, True]

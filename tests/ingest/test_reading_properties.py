@@ -1,4 +1,4 @@
-"""What holds for every source type whatever is typed and whatever is answered, and that no post of X is lost."""
+"""Property tests for all source types, and a simulation that no post on X is lost."""
 
 import asyncio
 import contextlib
@@ -40,39 +40,37 @@ answers = st.recursive(scalars, lambda inner: st.lists(inner, max_size=4) | st.d
 
 @pytest.mark.parametrize("type", list(SourceType))
 @given(typed=typed)
-def test_an_address_is_either_refused_or_in_its_final_form(type: SourceType, typed: str) -> None:
+def test_url_is_refused_or_normalized(type: SourceType, typed: str) -> None:
     try:
-        kept = normalise(type, typed, SourceConfig())
+        normalized = normalise(type, typed, SourceConfig())
     except InvalidError:
         return
-    assert normalise(type, kept, SourceConfig()) == kept
-    assert kept.startswith(("https://", "http://"))
+    assert normalise(type, normalized, SourceConfig()) == normalized
+    assert normalized.startswith(("https://", "http://"))
 
 
 @pytest.mark.parametrize("credentials", [Credentials(), ALL_SET], ids=["nothing set", "all set"])
 @pytest.mark.parametrize("type", list(SourceType))
 @settings(max_examples=30, deadline=None)
 @given(body=st.binary(max_size=60) | answers.map(lambda value: json.dumps(value).encode()))
-def test_whatever_is_answered_is_a_reading_or_an_error_of_ours(
-    type: SourceType, credentials: Credentials, body: bytes
-) -> None:
-    async def look() -> None:
+def test_any_answer_is_result_or_fetch_error(type: SourceType, credentials: Credentials, body: bytes) -> None:
+    async def fetch() -> None:
         transport = httpx.MockTransport(lambda _: httpx.Response(200, content=body))
         http = Fetcher(clock=lambda: NOW, transport=transport)
         with contextlib.suppress(FetchError):
             await read_source(spec(type, ADDRESSES[type]), FetchState(), http, credentials=credentials, now=NOW)
 
-    asyncio.run(look())
+    asyncio.run(fetch())
 
 
 class X:
-    """An account on X that goes on posting, at an API that fails now and then."""
+    """An X account that keeps posting, behind an API that fails now and then."""
 
     def __init__(self) -> None:
         self.posts = 30
-        """The newest id; every one below it is a post as well."""
+        """The newest post id; all lower ids are posts too."""
         self.failures: list[bool] = []
-        """Whether the next requests fail."""
+        """One flag per coming request: True fails it."""
 
     async def get(self, url: str, **_: object) -> Answer:
         if self.failures and self.failures.pop(0):
@@ -80,12 +78,12 @@ class X:
         parts = urlsplit(url)
         if "/by/username/" in parts.path:
             return self._answer({"data": {"id": "1"}})
-        asked = {name: values[0] for name, values in parse_qs(parts.query).items()}
-        since, until = int(asked.get("since_id", 0)), int(asked.get("until_id", self.posts + 1))
-        start, size = int(asked.get("pagination_token", 0)), int(asked["max_results"])
-        found = list(range(until - 1, since, -1))
-        meta = {"next_token": str(start + size)} if start + size < len(found) else {}
-        page = [{"id": str(number), "text": "post"} for number in found[start : start + size]]
+        params = {name: values[0] for name, values in parse_qs(parts.query).items()}
+        since, until = int(params.get("since_id", 0)), int(params.get("until_id", self.posts + 1))
+        start, size = int(params.get("pagination_token", 0)), int(params["max_results"])
+        post_ids = list(range(until - 1, since, -1))
+        meta = {"next_token": str(start + size)} if start + size < len(post_ids) else {}
+        page = [{"id": str(number), "text": "post"} for number in post_ids[start : start + size]]
         return self._answer({"data": page, "meta": meta} if page else {"meta": meta})
 
     async def post_form(self, url: str, data: Mapping[str, str], headers: Mapping[str, str] = {}) -> Answer:
@@ -102,20 +100,18 @@ steps = st.lists(
 
 @settings(max_examples=60, deadline=None)
 @given(steps=steps, budget=st.integers(7, 300))
-def test_no_post_is_lost_and_no_budget_exceeded_whatever_fails(
-    steps: list[tuple[int, int, list[bool]]], budget: int
-) -> None:
-    """Each step: so many new posts, so many hours later, and which requests fail."""
-    asyncio.run(_follow(steps, budget))
+def test_no_post_lost_and_budget_respected(steps: list[tuple[int, int, list[bool]]], budget: int) -> None:
+    """A step is a number of new posts, hours until the next fetch, and which requests fail."""
+    asyncio.run(_simulate(steps, budget))
 
 
-async def _follow(steps: list[tuple[int, int, list[bool]]], budget: int) -> None:
+async def _simulate(steps: list[tuple[int, int, list[bool]]], budget: int) -> None:
     server, state, now = X(), FetchState(), NOW
-    seen: set[int] = set()
+    read_ids: set[int] = set()
     first: int | None = None
-    read_on: dict[str, int] = {}
+    reads_by_day: dict[str, int] = {}
 
-    async def look() -> Reading | None:
+    async def fetch() -> Reading | None:
         nonlocal state, first
         try:
             reading = await read_source(
@@ -128,24 +124,24 @@ async def _follow(steps: list[tuple[int, int, list[bool]]], budget: int) -> None
         except (ThrottledError, UnreachableError):
             return None
         state = after(reading)
-        numbers = {int(entry.ident) for entry in reading.entries}
-        first = min(numbers) if first is None and numbers else first
-        seen.update(numbers)
+        new_ids = {int(entry.ident) for entry in reading.entries}
+        first = min(new_ids) if first is None and new_ids else first
+        read_ids.update(new_ids)
         day = now.date().isoformat()
-        read_on[day] = read_on.get(day, 0) + len(numbers)
+        reads_by_day[day] = reads_by_day.get(day, 0) + len(new_ids)
         return reading
 
     for posts, hours, failures in steps:
         server.posts += posts
         server.failures = failures
         now += timedelta(hours=hours)
-        await look()
+        await fetch()
     server.failures = []
     for _ in range(2_000):
         now += timedelta(days=1)
-        reading = await look()
+        reading = await fetch()
         if reading is not None and reading.unchanged and "gap_until" not in state.cursor:
             break
     assert first is not None
-    assert set(range(first, server.posts + 1)) <= seen
-    assert max(read_on.values()) <= budget
+    assert set(range(first, server.posts + 1)) <= read_ids
+    assert max(reads_by_day.values()) <= budget

@@ -1,4 +1,4 @@
-"""A subreddit over its feed, and over the API where credentials are set."""
+"""Tests for subreddit sources: the public feed, and the API where credentials are set."""
 
 import base64
 import html
@@ -49,7 +49,7 @@ def source(url: str = f"{SITE}/r/Python/", **config: Any) -> SourceSpec:
 
 
 def entry(ident: str = "t3_1abcde", title: str = "SQLite is enough", text: str = "", link: str = COMMENTS) -> str:
-    """An entry of Reddit's feed."""
+    """Return an entry of Reddit's feed."""
     content = html.escape(text + MORE.format(link=html.escape(link), comments=COMMENTS))
     return f"""<entry><author><name>/u/someone</name><uri>{SITE}/user/someone</uri></author>
 <category term="Python" label="r/Python"/><content type="html">{content}</content><id>{ident}</id>
@@ -64,7 +64,7 @@ def feed(*entries: str) -> str:
 
 
 def listing(*posts: Any) -> dict[str, Any]:
-    """The API's answer."""
+    """Return the API's answer."""
     return {"kind": "Listing", "data": {"children": [{"kind": "t3", "data": post} for post in posts]}}
 
 
@@ -80,12 +80,12 @@ async def read_api(web: SmallWeb, state: FetchState | None = None, now: datetime
 
 
 async def read_one(**post: Any) -> Any:
-    """The entry that one post of the API becomes."""
-    (entry,) = (await read_api(with_api(POST | post))).entries
-    return entry
+    """Return the entry that is built from one post of the API."""
+    (parsed,) = (await read_api(with_api(POST | post))).entries
+    return parsed
 
 
-async def test_without_credentials_the_feed_is_read_once_a_minute() -> None:
+async def test_feed_without_credentials_has_minute_gap() -> None:
     web = SmallWeb()
     web.put(FEED_URL, feed(entry()))
     reading = await web.read(source())
@@ -107,14 +107,14 @@ async def test_without_credentials_the_feed_is_read_once_a_minute() -> None:
         (f"{SITE}/r/Python/top/?t=month", {"listing": "hot"}, "/r/Python/hot/.rss?limit=100"),
     ],
 )
-async def test_the_settings_say_which_listing_else_the_address(url: str, config: dict[str, str], path: str) -> None:
+async def test_config_overrides_listing_in_url(url: str, config: dict[str, str], path: str) -> None:
     web = SmallWeb()
     web.put(SITE + path, feed(entry()))
     await web.read(source(url, **config))
     assert web.urls == [SITE + path]
 
 
-async def test_a_link_is_the_page_it_leads_to_and_its_comments_are_the_discussion() -> None:
+async def test_link_post_uses_target_url() -> None:
     web = SmallWeb()
     web.put(FEED_URL, feed(entry(link="https://blog.example/sqlite?a=1&b=2")))
     (post,) = (await web.read(source())).entries
@@ -126,7 +126,8 @@ async def test_a_link_is_the_page_it_leads_to_and_its_comments_are_the_discussio
     assert (post.points, post.comments) == (None, None)
 
 
-async def test_a_text_is_its_own_page_without_what_reddit_adds_to_it() -> None:
+async def test_text_post_is_its_own_page() -> None:
+    """Reddit's footer is removed from its text."""
     web = SmallWeb()
     text = '<!-- SC_OFF --><div class="md"><p>I was submitted by fate.</p> <p>Second.</p></div><!-- SC_ON -->'
     web.put(FEED_URL, feed(entry(text=text)))
@@ -136,7 +137,7 @@ async def test_a_text_is_its_own_page_without_what_reddit_adds_to_it() -> None:
     assert "[link]" not in post.summary + post.text
 
 
-async def test_a_link_within_the_text_is_not_taken_for_reddits_own() -> None:
+async def test_link_in_text_is_not_the_target() -> None:
     web = SmallWeb()
     text = '<p><a href="https://evil.example/">[link]</a></p>'
     web.put(FEED_URL, feed(entry(text=text, link="https://blog.example/"), entry("t3_2", "[link]", text)))
@@ -146,20 +147,20 @@ async def test_a_link_within_the_text_is_not_taken_for_reddits_own() -> None:
 
 
 @pytest.mark.parametrize("title", ["[removed]", "[deleted by user]"])
-async def test_removed_posts_are_passed_over(title: str) -> None:
+async def test_removed_posts_are_skipped(title: str) -> None:
     web = SmallWeb()
     web.put(FEED_URL, feed(entry("t3_1", title), entry("t3_2")))
     assert [post.ident for post in (await web.read(source())).entries] == ["t3_2"]
 
 
-async def test_a_later_look_is_conditional() -> None:
+async def test_second_fetch_is_conditional() -> None:
     web = SmallWeb()
     web.put(FEED_URL, feed(entry()), etag='"1"')
     first = await web.read(source())
     assert (await web.read(source(), after(first))).unchanged
 
 
-async def test_where_reddit_sends_a_listing_is_not_the_sources_new_address() -> None:
+async def test_redirect_does_not_move_source() -> None:
     web = SmallWeb()
     web.put(FEED_URL, "", status=301, location=f"{SITE}/r/python/new.rss?limit=100")
     web.put(f"{SITE}/r/python/new.rss?limit=100", feed(entry()))
@@ -167,7 +168,7 @@ async def test_where_reddit_sends_a_listing_is_not_the_sources_new_address() -> 
 
 
 @pytest.mark.parametrize(("status", "wait"), [(403, 900), (429, 900)])
-async def test_a_refusal_means_too_often_and_says_how_to_get_more(status: int, wait: float) -> None:
+async def test_refusal_means_throttled_with_hint(status: int, wait: float) -> None:
     web = SmallWeb()
     web.put(FEED_URL, "whoa there, pardner!", status=status)
     with pytest.raises(ThrottledError, match="COPYDESK_REDDIT__CLIENT_ID") as error:
@@ -175,37 +176,37 @@ async def test_a_refusal_means_too_often_and_says_how_to_get_more(status: int, w
     assert error.value.retry_after == wait
 
 
-async def test_a_page_in_place_of_the_feed_asks_whether_the_subreddit_exists() -> None:
+async def test_html_page_suggests_missing_subreddit() -> None:
     web = SmallWeb()
     web.put(FEED_URL, "<!doctype html><html><body>search results</body></html>")
     with pytest.raises(NotAFeedError, match="r/Python exists"):
         await web.read(source())
 
 
-async def test_a_subreddit_that_is_not_there_is_missing() -> None:
+async def test_unknown_subreddit_is_missing() -> None:
     with pytest.raises(MissingError):
         await SmallWeb().read(source())
 
 
-async def test_with_credentials_the_api_is_asked_with_a_token() -> None:
+async def test_api_uses_bearer_token() -> None:
     web = with_api(POST)
     reading = await read_api(web)
-    token, asked = web.asked
+    token, request = web.asked
     assert (token.method, str(token.url), token.content) == ("POST", TOKEN_URL, b"grant_type=client_credentials")
     assert token.headers["authorization"] == "Basic " + base64.b64encode(b"id:secret").decode()
-    assert (asked.method, str(asked.url)) == ("GET", API_URL)
-    assert asked.headers["authorization"] == "Bearer hush"
+    assert (request.method, str(request.url)) == ("GET", API_URL)
+    assert request.headers["authorization"] == "Bearer hush"
     assert (len(web.asked), reading.cursor) == (2, {"asked": API_URL})
 
 
-async def test_a_listing_in_which_nothing_changed_is_not_read_again() -> None:
+async def test_unchanged_listing_is_not_parsed() -> None:
     web = with_api(POST)
     first = await read_api(web)
     second = await read_api(web, after(first))
     assert (second.unchanged, second.entries, len(web.asked)) == (True, (), 2 + 1)
 
 
-async def test_a_subreddit_that_is_private_asks_for_a_public_one() -> None:
+async def test_private_subreddit_needs_login() -> None:
     web = SmallWeb()
     web.put(TOKEN_URL, TOKEN)
     web.put(API_URL, {"reason": "private"}, status=403)
@@ -214,7 +215,7 @@ async def test_a_subreddit_that_is_private_asks_for_a_public_one() -> None:
     assert web.urls == [TOKEN_URL, API_URL]
 
 
-async def test_a_post_of_the_api_has_points_and_comments() -> None:
+async def test_api_post_has_points_and_comments() -> None:
     post = await read_one()
     assert (post.ident, post.title) == ("t3_1abcde", "SQLite is enough")
     assert post.url == "https://blog.example/sqlite?a=1&b=2"
@@ -223,7 +224,7 @@ async def test_a_post_of_the_api_has_points_and_comments() -> None:
     assert post.published == datetime.fromtimestamp(1795089480, UTC)
 
 
-async def test_a_text_of_the_api_is_its_own_page() -> None:
+async def test_api_text_post_is_its_own_page() -> None:
     post = await read_one(
         is_self=True, selftext="I **ask**", selftext_html='<div class="md"><p>I <b>ask</b></p></div>', over_18=True
     )
@@ -232,16 +233,16 @@ async def test_a_text_of_the_api_is_its_own_page() -> None:
     assert post.tags == ("r/Python", "nsfw")
 
 
-async def test_a_score_that_reddit_hides_is_not_known() -> None:
+async def test_hidden_score_is_none() -> None:
     assert (await read_one(hide_score=True)).points is None
 
 
-async def test_pinned_and_removed_posts_are_passed_over() -> None:
+async def test_pinned_and_removed_posts_are_skipped() -> None:
     posts = [POST | {"stickied": True}, POST | {"removed_by_category": "moderator"}, POST]
     assert len((await read_api(with_api(*posts))).entries) == 1
 
 
-async def test_a_token_is_used_until_a_minute_before_it_expires() -> None:
+async def test_token_is_renewed_before_expiry() -> None:
     web = with_api(POST)
     await read_api(web)
     await read_api(web, now=NOW + timedelta(seconds=86_339))
@@ -250,7 +251,7 @@ async def test_a_token_is_used_until_a_minute_before_it_expires() -> None:
     assert web.urls.count(TOKEN_URL) == 2
 
 
-async def test_a_token_that_was_taken_back_is_replaced_once() -> None:
+async def test_revoked_token_is_replaced_once() -> None:
     web = SmallWeb()
     web.put(TOKEN_URL, TOKEN)
     web.put(API_URL, listing(POST))
@@ -262,7 +263,7 @@ async def test_a_token_that_was_taken_back_is_replaced_once() -> None:
 
 
 @pytest.mark.parametrize("status", [401, 403])
-async def test_credentials_that_are_refused_say_which_they_are(status: int) -> None:
+async def test_refused_credentials_name_the_setting(status: int) -> None:
     web = SmallWeb()
     web.put(TOKEN_URL, {"message": "Unauthorized"}, status=status)
     with pytest.raises((NeedsLoginError, ThrottledError), match="COPYDESK_REDDIT__CLIENT_SECRET") as error:
@@ -272,14 +273,14 @@ async def test_credentials_that_are_refused_say_which_they_are(status: int) -> N
 
 
 @pytest.mark.parametrize("answer", [{"error": "invalid_grant"}, {"access_token": None}])
-async def test_an_answer_without_a_token_is_a_refusal(answer: dict[str, Any]) -> None:
+async def test_answer_without_token_is_refused(answer: dict[str, Any]) -> None:
     web = SmallWeb()
     web.put(TOKEN_URL, answer)
     with pytest.raises(NeedsLoginError):
         await read_api(web)
 
 
-async def test_a_token_that_would_break_a_header_is_refused() -> None:
+async def test_token_with_line_breaks_is_refused() -> None:
     web = SmallWeb()
     web.put(TOKEN_URL, TOKEN | {"access_token": "a\r\nX-Evil: 1"})
     with pytest.raises(NotAFeedError):
@@ -289,7 +290,7 @@ async def test_a_token_that_would_break_a_header_is_refused() -> None:
 @pytest.mark.parametrize(
     "body", [b"", b"<html>", b"[]", b"{}", b'{"data": null}', b'{"data": {"children": [null, 7, {"data": 1}]}}']
 )
-async def test_an_answer_of_another_shape_is_no_traceback(body: bytes) -> None:
+async def test_malformed_answer_is_not_a_feed(body: bytes) -> None:
     web = SmallWeb()
     web.put(TOKEN_URL, TOKEN)
     web.put(API_URL, body)
@@ -297,16 +298,16 @@ async def test_an_answer_of_another_shape_is_no_traceback(body: bytes) -> None:
         await read_api(web)
 
 
-async def test_a_bad_post_does_not_lose_the_others() -> None:
+async def test_malformed_post_is_skipped() -> None:
     bad = [None, {}, POST | {"title": None}, POST | {"name": "t3_../x"}, POST | {"score": "many"}]
     assert len((await read_api(with_api(*bad, POST))).entries) == 1
 
 
-async def test_an_empty_subreddit_is_no_error() -> None:
+async def test_empty_subreddit_is_no_error() -> None:
     assert (await read_api(with_api())).entries == ()
 
 
-async def test_hostile_values_become_harmless_ones() -> None:
+async def test_hostile_values_are_sanitized() -> None:
     post = await read_one(
         title=NASTY + "a" * 100_000,
         url="javascript:alert(1)",
@@ -325,7 +326,7 @@ async def test_hostile_values_become_harmless_ones() -> None:
     assert (post.text, post.tags) == ("", ())
 
 
-async def test_a_hostile_feed_is_read_in_no_time() -> None:
+async def test_hostile_feed_is_parsed() -> None:
     nasty = feed(entry(text="<entry><id>" * 20_000), entry("t3_2", NASTY.replace("\x1b", "").replace("\x07", "")))
     web = SmallWeb()
     web.put(FEED_URL, nasty)

@@ -1,4 +1,4 @@
-"""A feed, or a web page whose feed is looked for."""
+"""Tests for feed sources, and for finding the feed of a web page."""
 
 import pytest
 
@@ -26,7 +26,7 @@ def source(url: str = "https://blog.example/feed") -> SourceSpec:
 
 
 @pytest.mark.parametrize(("body", "title"), [(FEED, "Example Blog"), (ATOM, "Lab"), (JSON_FEED, "JSON blog")])
-async def test_a_feed_is_read_whatever_the_server_calls_it(body: str, title: str) -> None:
+async def test_feed_is_parsed_despite_content_type(body: str, title: str) -> None:
     web = SmallWeb()
     web.put("https://blog.example/feed", body, content_type="text/html")
     reading = await web.read(source())
@@ -35,7 +35,7 @@ async def test_a_feed_is_read_whatever_the_server_calls_it(body: str, title: str
     assert (reading.found_at, len(web.asked)) == (None, 1)
 
 
-async def test_the_request_says_what_is_wanted() -> None:
+async def test_request_accepts_feed_types() -> None:
     web = SmallWeb()
     web.put("https://blog.example/feed", FEED)
     await web.read(source())
@@ -44,7 +44,7 @@ async def test_the_request_says_what_is_wanted() -> None:
     assert "if-none-match" not in web.asked[0].headers
 
 
-async def test_what_the_answer_says_of_its_age_is_handed_on() -> None:
+async def test_validators_and_freshness_are_returned() -> None:
     web = SmallWeb()
     web.put("https://blog.example/feed", FEED, etag='W/"a"', last_modified="x", cache_control="max-age=600")
     reading = await web.read(source())
@@ -52,7 +52,7 @@ async def test_what_the_answer_says_of_its_age_is_handed_on() -> None:
     assert (reading.fresh_for, reading.ttl) == (600, 3600)
 
 
-async def test_a_feed_that_did_not_change_is_not_parsed() -> None:
+async def test_304_is_not_parsed() -> None:
     web = SmallWeb()
     web.put("https://blog.example/feed", FEED, etag='"1"', last_modified="x")
     first = await web.read(source())
@@ -63,7 +63,8 @@ async def test_a_feed_that_did_not_change_is_not_parsed() -> None:
     assert (second.etag, second.last_modified, second.body_hash) == ('"1"', "x", first.body_hash)
 
 
-async def test_the_same_body_again_is_not_parsed_and_its_new_validators_are_kept() -> None:
+async def test_same_body_is_not_parsed_twice() -> None:
+    """Its new validators are stored all the same."""
     web = SmallWeb()
     web.put("https://blog.example/feed", FEED, etag='"1"')
     web.put("https://blog.example/feed", FEED, last_modified="y")
@@ -73,24 +74,24 @@ async def test_the_same_body_again_is_not_parsed_and_its_new_validators_are_kept
     assert (second.etag, second.last_modified) == (None, "y")
 
 
-async def test_a_moved_feed_says_where_it_went() -> None:
+async def test_permanent_redirect_is_returned() -> None:
     web = SmallWeb()
     web.put("https://blog.example/feed", "", status=301, location="https://new.example/feed")
     web.put("https://new.example/feed", FEED)
     assert (await web.read(source())).moved_to == "https://new.example/feed"
 
 
-async def test_the_feed_that_a_page_names_is_found() -> None:
+async def test_linked_feed_is_discovered() -> None:
     web = SmallWeb()
     web.put("https://blog.example/", PAGE, content_type="text/html")
     web.put("https://blog.example/posts.xml", FEED, etag='"1"')
     reading = await web.read(source("https://blog.example/"))
     assert (reading.found_at, len(web.asked), len(reading.entries)) == ("https://blog.example/posts.xml", 2, 1)
-    again = await web.read(source("https://blog.example/posts.xml"), after(reading))
-    assert again.unchanged
+    second = await web.read(source("https://blog.example/posts.xml"), after(reading))
+    assert second.unchanged
 
 
-async def test_the_usual_places_are_tried_where_a_page_names_none() -> None:
+async def test_common_paths_are_tried_without_link() -> None:
     web = SmallWeb()
     web.put("https://blog.example/about", PLAIN_PAGE)
     web.put("https://blog.example/feed.xml", PLAIN_PAGE)
@@ -99,7 +100,7 @@ async def test_the_usual_places_are_tried_where_a_page_names_none() -> None:
     assert reading.found_at == "https://blog.example/rss.xml"
 
 
-async def test_a_page_without_a_feed_says_so_after_a_bounded_search() -> None:
+async def test_feed_discovery_is_bounded() -> None:
     web = SmallWeb()
     links = "".join(f'<link rel="alternate" type="application/rss+xml" href="/{n}.xml">' for n in range(500))
     web.put("https://blog.example/", PAGE.replace("<title>", links + "<title>"))
@@ -108,7 +109,7 @@ async def test_a_page_without_a_feed_says_so_after_a_bounded_search() -> None:
     assert len(web.asked) < 25
 
 
-async def test_a_site_that_has_enough_of_the_search_is_left_alone() -> None:
+async def test_discovery_stops_when_throttled() -> None:
     web = SmallWeb()
     web.put("https://blog.example/", PAGE)
     web.put("https://blog.example/posts.xml", "slow down", status=429)
@@ -117,8 +118,8 @@ async def test_a_site_that_has_enough_of_the_search_is_left_alone() -> None:
     assert len(web.asked) == 2
 
 
-async def test_a_page_in_place_of_a_feed_that_worked_is_a_fault_and_no_invitation() -> None:
-    """A captive portal or a parked domain answers with a page; its feed is not the source's."""
+async def test_html_from_working_feed_is_an_error() -> None:
+    """A captive portal or a parked domain answers with a page; a feed that the page links is not the source's."""
     web = SmallWeb()
     web.put("https://blog.example/feed", FEED)
     web.put("https://blog.example/feed", PAGE)
@@ -129,20 +130,20 @@ async def test_a_page_in_place_of_a_feed_that_worked_is_a_fault_and_no_invitatio
     assert len(web.asked) == 2
 
 
-async def test_a_feed_that_is_not_there_is_missing() -> None:
+async def test_unknown_url_is_missing() -> None:
     with pytest.raises(MissingError):
         await SmallWeb().read(source())
 
 
 @pytest.mark.parametrize("body", [b"", b"\x00\xff\xfe", b"plain words", b"{}", b"[]", b"<a/>", b"/etc/passwd"])
-async def test_what_is_no_feed_is_refused(body: bytes) -> None:
+async def test_non_feed_is_refused(body: bytes) -> None:
     web = SmallWeb()
     web.put("https://blog.example/feed", body)
     with pytest.raises(NotAFeedError):
         await web.read(source())
 
 
-async def test_a_hostile_entry_becomes_a_harmless_one() -> None:
+async def test_hostile_entry_is_sanitized() -> None:
     web = SmallWeb()
     title = NASTY.replace("\x1b", "&#27;").replace("\x07", "") + "a" * 100_000
     web.put(

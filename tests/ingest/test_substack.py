@@ -1,4 +1,4 @@
-"""A publication on Substack."""
+"""Tests for Substack sources."""
 
 import pytest
 
@@ -22,7 +22,7 @@ def source(url: str = "https://letter.substack.com/feed") -> SourceSpec:
 
 
 @pytest.mark.parametrize("url", ["https://letter.substack.com/feed", "https://letter.substack.com/p/the-week"])
-async def test_the_publications_feed_is_read(url: str) -> None:
+async def test_publication_feed_is_read(url: str) -> None:
     web = SmallWeb()
     web.put("https://letter.substack.com/feed", FEED)
     reading = await web.read(source(url))
@@ -35,21 +35,21 @@ async def test_the_publications_feed_is_read(url: str) -> None:
     assert reading.feed_title == "Example Letter"
 
 
-async def test_a_later_look_is_conditional() -> None:
+async def test_second_fetch_is_conditional() -> None:
     web = SmallWeb()
     web.put("https://letter.substack.com/feed", FEED, etag='"1"')
     first = await web.read(source())
     assert (await web.read(source(), after(first))).unchanged
 
 
-async def test_a_refusal_by_cloudflare_says_what_it_is() -> None:
+async def test_cloudflare_challenge_is_reported() -> None:
     web = SmallWeb()
     web.put("https://letter.substack.com/feed", "Just a moment...", status=403, cf_mitigated="challenge")
     with pytest.raises(NeedsLoginError, match="Cloudflare"):
         await web.read(source())
 
 
-async def test_a_page_in_place_of_the_feed_is_refused_without_a_search() -> None:
+async def test_html_page_is_refused_without_discovery() -> None:
     web = SmallWeb()
     web.put("https://letter.substack.com/feed", "<!doctype html><html><head></head></html>")
     with pytest.raises(NotAFeedError):
@@ -57,6 +57,6 @@ async def test_a_page_in_place_of_the_feed_is_refused_without_a_search() -> None
     assert len(web.asked) == 1
 
 
-async def test_a_publication_that_is_not_there_is_missing() -> None:
+async def test_unknown_publication_is_missing() -> None:
     with pytest.raises(MissingError):
         await SmallWeb().read(source())

@@ -1,4 +1,4 @@
-"""X: one account's posts over the API v2, each of which costs money."""
+"""Tests for X accounts over API v2, where every post read costs money."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -45,14 +45,14 @@ def timeline(query: str) -> str:
 
 
 def answer(*ids: int, token: str | None = None) -> dict[str, Any]:
-    """A page of posts, newest first."""
+    """Return a page of posts, newest first."""
     posts = [{"id": str(number), "text": f"Post {number}"} for number in ids]
     meta = {"result_count": len(ids), **({"next_token": token} if token else {})}
     return {"data": posts, "meta": meta} if posts else {"meta": meta}
 
 
 def known(newest: int = 10, **more: str) -> FetchState:
-    """What is remembered of an account that was read before."""
+    """Return the state stored by an earlier fetch."""
     return FetchState(cursor={"name": "XDevelopers", "user_id": "2244994945", "newest_id": str(newest), **more})
 
 
@@ -61,14 +61,14 @@ async def read(web: SmallWeb, state: FetchState | None = None, budget: int = 200
 
 
 async def read_one(**post: Any) -> Any:
-    """The entry that one post becomes."""
+    """Return the entry that is built from one post."""
     web = SmallWeb()
     web.put(timeline(f"max_results=100&{QUIET}&since_id=10"), {"data": [POST | post], "meta": {"result_count": 1}})
     (entry,) = (await read(web, known())).entries
     return entry
 
 
-async def test_the_first_look_finds_the_account_and_reads_a_few_posts() -> None:
+async def test_first_fetch_resolves_account() -> None:
     web = SmallWeb()
     web.put(LOOKUP, ACCOUNT)
     web.put(timeline(f"max_results=20&{QUIET}"), {"data": [POST], "meta": {"result_count": 1, "next_token": "more"}})
@@ -86,7 +86,7 @@ async def test_the_first_look_finds_the_account_and_reads_a_few_posts() -> None:
     }
 
 
-async def test_a_post_that_links_to_a_page_is_that_page_and_its_discussion() -> None:
+async def test_linked_page_is_url_and_post_is_discussion() -> None:
     entry = await read_one()
     assert entry.ident == "1990000000000000002"
     assert entry.title == "SQLite is enough & fast"
@@ -98,13 +98,13 @@ async def test_a_post_that_links_to_a_page_is_that_page_and_its_discussion() -> 
     assert (entry.points, entry.comments, entry.language) == (154, 3, "en")
 
 
-async def test_a_post_without_a_link_is_its_own_page() -> None:
+async def test_post_without_link_is_its_own_page() -> None:
     entry = await read_one(text="Just a thought.", entities=None, public_metrics=None, lang="und")
     assert entry.url == entry.discussion == "https://x.com/XDevelopers/status/1990000000000000002"
     assert (entry.points, entry.comments, entry.language) == (None, None, None)
 
 
-async def test_a_posts_own_picture_and_a_quoted_post_are_no_story() -> None:
+async def test_own_photo_and_quoted_post_are_not_links() -> None:
     links = [
         {"url": "https://t.co/pic", "expanded_url": "https://x.com/XDevelopers/status/1/photo/1"},
         {"url": "https://t.co/quo", "expanded_url": "https://twitter.com/other/status/2"},
@@ -114,12 +114,12 @@ async def test_a_posts_own_picture_and_a_quoted_post_are_no_story() -> None:
     assert entry.text == "Look https://twitter.com/other/status/2"
 
 
-async def test_a_page_of_netflix_is_not_x() -> None:
+async def test_netflix_is_not_mistaken_for_x() -> None:
     links = [{"url": "https://t.co/abc", "expanded_url": "https://www.netflix.com/title"}]
     assert (await read_one(entities={"urls": links})).url == "https://www.netflix.com/title"
 
 
-async def test_a_long_post_is_read_whole() -> None:
+async def test_long_post_uses_full_text() -> None:
     note = {"text": "The whole of it.\n\nSecond paragraph.", "entities": {"urls": None}}
     entry = await read_one(text="The whole…", note_tweet=note)
     assert entry.text == "The whole of it.\n\nSecond paragraph."
@@ -136,12 +136,12 @@ async def test_a_long_post_is_read_whole() -> None:
         ("x" * 300, "x" * 119 + "…"),
     ],
 )
-async def test_the_title_is_the_first_line_or_what_fits_of_it(text: str, title: str) -> None:
+async def test_title_is_first_line_or_truncated(text: str, title: str) -> None:
     links = [{"url": "https://t.co/abc", "expanded_url": "https://blog.example/s", "title": "SQLite, explained"}]
     assert (await read_one(text=text, entities={"urls": links})).title == title
 
 
-async def test_a_later_look_asks_only_for_what_is_newer() -> None:
+async def test_second_fetch_requests_only_newer_posts() -> None:
     web = SmallWeb()
     web.put(timeline(f"max_results=100&{QUIET}&since_id=10"), answer(12, 11))
     reading = await read(web, known())
@@ -149,7 +149,7 @@ async def test_a_later_look_asks_only_for_what_is_newer() -> None:
     assert (reading.cursor["newest_id"], reading.cursor["reads"], len(web.asked)) == ("12", "2", 1)
 
 
-async def test_nothing_new_is_an_answer_without_data() -> None:
+async def test_answer_without_data_means_unchanged() -> None:
     web = SmallWeb()
     web.put(timeline(f"max_results=100&{QUIET}&since_id=10"), {"meta": {"result_count": 0}})
     reading = await read(web, known())
@@ -164,7 +164,7 @@ async def test_nothing_new_is_an_answer_without_data() -> None:
         ({"replies": True, "reposts": True}, ""),
     ],
 )
-async def test_replies_and_reposts_are_read_where_the_settings_say_so(config: dict[str, bool], exclude: str) -> None:
+async def test_replies_and_reposts_follow_config(config: dict[str, bool], exclude: str) -> None:
     web = SmallWeb()
     url = timeline(f"max_results=100&{exclude}{FIELDS}&since_id=10")
     web.put(url, answer())
@@ -172,7 +172,7 @@ async def test_replies_and_reposts_are_read_where_the_settings_say_so(config: di
     assert web.urls == [url]
 
 
-async def test_after_a_pause_every_page_is_read() -> None:
+async def test_all_pages_are_read_after_pause() -> None:
     web = SmallWeb()
     url = timeline(f"max_results=100&{QUIET}&since_id=10")
     web.put(url, answer(16, 15, token="p2"))
@@ -184,7 +184,7 @@ async def test_after_a_pause_every_page_is_read() -> None:
     assert "gap_until" not in reading.cursor
 
 
-async def test_what_a_failing_page_leaves_out_is_read_the_next_time() -> None:
+async def test_gap_after_failed_page_is_read_next() -> None:
     web = SmallWeb()
     url = timeline(f"max_results=100&{QUIET}&since_id=10")
     web.put(url, answer(16, 15, token="p2"))
@@ -200,7 +200,7 @@ async def test_what_a_failing_page_leaves_out_is_read_the_next_time() -> None:
     assert "gap_until" not in second.cursor
 
 
-async def test_no_more_than_five_pages_are_read_at_once() -> None:
+async def test_at_most_five_pages_per_fetch() -> None:
     web = SmallWeb()
     url = timeline(f"max_results=100&{QUIET}&since_id=10")
     web.put(url, answer(99, token="p"))
@@ -209,7 +209,7 @@ async def test_no_more_than_five_pages_are_read_at_once() -> None:
     assert (len(web.asked), reading.cursor["gap_since"], reading.cursor["gap_until"]) == (5, "10", "98")
 
 
-async def test_a_gap_that_cannot_be_read_stays_and_costs_nothing_else() -> None:
+async def test_unreadable_gap_is_retained() -> None:
     web = SmallWeb()
     web.put(timeline(f"max_results=100&{QUIET}&since_id=16"), answer(17))
     web.put(timeline(f"max_results=100&{QUIET}&since_id=10&until_id=15"), "down", status=500)
@@ -218,7 +218,7 @@ async def test_a_gap_that_cannot_be_read_stays_and_costs_nothing_else() -> None:
     assert (reading.cursor["gap_since"], reading.cursor["gap_until"]) == ("10", "15")
 
 
-async def test_a_second_gap_joins_the_first() -> None:
+async def test_second_gap_is_merged_with_first() -> None:
     web = SmallWeb()
     url = timeline(f"max_results=100&{QUIET}&since_id=16")
     web.put(url, answer(30, 29, token="p2"))
@@ -227,7 +227,7 @@ async def test_a_second_gap_joins_the_first() -> None:
     assert (reading.cursor["newest_id"], reading.cursor["gap_since"], reading.cursor["gap_until"]) == ("30", "10", "29")
 
 
-async def test_a_gap_waits_for_the_next_days_budget() -> None:
+async def test_gap_waits_for_next_days_budget() -> None:
     web = SmallWeb()
     url = timeline(f"max_results=6&{QUIET}&since_id=16")
     web.put(url, answer(18, 17))
@@ -236,7 +236,7 @@ async def test_a_gap_waits_for_the_next_days_budget() -> None:
     assert (reading.cursor["gap_since"], reading.cursor["gap_until"]) == ("10", "15")
 
 
-async def test_the_account_is_looked_up_once_for_ever_and_anew_for_another_name() -> None:
+async def test_account_is_resolved_once_per_name() -> None:
     web = SmallWeb()
     web.put(timeline(f"max_results=100&{QUIET}&since_id=10"), answer())
     await read(web, known())
@@ -249,7 +249,7 @@ async def test_the_account_is_looked_up_once_for_ever_and_anew_for_another_name(
     assert (reading.cursor["user_id"], reading.cursor["newest_id"]) == ("7", "3")
 
 
-async def test_without_a_token_nothing_is_asked() -> None:
+async def test_missing_token_sends_no_request() -> None:
     web = SmallWeb()
     with pytest.raises(NeedsLoginError, match="COPYDESK_TWITTER__BEARER_TOKEN"):
         await web.read(source())
@@ -257,7 +257,7 @@ async def test_without_a_token_nothing_is_asked() -> None:
 
 
 @pytest.mark.parametrize(("budget", "spent"), [(200, 200), (200, 197), (0, 0), (4, 0)])
-async def test_a_budget_that_is_used_up_stops_the_reading_until_midnight(budget: int, spent: int) -> None:
+async def test_spent_budget_blocks_until_midnight(budget: int, spent: int) -> None:
     web = SmallWeb()
     with pytest.raises(ThrottledError, match=r"twitter\.daily_read_budget") as refusal:
         await read(web, known(reads_day="2026-11-21", reads=str(spent)), budget)
@@ -265,21 +265,21 @@ async def test_a_budget_that_is_used_up_stops_the_reading_until_midnight(budget:
     assert web.asked == []
 
 
-async def test_the_first_look_needs_the_price_of_the_look_up_too() -> None:
+async def test_first_fetch_budget_includes_lookup() -> None:
     web = SmallWeb()
     with pytest.raises(ThrottledError):
         await read(web, None, 6)
     assert web.asked == []
 
 
-async def test_a_new_day_has_a_new_budget() -> None:
+async def test_budget_resets_daily() -> None:
     web = SmallWeb()
     web.put(timeline(f"max_results=100&{QUIET}&since_id=10"), answer(11))
     reading = await read(web, known(reads_day="2026-11-20", reads="200"))
     assert (reading.cursor["reads_day"], reading.cursor["reads"]) == ("2026-11-21", "1")
 
 
-async def test_a_page_is_no_larger_than_what_is_left_of_the_budget() -> None:
+async def test_page_size_is_limited_by_budget() -> None:
     web = SmallWeb()
     url = timeline(f"max_results=7&{QUIET}&since_id=10")
     web.put(url, answer(13, 12, 11, token="p2"))
@@ -288,7 +288,7 @@ async def test_a_page_is_no_larger_than_what_is_left_of_the_budget() -> None:
     assert (reading.cursor["reads"], reading.cursor["gap_until"]) == ("196", "11")
 
 
-async def test_what_the_look_up_cost_is_kept_when_the_posts_fail() -> None:
+async def test_lookup_cost_is_saved_when_posts_fail() -> None:
     web = SmallWeb()
     web.put(LOOKUP, ACCOUNT)
     web.put(timeline(f"max_results=20&{QUIET}"), "down", status=503)
@@ -300,7 +300,8 @@ async def test_what_the_look_up_cost_is_kept_when_the_posts_fail() -> None:
     assert web.urls.count(LOOKUP) == 1
 
 
-async def test_an_account_that_does_not_exist_is_an_error_within_a_success() -> None:
+async def test_unknown_account_is_missing() -> None:
+    """X reports it as an error inside a response with status 200."""
     web = SmallWeb()
     web.put(LOOKUP, {"errors": [{"detail": f"Could not find user with username: [{NASTY}].", "title": "Not Found"}]})
     with pytest.raises(MissingError, match="Could not find user") as error:
@@ -308,7 +309,7 @@ async def test_an_account_that_does_not_exist_is_an_error_within_a_success() -> 
     assert "\x1b" not in str(error.value)
 
 
-async def test_a_protected_account_wants_another_login() -> None:
+async def test_protected_account_needs_login() -> None:
     web = SmallWeb()
     web.put(timeline(f"max_results=100&{QUIET}&since_id=10"), {"errors": [{"detail": "Not authorized to see it."}]})
     with pytest.raises(NeedsLoginError, match="Not authorized"):
@@ -323,7 +324,7 @@ async def test_a_protected_account_wants_another_login() -> None:
         (402, AnswerError, "credits"),
     ],
 )
-async def test_a_refusal_says_what_to_look_at(status: int, kind: type[FetchError], says: str) -> None:
+async def test_refusal_names_its_cause(status: int, kind: type[FetchError], says: str) -> None:
     web = SmallWeb()
     capped = {"title": "UsageCapExceeded", "type": "https://api.twitter.com/2/problems/usage-capped"}
     web.put(timeline(f"max_results=100&{QUIET}&since_id=10"), capped, status=status)
@@ -332,7 +333,7 @@ async def test_a_refusal_says_what_to_look_at(status: int, kind: type[FetchError
     assert TOKEN not in str(error.value)
 
 
-async def test_a_rate_limit_says_when_it_ends() -> None:
+async def test_rate_limit_reset_sets_retry_after() -> None:
     web = SmallWeb()
     headers = {"x_rate_limit_remaining": "0", "x_rate_limit_reset": str(int(NOW.timestamp()) + 420)}
     web.put(timeline(f"max_results=100&{QUIET}&since_id=10"), {"title": "Too Many Requests"}, status=429, **headers)
@@ -345,14 +346,14 @@ async def test_a_rate_limit_says_when_it_ends() -> None:
     "body",
     [b"", b"<html>", b"[]", b"null", b'{"data": "x"}', b"{}", b'{"data": [1, null]}', b'{"data":' + b"[" * 10**5],
 )
-async def test_an_answer_of_another_shape_is_no_traceback(body: bytes) -> None:
+async def test_malformed_answer_is_not_a_feed(body: bytes) -> None:
     web = SmallWeb()
     web.put(timeline(f"max_results=100&{QUIET}&since_id=10"), body)
     with pytest.raises(NotAFeedError):
         await read(web, known())
 
 
-async def test_a_bad_post_does_not_lose_the_others() -> None:
+async def test_malformed_post_is_skipped() -> None:
     web = SmallWeb()
     bad = [{"id": None, "text": "a"}, {"id": "../1", "text": "a"}, {"id": "13", "text": None}, {"id": "9" * 99}, 7]
     web.put(
@@ -363,7 +364,7 @@ async def test_a_bad_post_does_not_lose_the_others() -> None:
     assert reading.cursor["reads"] == "6"
 
 
-async def test_hostile_values_become_harmless_ones() -> None:
+async def test_hostile_values_are_sanitized() -> None:
     entry = await read_one(
         text=NASTY + " https://t.co/abc " + "a" * 100_000,
         created_at="0001-01-01T00:00:00+14:00",
@@ -380,13 +381,13 @@ async def test_hostile_values_become_harmless_ones() -> None:
     assert (entry.published, entry.points, entry.comments) == (None, 1_000_000_000, None)
 
 
-async def test_a_link_cannot_blow_the_text_up() -> None:
+async def test_link_expansion_cannot_inflate_text() -> None:
     links = [{"url": "https://a", "expanded_url": "https://b/" + "https://a" * 200}] * 50
     entry = await read_one(text="https://a " * 2_000, entities={"urls": links})
     assert len(entry.text) <= 25_000
 
 
-async def test_a_network_that_is_down_is_passed_on() -> None:
+async def test_network_error_is_passed_on() -> None:
     class Down(SmallWeb):
         async def get(self, url: str, **_: Any) -> Any:
             raise UnreachableError

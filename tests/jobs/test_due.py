@@ -1,4 +1,4 @@
-"""Which jobs are due, case by case."""
+"""Tests for which jobs are due."""
 
 from datetime import timedelta
 
@@ -26,7 +26,7 @@ IDLE = Situation(
 
 
 def state(name: JobName, **values: object) -> JobState:
-    """What is kept of a job."""
+    """Return a job's stored state, empty but for `values`."""
     empty = dict.fromkeys(("owner", "lease_until", "began_at", "ended_at", "failed_at", "error"))
     return JobState(name=name, **(empty | values))
 
@@ -45,46 +45,46 @@ FOLLOWED = state(JobName.ZONES, began_at=NOW)
         ("to_read", JobName.PIPELINE),
     ],
 )
-def test_each_job_has_its_reason(field: str, job: JobName) -> None:
-    quiet = replace(IDLE, states=(FOLLOWED,))
-    assert due_jobs(quiet) == ()
-    assert due_jobs(replace(quiet, **{field: True})) == (job,)
+def test_field_makes_job_due(field: str, job: JobName) -> None:
+    idle = replace(IDLE, states=(FOLLOWED,))
+    assert due_jobs(idle) == ()
+    assert due_jobs(replace(idle, **{field: True})) == (job,)
 
 
-def test_several_are_begun_in_their_order() -> None:
-    every = replace(IDLE, late=True, due=True, to_send=True, to_measure=True, to_write=True, to_read=True)
-    assert due_jobs(every) == tuple(JobName)
+def test_several_due_jobs_keep_order() -> None:
+    situation = replace(IDLE, late=True, due=True, to_send=True, to_measure=True, to_write=True, to_read=True)
+    assert due_jobs(situation) == tuple(JobName)
 
 
-def test_zones_are_followed_at_each_start_and_once_a_day() -> None:
+def test_zones_are_checked_at_start_and_daily() -> None:
     assert due_jobs(IDLE) == (JobName.ZONES,)
-    seen = replace(IDLE, states=(FOLLOWED,))
-    assert due_jobs(seen) == ()
-    assert due_jobs(replace(seen, now=NOW + DAY - SECOND)) == ()
-    assert due_jobs(replace(seen, now=NOW + DAY)) == (JobName.ZONES,)
-    assert due_jobs(replace(seen, started=NOW + SECOND, now=NOW + SECOND)) == (JobName.ZONES,)
+    situation = replace(IDLE, states=(FOLLOWED,))
+    assert due_jobs(situation) == ()
+    assert due_jobs(replace(situation, now=NOW + DAY - SECOND)) == ()
+    assert due_jobs(replace(situation, now=NOW + DAY)) == (JobName.ZONES,)
+    assert due_jobs(replace(situation, started=NOW + SECOND, now=NOW + SECOND)) == (JobName.ZONES,)
 
 
-def test_between_two_runs_there_is_a_pause() -> None:
-    began = state(JobName.PIPELINE, began_at=NOW)
-    seen = replace(IDLE, to_read=True, states=(FOLLOWED, began))
-    assert due_jobs(replace(seen, now=NOW + PAUSE - SECOND)) == ()
-    assert due_jobs(replace(seen, now=NOW + PAUSE)) == (JobName.PIPELINE,)
+def test_pause_between_pipeline_runs() -> None:
+    running = state(JobName.PIPELINE, began_at=NOW)
+    situation = replace(IDLE, to_read=True, states=(FOLLOWED, running))
+    assert due_jobs(replace(situation, now=NOW + PAUSE - SECOND)) == ()
+    assert due_jobs(replace(situation, now=NOW + PAUSE)) == (JobName.PIPELINE,)
 
 
-def test_a_run_whose_process_may_have_been_killed_is_not_waited_for() -> None:
-    began = state(JobName.PIPELINE, began_at=NOW, owner="host/1/1")
-    assert due_jobs(replace(IDLE, to_read=True, states=(FOLLOWED, began))) == (JobName.PIPELINE,)
+def test_abandoned_run_is_not_waited_for() -> None:
+    running = state(JobName.PIPELINE, began_at=NOW, owner="host/1/1")
+    assert due_jobs(replace(IDLE, to_read=True, states=(FOLLOWED, running))) == (JobName.PIPELINE,)
 
 
-def test_what_began_in_the_future_is_not_waited_for() -> None:
-    """A clock that was a year ahead would have kept the sources unread for a year."""
-    began = state(JobName.PIPELINE, began_at=NOW + timedelta(days=365))
-    assert due_jobs(replace(IDLE, to_read=True, states=(FOLLOWED, began))) == (JobName.PIPELINE,)
+def test_run_started_in_future_is_ignored() -> None:
+    """A clock that was a year ahead would have kept the sources unfetched for a year."""
+    running = state(JobName.PIPELINE, began_at=NOW + timedelta(days=365))
+    assert due_jobs(replace(IDLE, to_read=True, states=(FOLLOWED, running))) == (JobName.PIPELINE,)
 
 
-def test_after_an_error_a_job_rests_and_the_others_go_on() -> None:
+def test_failed_job_pauses_while_the_rest_continue() -> None:
     failed = state(JobName.MISSED, failed_at=NOW, error="no")
-    seen = replace(IDLE, late=True, to_write=True, states=(FOLLOWED, failed))
-    assert due_jobs(replace(seen, now=NOW + REST - SECOND)) == (JobName.GENERATION,)
-    assert due_jobs(replace(seen, now=NOW + REST)) == (JobName.MISSED, JobName.GENERATION)
+    situation = replace(IDLE, late=True, to_write=True, states=(FOLLOWED, failed))
+    assert due_jobs(replace(situation, now=NOW + REST - SECOND)) == (JobName.GENERATION,)
+    assert due_jobs(replace(situation, now=NOW + REST)) == (JobName.MISSED, JobName.GENERATION)

@@ -1,4 +1,4 @@
-"""Jobs: what is due is done once, by whoever asks first, and one that fails ends no other."""
+"""Tests for running jobs: each due job runs once, whichever process claims it first, and failures stay isolated."""
 
 import asyncio
 import signal
@@ -27,7 +27,7 @@ MINUTE, HOUR = timedelta(minutes=1), timedelta(hours=1)
 
 
 class Heard:
-    """Remembers what jobs said."""
+    """A listener that records job messages."""
 
     def __init__(self) -> None:
         self.said: list[Said] = []
@@ -37,20 +37,20 @@ class Heard:
 
     @property
     def texts(self) -> list[str]:
-        """What was said, in order."""
+        """The messages' texts, in order."""
         return [f"{said.job}: {said.text}" for said in self.said]
 
 
 async def done(jobs: Jobs) -> None:
-    """One look, and all that comes of it."""
+    """Tick once and finish the jobs that result."""
     await jobs.look()
     await jobs.finish()
 
 
 async def until(true: Callable[[], Awaitable[bool]]) -> None:
-    """Wait until something has come true."""
+    """Wait until the condition holds."""
     async with asyncio.timeout(60):
-        while not await true():  # noqa: ASYNC110 - what comes true is in the database
+        while not await true():  # noqa: ASYNC110 - the condition is in the database
             await asyncio.sleep(0.005)
 
 
@@ -63,7 +63,7 @@ async def _is(desk: Desk, draft: str, status: str) -> bool:
 
 
 def instead(monkeypatch: pytest.MonkeyPatch, name: JobName, work: Callable[[Desk], Awaitable[Sequence[Did]]]) -> None:
-    """Let a job do something else."""
+    """Replace a job's handler."""
     monkeypatch.setitem(module.DOING, name, work)
 
 
@@ -73,23 +73,23 @@ def web_with_news() -> Web:
     return web
 
 
-async def test_a_look_when_nothing_is_due_does_nothing(tmp_path: Path) -> None:
-    heard = Heard()
+async def test_tick_without_due_jobs_does_nothing(tmp_path: Path) -> None:
+    messages = Heard()
     async with open_at(tmp_path) as desk:
-        jobs = Jobs(desk, listener=heard)
-        await done(jobs)  # the zones, once
-        before = rows(tmp_path, "SELECT * FROM job")
+        jobs = Jobs(desk, listener=messages)
+        await done(jobs)  # the time zones, once
+        stored = rows(tmp_path, "SELECT * FROM job")
         assert await jobs.look() is None
         await jobs.finish()
-        assert rows(tmp_path, "SELECT * FROM job") == before
-    assert heard.texts == []
+        assert rows(tmp_path, "SELECT * FROM job") == stored
+    assert messages.texts == []
 
 
-async def test_a_late_draft_is_missed(tmp_path: Path) -> None:
-    heard, watch = Heard(), Watch()
+async def test_late_draft_is_marked_missed(tmp_path: Path) -> None:
+    messages, watch = Heard(), Watch()
     async with open_at(tmp_path, clock=watch) as desk:
         draft = await put_at(desk, NOW + HOUR)
-        jobs = Jobs(desk, listener=heard)
+        jobs = Jobs(desk, listener=messages)
         assert await jobs.look() == HOUR
         await jobs.finish()
         watch.now = NOW + HOUR + 30 * MINUTE
@@ -98,24 +98,24 @@ async def test_a_late_draft_is_missed(tmp_path: Path) -> None:
         watch.now += MINUTE
         await done(jobs)
         assert await status_of(desk, draft) == "missed"
-    assert heard.texts == ["missed: 1 draft missed: nothing was sent"]
+    assert messages.texts == ["missed: 1 draft missed: nothing was sent"]
 
 
-async def test_a_source_is_read_when_its_time_has_come(tmp_path: Path) -> None:
-    heard, watch, web = Heard(), Watch(), web_with_news()
+async def test_source_is_fetched_when_due(tmp_path: Path) -> None:
+    messages, watch, web = Heard(), Watch(), web_with_news()
     async with open_at(tmp_path, web, watch, jobs__pipeline_minutes="10") as desk:
         await add(desk, interval=60)
-        jobs = Jobs(desk, reads_sources=True, listener=heard)
+        jobs = Jobs(desk, reads_sources=True, listener=messages)
         await done(jobs)
         assert len(web.asked) == 1
-        assert heard.texts == ["pipeline: succeeded: 2 drafts from 2 items"]
+        assert messages.texts == ["pipeline: succeeded: 2 drafts from 2 items"]
         watch.now += 30 * MINUTE
         await done(jobs)
         assert len(web.asked) == 1
         watch.now += 60 * MINUTE
         await done(jobs)
         assert len(web.asked) == 2
-        # Another source that is new at once waits for the pause between two runs.
+        # A new source that is due at once waits for the pause between two runs.
         web.put(TWO, feed(entry(3)))
         await add(desk, TWO)
         await done(jobs)
@@ -125,7 +125,7 @@ async def test_a_source_is_read_when_its_time_has_come(tmp_path: Path) -> None:
         assert len(web.asked) == 3
 
 
-async def test_only_who_is_to_read_sources_reads_them(tmp_path: Path) -> None:
+async def test_sources_are_not_fetched_by_default(tmp_path: Path) -> None:
     web = web_with_news()
     async with open_at(tmp_path, web) as desk:
         await add(desk)
@@ -134,7 +134,7 @@ async def test_only_who_is_to_read_sources_reads_them(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("what", ["enabled = 0", "fetch = '{\"gone\": true}'", "not_before = next_at + 9e15"])
-async def test_a_source_that_is_not_to_be_read_is_not_due(tmp_path: Path, what: str) -> None:
+async def test_excluded_source_is_not_due(tmp_path: Path, what: str) -> None:
     async with open_at(tmp_path) as desk:
         await add(desk)
         change(tmp_path, f"UPDATE source SET next_at = {int(NOW.timestamp() * 1e6) - 1}")
@@ -143,13 +143,13 @@ async def test_a_source_that_is_not_to_be_read_is_not_due(tmp_path: Path, what: 
         assert not (await desk.work.outlook()).to_read
 
 
-async def test_a_run_that_failed_is_the_jobs_error_and_the_next_one_ends_it(tmp_path: Path) -> None:
-    heard, watch, web = Heard(), Watch(), Web()
+async def test_failed_run_sets_error_until_next_success(tmp_path: Path) -> None:
+    messages, watch, web = Heard(), Watch(), Web()
     async with open_at(tmp_path, web, watch) as desk:
         await add(desk)
-        jobs = Jobs(desk, reads_sources=True, listener=heard)
+        jobs = Jobs(desk, reads_sources=True, listener=messages)
         await done(jobs)
-        assert [said.failed for said in heard.said] == [True]
+        assert [message.failed for message in messages.said] == [True]
         (state,) = [state for state in await desk.work.states() if state.name == "pipeline"]
         assert state.error
         assert state.failed_at == NOW
@@ -161,88 +161,88 @@ async def test_a_run_that_failed_is_the_jobs_error_and_the_next_one_ends_it(tmp_
         assert (state.error, state.failed_at) == (None, None)
 
 
-async def test_drafts_that_wait_for_their_text_are_written(tmp_path: Path) -> None:
-    class Writing:
+async def test_queued_drafts_are_generated(tmp_path: Path) -> None:
+    class FakeGeneration:
         waiting = 2
 
         async def work_off(self) -> int:
             change(tmp_path, "UPDATE draft SET status = 'pending_review'")
             return self.waiting
 
-    heard = Heard()
+    messages = Heard()
     async with open_at(tmp_path) as desk:
-        jobs = Jobs(desk, listener=heard)
+        jobs = Jobs(desk, listener=messages)
         await put(desk, 2, status="pending_generation")
-        desk.__dict__["generation"] = Writing()
+        desk.__dict__["generation"] = FakeGeneration()
         await done(jobs)
-    assert heard.texts == ["generation: the writing of 2 drafts ended"]
+    assert messages.texts == ["generation: the writing of 2 drafts ended"]
 
 
-async def test_one_that_fails_ends_no_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_failing_job_does_not_stop_the_rest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     async def fail(_: Desk) -> Sequence[Did]:
         raise RuntimeError("no such luck")
 
-    heard, watch = Heard(), Watch()
+    messages, watch = Heard(), Watch()
     instead(monkeypatch, JobName.ZONES, fail)
     async with open_at(tmp_path, clock=watch) as desk:
         draft = await put_at(desk, NOW - HOUR)
-        jobs = Jobs(desk, listener=heard)
+        jobs = Jobs(desk, listener=messages)
         await done(jobs)
         assert await status_of(desk, draft) == "missed"
         assert {state.name: state.error for state in await desk.work.states()} == {
             "zones": "RuntimeError('no such luck')",
             "missed": None,
         }
-        assert "zones: Copydesk did not expect this: RuntimeError('no such luck')" in heard.texts
-        # It is tried again, after a rest.
+        assert "zones: Copydesk did not expect this: RuntimeError('no such luck')" in messages.texts
+        # It is retried, after a pause.
         await done(jobs)
-        assert len(heard.said) == 2
+        assert len(messages.said) == 2
 
 
-async def test_two_desks_on_one_database_do_one_thing_once(tmp_path: Path) -> None:
+async def test_two_desks_run_job_once(tmp_path: Path) -> None:
     web = web_with_news()
-    held = web.hold(ONE)
-    async with open_at(tmp_path, web) as one, open_at(tmp_path, web) as two:
-        await add(one)
-        daemon, console = Jobs(one, reads_sources=True), Jobs(two, reads_sources=True)
+    hold = web.hold(ONE)
+    async with open_at(tmp_path, web) as first, open_at(tmp_path, web) as second:
+        await add(first)
+        daemon, console = Jobs(first, reads_sources=True), Jobs(second, reads_sources=True)
         await daemon.look()
-        await held.came.wait()
+        await hold.came.wait()
         await done(console)
-        held.go.set()
+        hold.go.set()
         await daemon.finish()
         await done(console)
         assert len(web.asked) == 1
-        assert [run.status for run in (await one.pipeline.runs()).items] == [RunStatus.SUCCEEDED]
+        assert [run.status for run in (await first.pipeline.runs()).items] == [RunStatus.SUCCEEDED]
 
 
-async def test_two_desks_are_never_at_one_job_at_the_same_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    inside: list[str] = []
+async def test_two_desks_never_run_same_job_concurrently(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    running_jobs: list[str] = []
     most = 0
 
-    def counted(name: JobName) -> Callable[[Desk], Awaitable[Sequence[Did]]]:
+    def counting_handler(name: JobName) -> Callable[[Desk], Awaitable[Sequence[Did]]]:
         async def work(desk: Desk) -> Sequence[Did]:
             nonlocal most
-            inside.append(name)
-            most = max(most, inside.count(name))
+            running_jobs.append(name)
+            most = max(most, running_jobs.count(name))
             await desk.work.states()
-            inside.remove(name)
+            running_jobs.remove(name)
             return ()
 
         return work
 
     for name in JobName:
-        instead(monkeypatch, name, counted(name))
-    async with open_at(tmp_path) as one, open_at(tmp_path) as two:
-        await put_at(one, NOW - HOUR)
-        here, there = Jobs(one), Jobs(two)
+        instead(monkeypatch, name, counting_handler(name))
+    async with open_at(tmp_path) as first, open_at(tmp_path) as second:
+        await put_at(first, NOW - HOUR)
+        first_jobs, second_jobs = Jobs(first), Jobs(second)
         for _ in range(10):
-            await asyncio.gather(done(here), done(there))
+            await asyncio.gather(done(first_jobs), done(second_jobs))
     assert most == 1
     assert rows(tmp_path, "SELECT count(*) FROM job WHERE owner IS NOT NULL") == [(0,)]
 
 
 def killed() -> str:
-    """A process that was there a moment ago."""
+    """Return the owner string of a process that has just been killed."""
     with subprocess.Popen(
         [sys.executable, "-c", "from copydesk.desk.process import me; print(me(), flush=True); input()"],
         stdin=subprocess.PIPE,
@@ -255,7 +255,7 @@ def killed() -> str:
     return name
 
 
-async def test_what_a_killed_process_was_at_is_taken_over_at_once(tmp_path: Path) -> None:
+async def test_job_of_killed_process_is_taken_over(tmp_path: Path) -> None:
     owner = await asyncio.to_thread(killed)
     async with open_at(tmp_path) as desk:
         draft = await put_at(desk, NOW - HOUR)
@@ -265,7 +265,7 @@ async def test_what_a_killed_process_was_at_is_taken_over_at_once(tmp_path: Path
         assert await status_of(desk, draft) == "missed"
 
 
-async def test_who_cannot_be_asked_is_waited_for_no_longer_than_a_lease_whatever_the_clock_was(tmp_path: Path) -> None:
+async def test_remote_owner_is_waited_for_until_lease_ends(tmp_path: Path) -> None:
     watch = Watch()
     async with open_at(tmp_path, clock=watch) as desk:
         draft = await put_at(desk, NOW - HOUR)
@@ -273,7 +273,7 @@ async def test_who_cannot_be_asked_is_waited_for_no_longer_than_a_lease_whatever
         assert await desk.ground.write(kept.claim, claim, NOW)
         await done(Jobs(desk))
         assert await status_of(desk, draft) == "scheduled"
-        # The clock is put back, and the lease ends in an hour now.
+        # The clock is set back, so the lease would end in an hour now.
         watch.now -= timedelta(minutes=59)
         change(tmp_path, "UPDATE draft SET scheduled_at = scheduled_at - 7200000000")
         change(tmp_path, "DELETE FROM clock_check")
@@ -281,7 +281,7 @@ async def test_who_cannot_be_asked_is_waited_for_no_longer_than_a_lease_whatever
         assert await status_of(desk, draft) == "missed"
 
 
-async def test_what_a_living_process_is_at_is_left_to_it_for_as_long_as_it_shows_life(tmp_path: Path) -> None:
+async def test_job_of_live_process_is_left_during_lease(tmp_path: Path) -> None:
     watch = Watch()
     async with open_at(tmp_path, clock=watch) as desk:
         draft = await put_at(desk, NOW - HOUR)
@@ -292,19 +292,19 @@ async def test_what_a_living_process_is_at_is_left_to_it_for_as_long_as_it_shows
         watch.now += MINUTE + timedelta(seconds=1)
         await done(Jobs(desk))
         assert await status_of(desk, draft) == "missed"
-        # And the first one hears that it is no longer its own.
+        # The first owner learns that the job is no longer its own.
         assert not await desk.work.renew(claim)
         await desk.work.end(claim)
 
 
-async def test_a_job_that_was_taken_over_is_broken_off(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    broken = asyncio.Event()
+async def test_job_taken_over_is_cancelled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    cancelled = asyncio.Event()
 
     async def hang(_: Desk) -> Sequence[Did]:
         try:
             await asyncio.Event().wait()
         finally:
-            broken.set()
+            cancelled.set()
         return ()
 
     instead(monkeypatch, JobName.ZONES, hang)
@@ -314,18 +314,18 @@ async def test_a_job_that_was_taken_over_is_broken_off(tmp_path: Path, monkeypat
         await jobs.look()
         await until(lambda: _begun(desk, 1))
         change(tmp_path, "UPDATE job SET claim_id = 'another', owner = 'elsewhere/1/1'")
-        await asyncio.wait_for(broken.wait(), 60)
+        await asyncio.wait_for(cancelled.wait(), 60)
         await jobs.finish()
     assert rows(tmp_path, "SELECT owner, error FROM job") == [("elsewhere/1/1", None)]
 
 
-async def test_a_doubtful_clock_is_said_once_and_holds_what_has_a_time(tmp_path: Path) -> None:
+async def test_clock_warning_is_reported_once_and_pauses_schedule(tmp_path: Path) -> None:
     from copydesk.desk.steady import Steady
 
-    heard, watch = Heard(), Watch()
+    messages, watch = Heard(), Watch()
     async with open_at(tmp_path, clock=watch) as desk:
         desk.schedule.clock.steady = lambda: Steady(boot="one", seconds=1.0, counts_sleep=True)
-        jobs = Jobs(desk, listener=heard)
+        jobs = Jobs(desk, listener=messages)
         await done(jobs)
         draft = await put_at(desk, NOW + HOUR)
         watch.now += 2 * HOUR
@@ -335,15 +335,13 @@ async def test_a_doubtful_clock_is_said_once_and_holds_what_has_a_time(tmp_path:
         await desk.schedule.accept_clock()
         await done(jobs)
         assert await status_of(desk, draft) == "missed"
-    assert [said.job for said in heard.said] == ["clock", "missed"]
+    assert [message.job for message in messages.said] == ["clock", "missed"]
 
 
-async def test_a_database_that_cannot_be_asked_is_said_once_and_asked_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    heard = Heard()
+async def test_busy_database_is_reported_once_and_retried(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    messages = Heard()
     async with open_at(tmp_path) as desk:
-        jobs = Jobs(desk, listener=heard)
+        jobs = Jobs(desk, listener=messages)
 
         async def busy() -> None:
             raise StoreBusyError
@@ -352,95 +350,93 @@ async def test_a_database_that_cannot_be_asked_is_said_once_and_asked_again(
             patched.setattr(desk.work, "outlook", busy)
             await done(jobs)
             await done(jobs)
-        assert [said.job for said in heard.said] == ["look"]
+        assert [message.job for message in messages.said] == ["look"]
         draft = await put_at(desk, NOW - HOUR)
         await done(jobs)
         assert await status_of(desk, draft) == "missed"
 
 
-async def test_a_real_scheduler_looks_by_itself_and_at_the_next_draft(tmp_path: Path) -> None:
-    """With the real clock: a draft that is due in a moment is not left to the next half minute."""
+async def test_scheduler_ticks_by_itself(tmp_path: Path) -> None:
+    """With the real clock: a draft due in a moment does not wait for the next half-minute tick."""
     from copydesk.desk.ground import utc_now
 
     async with open_at(tmp_path, clock=utc_now) as desk:
         grace = timedelta(minutes=30)
         draft = await put_at(desk, utc_now() - grace + timedelta(milliseconds=150))
-        tick = timedelta(milliseconds=50)
-        async with running(desk, every=tick):
+        interval = timedelta(milliseconds=50)
+        async with running(desk, every=interval):
             await until(lambda: _is(desk, draft, "missed"))
     assert rows(tmp_path, "SELECT count(*) FROM job WHERE owner IS NOT NULL") == [(0,)]
 
 
-async def test_the_alarm_rings_when_the_next_draft_is_due(tmp_path: Path) -> None:
+async def test_ticker_wakes_for_next_draft(tmp_path: Path) -> None:
     from copydesk.jobs.alarm import Alarm
 
     rang = 0
     twice = asyncio.Event()
 
-    async def look() -> timedelta | None:
+    async def tick() -> timedelta | None:
         nonlocal rang
         rang += 1
         if rang == 2:
             twice.set()
         return timedelta(milliseconds=40) if rang == 1 else None
 
-    alarm = Alarm(look, HOUR)
-    alarm.start()
+    ticker = Alarm(tick, HOUR)
+    ticker.start()
     await asyncio.wait_for(twice.wait(), 60)
-    await alarm.stop()
+    await ticker.stop()
 
 
-async def test_a_clock_that_went_back_does_not_put_the_alarm_off(monkeypatch: pytest.MonkeyPatch) -> None:
-    """APScheduler waits for a time on the wall clock: an hour back would have been an hour of silence."""
+async def test_backward_clock_does_not_delay_ticker(monkeypatch: pytest.MonkeyPatch) -> None:
+    """APScheduler waits for a wall-clock time: an hour back would have been an hour without ticks."""
     from copydesk.jobs.alarm import Alarm
 
-    rang = asyncio.Event()
+    ticked = asyncio.Event()
 
-    async def look() -> None:
-        rang.set()
+    async def tick() -> None:
+        ticked.set()
 
-    alarm = Alarm(look, timedelta(milliseconds=50))
-    alarm.start()
-    await asyncio.wait_for(rang.wait(), 60)
-    rang.clear()
-    alarm._scheduler.modify_job("look", next_run_time=alarm._scheduler.get_job("look").next_run_time + HOUR)
-    await asyncio.wait_for(rang.wait(), 60)
-    await alarm.stop()
+    ticker = Alarm(tick, timedelta(milliseconds=50))
+    ticker.start()
+    await asyncio.wait_for(ticked.wait(), 60)
+    ticked.clear()
+    ticker._scheduler.modify_job("look", next_run_time=ticker._scheduler.get_job("look").next_run_time + HOUR)
+    await asyncio.wait_for(ticked.wait(), 60)
+    await ticker.stop()
 
 
-async def test_the_end_leaves_nobody_behind_who_looks_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    async def soon(_: Desk) -> list[Did]:
+async def test_end_cancels_pending_tick(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def finish_at_once(_: Desk) -> list[Did]:
         return [Did("done")]
 
-    instead(monkeypatch, JobName.ZONES, soon)
+    instead(monkeypatch, JobName.ZONES, finish_at_once)
     async with open_at(tmp_path) as desk:
-        jobs, outlook, again = Jobs(desk), desk.work.outlook, asyncio.Event()
-        looks = []
+        jobs, outlook, second_tick = Jobs(desk), desk.work.outlook, asyncio.Event()
+        ticks = []
 
-        async def once_and_then_never() -> Outlook:
-            looks.append(1)
-            if len(looks) > 1:
-                again.set()
+        async def block_second_call() -> Outlook:
+            ticks.append(1)
+            if len(ticks) > 1:
+                second_tick.set()
                 await asyncio.Event().wait()
             return await outlook()
 
-        monkeypatch.setattr(desk.work, "outlook", once_and_then_never)
+        monkeypatch.setattr(desk.work, "outlook", block_second_call)
         await jobs.look()
-        await asyncio.wait_for(again.wait(), 60)
+        await asyncio.wait_for(second_tick.wait(), 60)
         with pytest.raises(TimeoutError):
             await asyncio.wait_for(jobs.finish(), 0.02)
         await jobs.end(0)
         assert [task for task in asyncio.all_tasks() if task.get_name().startswith("job ")] == []
 
 
-async def test_the_end_lets_a_short_job_finish_and_breaks_a_long_one_off(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    ended = []
+async def test_end_finishes_short_job_and_cancels_long_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    completed = []
 
     async def short(_: Desk) -> Sequence[Did]:
         await asyncio.sleep(0.02)
-        ended.append("short")
+        completed.append("short")
         return ()
 
     async def long(_: Desk) -> Sequence[Did]:
@@ -453,20 +449,20 @@ async def test_the_end_lets_a_short_job_finish_and_breaks_a_long_one_off(
         await put_at(desk, NOW - HOUR)
         async with running(desk, patience=2):
             await until(lambda: _begun(desk, 2))
-    assert ended == ["short"]
+    assert completed == ["short"]
     assert rows(tmp_path, "SELECT name, owner, error FROM job ORDER BY name") == [
         ("missed", None, None),
         ("zones", None, None),
     ]
 
 
-async def test_a_run_that_is_broken_off_is_marked_as_cancelled(tmp_path: Path) -> None:
+async def test_cancelled_run_is_marked_cancelled(tmp_path: Path) -> None:
     web = web_with_news()
-    held = web.hold(ONE)
+    hold = web.hold(ONE)
     async with open_at(tmp_path, web, jobs__pipeline="always") as desk:
         await add(desk)
         async with running(desk, patience=0):
-            await asyncio.wait_for(held.came.wait(), 60)
+            await asyncio.wait_for(hold.came.wait(), 60)
         assert [run.status for run in (await desk.pipeline.runs()).items] == [RunStatus.CANCELLED]
     assert rows(tmp_path, "SELECT owner FROM job WHERE name = 'pipeline'") == [(None,)]
 
@@ -475,7 +471,7 @@ async def test_a_run_that_is_broken_off_is_marked_as_cancelled(tmp_path: Path) -
     ("setting", "daemon", "reads"),
     [("daemon", True, True), ("daemon", False, False), ("always", False, True), ("never", True, False)],
 )
-async def test_who_reads_sources_is_a_setting(tmp_path: Path, setting: str, daemon: bool, reads: bool) -> None:
+async def test_fetching_sources_follows_setting(tmp_path: Path, setting: str, daemon: bool, reads: bool) -> None:
     web = web_with_news()
     async with open_at(tmp_path, web, jobs__pipeline=setting) as desk:
         await add(desk)

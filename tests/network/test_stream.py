@@ -1,4 +1,4 @@
-"""The bytes of a connection, as servers of every kind send them."""
+"""Tests for network streams, plain and encrypted."""
 
 import asyncio
 import socket
@@ -16,36 +16,36 @@ from copydesk.network import stream
 
 @pytest.fixture
 def listening() -> Iterator[socket.socket]:
-    with socket.create_server(("127.0.0.1", 0)) as made:
-        yield made
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        yield server
 
 
 async def connected(listening: socket.socket) -> tuple[stream.Stream, socket.socket]:
-    """Both ends of a connection."""
-    ours = await stream.connect(*listening.getsockname())
-    return ours, listening.accept()[0]
+    """Return both ends of a connection."""
+    client = await stream.connect(*listening.getsockname())
+    return client, listening.accept()[0]
 
 
-async def test_what_is_sent_comes_and_then_the_end(listening: socket.socket) -> None:
-    ours, theirs = await connected(listening)
-    with theirs:
-        await ours.write(b"question")
-        assert theirs.recv(100) == b"question"
-        theirs.sendall(b"answer")
-    assert [await ours.read(3), await ours.read(100), await ours.read(100)] == [b"ans", b"wer", b""]
-    await ours.aclose()
+async def test_data_then_eof_is_read(listening: socket.socket) -> None:
+    client, peer = await connected(listening)
+    with peer:
+        await client.write(b"question")
+        assert peer.recv(100) == b"question"
+        peer.sendall(b"answer")
+    assert [await client.read(3), await client.read(100), await client.read(100)] == [b"ans", b"wer", b""]
+    await client.aclose()
 
 
-async def test_an_idle_connection_is_readable_once_the_other_side_has_closed_it(listening: socket.socket) -> None:
-    ours, theirs = await connected(listening)
-    assert not ours.get_extra_info("is_readable")
-    theirs.close()
-    assert ours.get_extra_info("is_readable")
-    await ours.aclose()
-    assert ours.get_extra_info("is_readable")
+async def test_closed_idle_connection_is_readable(listening: socket.socket) -> None:
+    client, peer = await connected(listening)
+    assert not client.get_extra_info("is_readable")
+    peer.close()
+    assert client.get_extra_info("is_readable")
+    await client.aclose()
+    assert client.get_extra_info("is_readable")
 
 
-async def test_a_port_where_nobody_listens_refuses(listening: socket.socket) -> None:
+async def test_refused_connection_raises_connect_error(listening: socket.socket) -> None:
     address = listening.getsockname()
     listening.close()
     with pytest.raises(httpcore.ConnectError) as refused:
@@ -53,31 +53,31 @@ async def test_a_port_where_nobody_listens_refuses(listening: socket.socket) -> 
     assert isinstance(refused.value.__cause__, ConnectionRefusedError)
 
 
-async def test_a_connection_that_is_reset_is_a_read_error(listening: socket.socket) -> None:
-    ours, theirs = await connected(listening)
-    theirs.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
-    theirs.close()
+async def test_reset_connection_raises_read_error(listening: socket.socket) -> None:
+    client, peer = await connected(listening)
+    peer.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
+    peer.close()
     with pytest.raises(httpcore.ReadError):
-        await ours.read(100)
-    await ours.aclose()
+        await client.read(100)
+    await client.aclose()
 
 
-async def test_others_get_a_turn_before_each_read_also_where_something_is_there_already(
+async def test_read_yields_to_other_tasks(
     listening: socket.socket,
 ) -> None:
-    """A server that is quicker than its reader would be read for ever, and no deadline would ever come."""
-    ours, theirs = await connected(listening)
-    turns: list[int] = []
-    with theirs:
-        theirs.sendall(b"xxx")
+    """Even if data is waiting. A server faster than its reader would be read forever, and no deadline would fire."""
+    client, peer = await connected(listening)
+    calls: list[int] = []
+    with peer:
+        peer.sendall(b"xxx")
         for number in range(3):
-            asyncio.get_running_loop().call_soon(turns.append, number)
-            await ours.read(1)
-            assert turns == list(range(number + 1))
-    await ours.aclose()
+            asyncio.get_running_loop().call_soon(calls.append, number)
+            await client.read(1)
+            assert calls == list(range(number + 1))
+    await client.aclose()
 
 
-# Encrypted.
+# TLS.
 
 
 @pytest.fixture(scope="module")
@@ -93,82 +93,80 @@ def trusting(certificate: Path) -> ssl.SSLContext:
 async def encrypted(
     listening: socket.socket, certificate: Path
 ) -> AsyncIterator[tuple[httpcore.AsyncNetworkStream, ssl.SSLSocket]]:
-    """Both ends of an encrypted connection."""
-    below, theirs = await connected(listening)
-    serving = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    serving.load_cert_chain(certificate)
-    greeting = asyncio.to_thread(serving.wrap_socket, theirs, server_side=True)
-    ours, other = await asyncio.gather(below.start_tls(trusting(certificate), "127.0.0.1"), greeting)
-    with other:
-        yield ours, other
-    await ours.aclose()
+    """Yield both ends of an encrypted connection."""
+    plain, peer_socket = await connected(listening)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate)
+    handshake = asyncio.to_thread(context.wrap_socket, peer_socket, server_side=True)
+    client, peer = await asyncio.gather(plain.start_tls(trusting(certificate), "127.0.0.1"), handshake)
+    with peer:
+        yield client, peer
+    await client.aclose()
 
 
 @pytest.mark.parametrize("says_so", [True, False])
-async def test_an_encrypted_answer_ends_whether_the_other_side_says_so_or_only_closes(
+async def test_tls_eof_with_and_without_close_notify(
     listening: socket.socket, certificate: Path, *, says_so: bool
 ) -> None:
-    async with encrypted(listening, certificate) as (ours, theirs):
-        await ours.write(b"question")
-        assert theirs.recv(100) == b"question"
-        theirs.sendall(b"answer")
+    async with encrypted(listening, certificate) as (client, peer):
+        await client.write(b"question")
+        assert peer.recv(100) == b"question"
+        peer.sendall(b"answer")
         if says_so:
-            theirs.setblocking(False)
-            with pytest.raises(ssl.SSLWantReadError):  # it waits for our goodbye, which never comes
-                theirs.unwrap()
-        theirs.close()
-        assert [await ours.read(3), await ours.read(100), await ours.read(100)] == [b"ans", b"wer", b""]
+            peer.setblocking(False)
+            with pytest.raises(ssl.SSLWantReadError):  # waits for our close_notify, which never comes
+                peer.unwrap()
+        peer.close()
+        assert [await client.read(3), await client.read(100), await client.read(100)] == [b"ans", b"wer", b""]
 
 
 @pytest.mark.parametrize("said", [b"", b"\x16\x03\x03", b"HTTP/1.1 400 Bad Request\r\n\r\n"])
-async def test_a_handshake_that_the_other_side_does_not_end_is_no_connection(
+async def test_incomplete_handshake_raises_connect_error(
     listening: socket.socket, certificate: Path, said: bytes
 ) -> None:
-    below, theirs = await connected(listening)
-    with theirs:
-        theirs.sendall(said)
-        theirs.shutdown(socket.SHUT_WR)
+    plain, peer = await connected(listening)
+    with peer:
+        peer.sendall(said)
+        peer.shutdown(socket.SHUT_WR)
         with pytest.raises(httpcore.ConnectError) as refused:
-            await below.start_tls(trusting(certificate), "127.0.0.1")
+            await plain.start_tls(trusting(certificate), "127.0.0.1")
         assert isinstance(refused.value.__cause__, ssl.SSLError)
-    await below.aclose()
+    await plain.aclose()
 
 
-async def test_a_handshake_that_is_cancelled_leaves_a_connection_that_can_be_closed(
-    listening: socket.socket, certificate: Path
-) -> None:
-    below, theirs = await connected(listening)
-    shaking = asyncio.create_task(below.start_tls(trusting(certificate), "127.0.0.1"))
-    with theirs:
-        hello = await asyncio.to_thread(theirs.recv, 65_536)
-        shaking.cancel()
+async def test_cancelled_handshake_can_be_closed(listening: socket.socket, certificate: Path) -> None:
+    plain, peer = await connected(listening)
+    handshake = asyncio.create_task(plain.start_tls(trusting(certificate), "127.0.0.1"))
+    with peer:
+        hello = await asyncio.to_thread(peer.recv, 65_536)
+        handshake.cancel()
         with pytest.raises(asyncio.CancelledError):
-            await shaking
-        await below.aclose()
+            await handshake
+        await plain.aclose()
         assert hello.startswith(b"\x16")
-        assert await asyncio.to_thread(theirs.recv, 65_536) == b""
+        assert await asyncio.to_thread(peer.recv, 65_536) == b""
 
 
-async def test_a_read_that_is_cancelled_loses_nothing(listening: socket.socket, certificate: Path) -> None:
-    async with encrypted(listening, certificate) as (ours, theirs):
-        reading = asyncio.create_task(ours.read(100))
+async def test_cancelled_read_loses_no_data(listening: socket.socket, certificate: Path) -> None:
+    async with encrypted(listening, certificate) as (client, peer):
+        reading = asyncio.create_task(client.read(100))
         for _ in range(20):
-            await asyncio.sleep(0)  # it reads what comes behind the handshake, and waits
+            await asyncio.sleep(0)  # let it read what follows the handshake, then wait
         reading.cancel()
         with pytest.raises(asyncio.CancelledError):
             await reading
-        theirs.sendall(b"answer")
-        assert await ours.read(100) == b"answer"
+        peer.sendall(b"answer")
+        assert await client.read(100) == b"answer"
 
 
-async def test_a_write_that_is_cancelled_is_never_whole(listening: socket.socket, certificate: Path) -> None:
-    async with encrypted(listening, certificate) as (ours, theirs):
-        writing = asyncio.create_task(ours.write(b"x" * 32_000_000))
-        came = len(await asyncio.to_thread(theirs.recv, 1000))
+async def test_cancelled_write_is_never_complete(listening: socket.socket, certificate: Path) -> None:
+    async with encrypted(listening, certificate) as (client, peer):
+        writing = asyncio.create_task(client.write(b"x" * 32_000_000))
+        received = len(await asyncio.to_thread(peer.recv, 1000))
         writing.cancel()
         with pytest.raises(asyncio.CancelledError):
             await writing
-        await ours.aclose()
-        while more := await asyncio.to_thread(theirs.recv, 65_536):
-            came += len(more)
-        assert 0 < came < 32_000_000
+        await client.aclose()
+        while chunk := await asyncio.to_thread(peer.recv, 65_536):
+            received += len(chunk)
+        assert 0 < received < 32_000_000

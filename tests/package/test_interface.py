@@ -1,4 +1,4 @@
-"""The README's table of the interface speaks of operations, commands and tests that there are."""
+"""Tests that the operations, commands and tests named in the README's interface table exist."""
 
 import ast
 from functools import cache, reduce
@@ -17,10 +17,10 @@ ROOT = Path(__file__).resolve().parents[2]
 
 @cache
 def desk() -> Desk:
-    """A desk on nothing: only what it has is asked for."""
-    ground = Ground.__new__(Ground)
-    ground.clock = utc_now
-    return Desk(ground)
+    """Return a desk without a database, of which only the attributes are inspected."""
+    context = Ground.__new__(Ground)
+    context.clock = utc_now
+    return Desk(context)
 
 
 @cache
@@ -30,12 +30,12 @@ def names_in(path: str) -> frozenset[str]:
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.says)
-def test_the_operation_of_a_row_is_there(row: Row) -> None:
+def test_row_operation_exists(row: Row) -> None:
     assert callable(reduce(getattr, row.operation.split("."), desk()))
 
 
 @pytest.mark.parametrize("row", [row for row in ROWS if row.command], ids=lambda row: row.says)
-def test_the_command_of_a_row_is_there(row: Row) -> None:
+def test_row_command_exists(row: Row) -> None:
     if row.command.startswith("--"):
         assert row.command in {name for option in copydesk.params for name in option.opts}
         return
@@ -48,15 +48,15 @@ def test_the_command_of_a_row_is_there(row: Row) -> None:
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.says)
-def test_the_tests_of_a_row_are_there(row: Row) -> None:
+def test_row_tests_exist(row: Row) -> None:
     assert row.tests
     for test in row.tests:
         path, _, name = test.partition("::")
         assert name in names_in(path)
 
 
-def test_every_endpoint_and_action_of_the_interface_has_its_row() -> None:
-    said = " ".join(row.says for row in ROWS)
+def test_endpoints_and_actions_have_rows() -> None:
+    descriptions = " ".join(row.says for row in ROWS)
     actions = ("approve", "reject", "regenerate", "schedule", "archive", "unapprove", "reschedule", "cancel_schedule")
     paths = ("drafts", "drafts/bulk", "pipeline", "pipeline/runs", "pipeline/stats", "engagement", "experiments")
-    assert [word for word in (*actions, "post", *(f"/{path}" for path in paths)) if word not in said] == []
+    assert [word for word in (*actions, "post", *(f"/{path}" for path in paths)) if word not in descriptions] == []

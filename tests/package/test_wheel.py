@@ -1,4 +1,4 @@
-"""What a user installs: the wheel, in a fresh environment, far from the checkout."""
+"""Tests of the built wheel, installed in a fresh environment outside the checkout."""
 
 import json
 import os
@@ -15,7 +15,7 @@ CHECKOUT = Path(__file__).resolve().parents[2]
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The wheel, built from the checkout with the tools that are installed."""
+    """The wheel, built from the checkout with the installed tools."""
     folder = tmp_path_factory.mktemp("wheel")
     build = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", str(folder), str(CHECKOUT)]
     subprocess.run(build, check=True, capture_output=True, text=True)
@@ -24,9 +24,9 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def run_sample(python: str, folder: Path, path: str = "") -> dict[str, object]:
-    """The run that `--run-pipeline --sample` prints, in a home of its own, outside the checkout."""
+    """Run `--run-pipeline --sample` in an empty home outside the checkout; return the run that it prints."""
     environ = {key: value for key, value in os.environ.items() if not key.startswith(("COPYDESK", "COV", "PYTHON"))}
-    ran = subprocess.run(
+    completed = subprocess.run(
         [python, "-m", "copydesk", "--sample", "--run-pipeline", "--json"],
         env=environ | {"COPYDESK_HOME": str(folder / "home"), "PYTHONPATH": path, "PYTHONDONTWRITEBYTECODE": "1"},
         cwd=folder,
@@ -34,11 +34,11 @@ def run_sample(python: str, folder: Path, path: str = "") -> dict[str, object]:
         text=True,
         check=False,
     )
-    assert ran.returncode == 0, ran.stderr
-    return json.loads(ran.stdout)
+    assert completed.returncode == 0, completed.stderr
+    return json.loads(completed.stdout)
 
 
-def test_the_wheel_holds_what_is_no_python(wheel):
+def test_wheel_includes_data_files(wheel):
     names = zipfile.ZipFile(wheel).namelist()
     assert any(name.startswith("copydesk/styles/") and name.endswith(".tcss") for name in names)
     assert any(name.startswith("copydesk/sample/feeds/") for name in names)
@@ -47,26 +47,26 @@ def test_the_wheel_holds_what_is_no_python(wheel):
     assert not any("tests/" in name for name in names)
 
 
-def test_an_installed_wheel_runs_the_sample_desk(wheel, tmp_path):
-    place = tmp_path / "venv"
-    venv.create(place, with_pip=True)
-    python = str(place / "bin" / "python")
-    # What the wheel needs is taken from this environment, where every version and hash was checked already.
+def test_installed_wheel_runs_sample_desk(wheel, tmp_path):
+    environment = tmp_path / "venv"
+    venv.create(environment, with_pip=True)
+    python = str(environment / "bin" / "python")
+    # The dependencies come from this environment, where their versions and hashes were already checked.
     installed = Path(next(path for path in sys.path if path.endswith("site-packages")))
-    (site,) = (place / "lib").glob("python*/site-packages")
+    (site,) = (environment / "lib").glob("python*/site-packages")
     (site / "dependencies.pth").write_text(f"{installed}\n", encoding="utf-8")
     install = [python, "-m", "pip", "install", "--quiet", "--no-deps", "--no-index", str(wheel)]
     subprocess.run(install, check=True, capture_output=True, text=True)
-    where = subprocess.run(
+    location = subprocess.run(
         [python, "-c", "import copydesk; print(copydesk.__file__)"], check=True, capture_output=True, text=True, cwd="/"
     )
-    assert str(site) in where.stdout
+    assert str(site) in location.stdout
     run = run_sample(python, tmp_path)
     assert run["status"] == "succeeded"
     assert run["stats"]["draftsCreated"] == 10
 
 
-def test_an_unpacked_wheel_runs_the_sample_desk(wheel, tmp_path):
+def test_unpacked_wheel_runs_sample_desk(wheel, tmp_path):
     unpacked = tmp_path / "unpacked"
     zipfile.ZipFile(wheel).extractall(unpacked)
     run = run_sample(sys.executable, tmp_path, str(unpacked))

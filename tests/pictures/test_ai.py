@@ -1,4 +1,4 @@
-"""A picture is asked of a generator once; what it costs and what it knows stay with the user."""
+"""Tests for generating images: one request, and neither key nor prompt leaks."""
 
 import asyncio
 import base64
@@ -27,11 +27,11 @@ def b64(content: bytes) -> dict[str, object]:
 
 
 class Painter(httpx.AsyncBaseTransport):
-    """Answers as it is told, and remembers what it was asked."""
+    """Responds as configured and records its requests."""
 
     def __init__(self, said: object = None, status: int = 200, **headers: str) -> None:
         self.asked: list[httpx.Request] = []
-        self._said = said if isinstance(said, bytes) else json.dumps(b64(PICTURE) if said is None else said).encode()
+        self._body = said if isinstance(said, bytes) else json.dumps(b64(PICTURE) if said is None else said).encode()
         self._status, self._headers = status, {name.replace("_", "-"): value for name, value in headers.items()}
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
@@ -39,40 +39,40 @@ class Painter(httpx.AsyncBaseTransport):
         self.asked.append(request)
         if request.method == "GET":
             return httpx.Response(200, stream=httpx.ByteStream(PICTURE))
-        return httpx.Response(self._status, headers=self._headers, stream=httpx.ByteStream(self._said))
+        return httpx.Response(self._status, headers=self._headers, stream=httpx.ByteStream(self._body))
 
 
-async def test_one_picture_is_asked_for_and_comes_back():
-    painter = Painter()
-    assert await generate(painter, OPEN, " A crane ", now=NOW, agent="Me/1") == PICTURE
+async def test_image_is_requested_once():
+    api = Painter()
+    assert await generate(api, OPEN, " A crane ", now=NOW, agent="Me/1") == PICTURE
 
-    (asked,) = painter.asked
-    assert (asked.method, str(asked.url)) == ("POST", "https://ai.example/v1/images/generations")
-    assert json.loads(asked.content) == {"model": "painter-2", "prompt": "A crane", "size": "1024x1024", "n": 1}
-    assert asked.headers["authorization"] == f"Bearer {KEY}"
-    assert asked.headers["user-agent"] == "Me/1"
-
-
-async def test_a_second_generator_has_its_own_settings_and_may_want_no_key():
-    painter = Painter()
-    await generate(painter, OTHER, "A crane", now=NOW)
-
-    (asked,) = painter.asked
-    assert str(asked.url) == "http://127.0.0.1:8080/images/generations"
-    assert json.loads(asked.content)["size"] == "512x512"
-    assert "authorization" not in asked.headers
+    (request,) = api.asked
+    assert (request.method, str(request.url)) == ("POST", "https://ai.example/v1/images/generations")
+    assert json.loads(request.content) == {"model": "painter-2", "prompt": "A crane", "size": "1024x1024", "n": 1}
+    assert request.headers["authorization"] == f"Bearer {KEY}"
+    assert request.headers["user-agent"] == "Me/1"
 
 
-async def test_a_picture_at_an_address_is_fetched_without_the_key():
-    painter = Painter({"data": [{"url": "https://cdn.example/made.png?sig=x"}]})
-    assert await generate(painter, OPEN, "A crane", now=NOW) == PICTURE
+async def test_second_generator_has_own_settings_and_no_key():
+    api = Painter()
+    await generate(api, OTHER, "A crane", now=NOW)
 
-    assert [str(asked.url.host) for asked in painter.asked] == ["ai.example", "cdn.example"]
-    assert "authorization" not in painter.asked[1].headers
+    (request,) = api.asked
+    assert str(request.url) == "http://127.0.0.1:8080/images/generations"
+    assert json.loads(request.content)["size"] == "512x512"
+    assert "authorization" not in request.headers
+
+
+async def test_image_url_is_fetched_without_key():
+    api = Painter({"data": [{"url": "https://cdn.example/made.png?sig=x"}]})
+    assert await generate(api, OPEN, "A crane", now=NOW) == PICTURE
+
+    assert [str(request.url.host) for request in api.asked] == ["ai.example", "cdn.example"]
+    assert "authorization" not in api.asked[1].headers
 
 
 @pytest.mark.parametrize("url", ["file:///etc/passwd", "", "data:image/png;base64,AAAA", "https://me:x@cdn.example/"])
-async def test_it_is_fetched_from_the_web_only(url):
+async def test_image_url_must_be_web_address(url):
     with pytest.raises(PictureError):
         await generate(Painter({"data": [{"url": url}]}), OPEN, "A crane", now=NOW)
 
@@ -96,7 +96,7 @@ async def test_it_is_fetched_from_the_web_only(url):
     ],
     ids=range(13),
 )
-async def test_an_answer_that_holds_no_picture_is_an_error(said, words):
+async def test_response_without_image_is_an_error(said, words):
     with pytest.raises(PictureError, match=words):
         await generate(Painter(said), OPEN, "A crane", now=NOW)
 
@@ -116,22 +116,22 @@ REFUSED = {"error": {"message": f"Your request was rejected by the safety system
         (500, "rejected", "later", True),
     ],
 )
-async def test_each_status_says_what_to_do(status, words, hint, later):
-    painter = Painter(REFUSED, status, location="https://elsewhere.example/", retry_after="60")
+async def test_status_maps_to_error_and_hint(status, words, hint, later):
+    api = Painter(REFUSED, status, location="https://elsewhere.example/", retry_after="60")
     with pytest.raises(PictureError, match=words) as refused:
-        await generate(painter, OPEN, "A crane", now=NOW)
+        await generate(api, OPEN, "A crane", now=NOW)
 
     assert hint in refused.value.hint
     assert (refused.value.later, refused.value.retry_after) == (later, 60 if later else None)
     assert "\x1b" not in str(refused.value)
-    assert len(painter.asked) == 1
+    assert len(api.asked) == 1
 
 
 @pytest.mark.parametrize(
     "said", [REFUSED, {"error": KEY}, {"error": {"message": "x" * 10_000 + KEY}}, KEY.encode(), b"\xff"]
 )
 @pytest.mark.parametrize("status", [200, 400, 401, 404, 429, 500])
-async def test_the_key_is_in_no_error(said, status):
+async def test_key_is_in_no_error(said, status):
     with pytest.raises(PictureError) as refused:
         await generate(Painter(said, status), OPEN, "A crane", now=NOW)
     assert_told_nothing(refused.value)
@@ -146,7 +146,7 @@ def unheard(asked: httpx.Request) -> httpx.Response:
 
 
 @pytest.mark.parametrize("broken", [cut, unheard])
-async def test_nor_where_the_connection_breaks(broken):
+async def test_key_is_in_no_connection_error(broken):
     with pytest.raises(PictureError) as refused:
         await generate(httpx.MockTransport(broken), OPEN, "A crane", now=NOW)
     assert refused.value.later
@@ -154,16 +154,16 @@ async def test_nor_where_the_connection_breaks(broken):
 
 
 def assert_told_nothing(error: PictureError) -> None:
-    each: BaseException | None = error
-    while each is not None:
-        assert not hasattr(each, "request")
-        assert KEY not in f"{each} {each!r} {vars(each)}"
-        each = each.__cause__ or each.__context__
+    link: BaseException | None = error
+    while link is not None:
+        assert not hasattr(link, "request")
+        assert KEY not in f"{link} {link!r} {vars(link)}"
+        link = link.__cause__ or link.__context__
     assert KEY not in "".join(traceback.format_exception(error))
     assert KEY not in repr(OPEN)
 
 
-async def test_it_ends_in_time():
+async def test_slow_generator_times_out():
     async def never(_: httpx.Request) -> httpx.Response:
         await asyncio.sleep(60)
         raise AssertionError
@@ -188,17 +188,17 @@ async def test_it_ends_in_time():
         ("https://", "m", "not an address"),
     ],
 )
-async def test_settings_that_are_not_enough_are_named_and_nothing_is_sent(base_url, model, words):
-    painter = Painter()
+async def test_incomplete_settings_are_reported_and_nothing_is_sent(base_url, model, words):
+    api = Painter()
     with pytest.raises(PictureError, match=words) as refused:
-        await generate(painter, Generator(section="images_a", base_url=base_url, model=model), "A crane", now=NOW)
+        await generate(api, Generator(section="images_a", base_url=base_url, model=model), "A crane", now=NOW)
     assert refused.value.hint
-    assert painter.asked == []
+    assert api.asked == []
 
 
 @pytest.mark.parametrize("prompt", ["", "  \n", "x" * 5_001])
-async def test_a_prompt_has_a_length(prompt):
-    painter = Painter()
+async def test_prompt_length_is_checked(prompt):
+    api = Painter()
     with pytest.raises(PictureError, match="1 to 5,000 characters"):
-        await generate(painter, OPEN, prompt, now=NOW)
-    assert painter.asked == []
+        await generate(api, OPEN, prompt, now=NOW)
+    assert api.asked == []

@@ -1,4 +1,4 @@
-"""A picture is read from a public address, within bounds, and told by its bytes."""
+"""Tests for fetching images: public addresses only, size and time limits, type detected from the content."""
 
 import asyncio
 import gzip
@@ -25,12 +25,12 @@ async def got(answer: Answer, url: str = URL, **how: float) -> bytes:
 
 
 def says(content: bytes = PICTURE, status: int = 200, **headers: str) -> Answer:
-    named = {name.replace("_", "-"): value for name, value in headers.items()}
-    return lambda _: httpx.Response(status, headers=named, stream=httpx.ByteStream(content))
+    response_headers = {name.replace("_", "-"): value for name, value in headers.items()}
+    return lambda _: httpx.Response(status, headers=response_headers, stream=httpx.ByteStream(content))
 
 
 class Slow(httpx.AsyncByteStream):
-    """A body of many pieces; `read` counts them."""
+    """A body of many chunks; `read` counts those consumed."""
 
     def __init__(self, piece: bytes, count: int, pause: float = 0) -> None:
         self.piece, self.count, self.pause, self.read = piece, count, pause, 0
@@ -43,26 +43,29 @@ class Slow(httpx.AsyncByteStream):
 
 
 @pytest.mark.parametrize("called", ["image/png", "text/html", "application/octet-stream", ""])
-async def test_a_picture_is_read_whatever_the_server_calls_it(called):
+async def test_content_type_header_is_ignored(called):
     assert await got(says(content_type=called)) == PICTURE
 
 
-async def test_no_more_is_told_than_who_asks():
-    seen = []
+async def test_request_reveals_only_user_agent():
+    requests = []
     await fetch(
-        httpx.MockTransport(lambda asked: seen.append(asked) or says()(asked)), f"{URL}#top", now=NOW, agent="Me/1"
+        httpx.MockTransport(lambda request: requests.append(request) or says()(request)),
+        f"{URL}#top",
+        now=NOW,
+        agent="Me/1",
     )
 
-    assert str(seen[0].url) == URL
-    assert seen[0].headers["user-agent"] == "Me/1"
-    assert {"cookie", "referer", "authorization"}.isdisjoint(seen[0].headers)
+    assert str(requests[0].url) == URL
+    assert requests[0].headers["user-agent"] == "Me/1"
+    assert {"cookie", "referer", "authorization"}.isdisjoint(requests[0].headers)
 
 
 @pytest.mark.parametrize(
     ("content", "words"),
     [(b"<html>Please log in</html>", "web page"), (b"<svg/>", "SVG"), (b"", "empty"), (b"GIF", "no picture")],
 )
-async def test_what_is_no_picture_is_refused_whatever_the_server_calls_it(content, words):
+async def test_non_image_is_refused_despite_header(content, words):
     with pytest.raises(PictureError, match=words):
         await got(says(content, content_type="image/png"))
 
@@ -81,7 +84,7 @@ async def test_what_is_no_picture_is_refused_whatever_the_server_calls_it(conten
         (503, "status 503", True),
     ],
 )
-async def test_each_status_says_whether_to_try_again(status, words, later):
+async def test_status_decides_whether_to_retry(status, words, later):
     with pytest.raises(PictureError, match=words) as refused:
         await got(says(status=status, retry_after="120"))
 
@@ -98,12 +101,12 @@ async def test_each_status_says_whether_to_try_again(status, words, later):
         "https://pictures.example/" + "x" * 5_000, "//pictures.example/a", "https://\x00/",
     ],
 )  # fmt: skip
-async def test_only_addresses_on_the_web_are_read(url):
+async def test_only_web_addresses_are_fetched(url):
     with pytest.raises(PictureError, match="cannot be read"):
         await got(lambda _: pytest.fail("it was asked"), url)
 
 
-async def test_a_password_in_the_address_is_not_sent():
+async def test_address_with_credentials_is_refused():
     with pytest.raises(PictureError, match="user name or a password") as refused:
         await got(lambda _: pytest.fail("it was asked"), "https://me:hunter2@pictures.example/a")
     assert "hunter2" not in str(refused.value)
@@ -112,11 +115,11 @@ async def test_a_password_in_the_address_is_not_sent():
 class TestRedirects:
     @staticmethod
     def chain(asked: httpx.Request) -> httpx.Response:
-        """/3 leads to /2 and so on; the picture is at /0."""
+        """Redirect /3 to /2 and so on; the image is at /0."""
         left = int(asked.url.path[1:])
         return says(b"x" * 100, 302, location=f"/{left - 1}")(asked) if left else says()(asked)
 
-    async def test_three_are_followed(self):
+    async def test_three_redirects_are_followed(self):
         assert await got(self.chain, "https://pictures.example/3") == PICTURE
         with pytest.raises(PictureError, match="redirects more than 3 times"):
             await got(self.chain, "https://pictures.example/4")
@@ -124,14 +127,14 @@ class TestRedirects:
     @pytest.mark.parametrize(
         "to", ["file:///etc/passwd", "https://me:x@other.example/", "javascript:alert(1)", "http://[::"]
     )
-    async def test_each_is_checked(self, to):
+    async def test_redirect_target_is_validated(self, to):
         with pytest.raises(PictureError, match="Its address"):
             await got(says(status=302, location=to))
 
     @pytest.mark.parametrize(
         "to", ["http://169.254.169.254/latest/meta-data", "http://[::1]/", "http://10.0.0.1/a.png"]
     )
-    async def test_to_a_private_address_is_refused(self, to, monkeypatch):
+    async def test_redirect_to_private_address_is_refused(self, to, monkeypatch):
         monkeypatch.setattr(guard, "is_public", lambda address: address == "127.0.0.1")
         with FeedServer() as server:
             server.redirect("/a.png", to)
@@ -143,13 +146,13 @@ class TestRedirects:
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "[::1]", "0.0.0.0", "10.1.2.3", "[::ffff:127.0.0.1]"])
-async def test_a_private_address_is_not_asked(host):
+async def test_private_address_is_refused(host):
     transport = GuardedTransport(allow_private=False, concurrency=2)
     with pytest.raises(PictureError, match="not a public address"):
         await fetch(transport, f"http://{host}/a.png", now=NOW)
 
 
-async def test_it_is_read_over_a_real_connection_where_that_is_allowed():
+async def test_real_connection_works_if_private_is_allowed():
     with FeedServer() as server:
         server.serve("/a.png", PICTURE, content_type="text/plain")
         transport = GuardedTransport(allow_private=True, concurrency=2)
@@ -158,26 +161,26 @@ async def test_it_is_read_over_a_real_connection_where_that_is_allowed():
 
 
 class TestBounds:
-    async def test_a_header_that_promises_too_much_is_believed(self):
+    async def test_content_length_over_limit_is_refused_at_once(self):
         body = Slow(bytes(2**16), 2_000)
         answer = httpx.Response(200, headers={"content-length": str(100 * 2**20)}, stream=body)
         with pytest.raises(PictureError, match="larger than 20 MB"):
             await got(lambda _: answer)
         assert body.read == 0
 
-    async def test_a_body_without_end_is_left_at_the_limit(self):
+    async def test_endless_body_stops_at_limit(self):
         body = Slow(b"\xff\xd8\xff" + bytes(2**20), 10_000)
         with pytest.raises(PictureError, match="larger than 20 MB") as refused:
             await got(lambda _: httpx.Response(200, stream=body))
         assert body.read <= 21
         assert not refused.value.later
 
-    async def test_what_unpacks_without_end_is_left_at_the_limit(self):
+    async def test_decompression_bomb_stops_at_limit(self):
         packed = gzip.compress(bytes(64 * 2**20))
         with pytest.raises(PictureError, match="larger than 20 MB"):
             await got(says(packed, content_encoding="gzip"))
 
-    async def test_it_ends_in_time(self):
+    async def test_slow_response_times_out(self):
         body = Slow(b"x", 1_000, pause=0.01)
         with pytest.raises(PictureError, match="did not answer in time") as refused:
             await got(lambda _: httpx.Response(200, stream=body), seconds=0.1)
@@ -187,7 +190,7 @@ class TestBounds:
     @pytest.mark.parametrize(
         "error", [httpx.ConnectError("no"), httpx.ReadError("cut"), httpx.RemoteProtocolError("?")]
     )
-    async def test_a_broken_connection_is_worth_another_try(self, error):
+    async def test_broken_connection_may_be_retried(self, error):
         def cut(_: httpx.Request) -> httpx.Response:
             raise error
 

@@ -1,4 +1,4 @@
-"""The bytes of a picture are kept once, under what is in them, and come back as they were or not at all."""
+"""Tests for storing images by content digest and reading them back."""
 
 import hashlib
 import os
@@ -22,7 +22,7 @@ def files(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.iterdir())
 
 
-def test_what_is_kept_comes_back(tmp_path):
+def test_stored_image_is_read_back(tmp_path):
     folder = tmp_path / "home" / "pictures"
     assert keep(folder, PICTURE) == keep(folder, PICTURE) == URL
 
@@ -31,7 +31,7 @@ def test_what_is_kept_comes_back(tmp_path):
     assert files(folder) == [DIGEST]
 
 
-def test_only_the_owner_can_read_it(tmp_path):
+def test_stored_file_is_private(tmp_path):
     before = os.umask(0)
     try:
         keep(tmp_path / "pictures", PICTURE)
@@ -57,7 +57,7 @@ def test_only_the_owner_can_read_it(tmp_path):
         f" {URL}",
     ],
 )
-def test_nothing_from_outside_becomes_a_path(tmp_path, url, monkeypatch):
+def test_invalid_url_never_becomes_a_path(tmp_path, url, monkeypatch):
     keep(tmp_path, PICTURE)
     monkeypatch.setattr(module.os, "open", lambda *_: pytest.fail("a file was opened"))
 
@@ -66,7 +66,7 @@ def test_nothing_from_outside_becomes_a_path(tmp_path, url, monkeypatch):
         stored(tmp_path, url)
 
 
-def test_a_link_in_the_folder_is_not_followed(tmp_path):
+def test_symlink_is_not_followed(tmp_path):
     (tmp_path / "secret").write_bytes(PICTURE)
     folder = tmp_path / "pictures"
     folder.mkdir()
@@ -74,14 +74,14 @@ def test_a_link_in_the_folder_is_not_followed(tmp_path):
 
     with pytest.raises(PictureError, match="not kept any more"):
         stored(folder, URL)
-    # Kept again it is a file of ours, and what the link pointed at is untouched.
+    # Saved again, it is a regular file, and the link's target is unchanged.
     (tmp_path / "secret").write_bytes(b"other")
     keep(folder, PICTURE)
     assert not (folder / DIGEST).is_symlink()
     assert (tmp_path / "secret").read_bytes() == b"other"
 
 
-def test_what_was_damaged_is_not_given_out_and_is_made_whole_by_the_next_time(tmp_path):
+def test_damaged_file_is_refused_and_repaired_by_saving(tmp_path):
     keep(tmp_path, PICTURE)
     (tmp_path / DIGEST).write_bytes(PICTURE[:-1] + b"x")
 
@@ -91,31 +91,31 @@ def test_what_was_damaged_is_not_given_out_and_is_made_whole_by_the_next_time(tm
     assert stored(tmp_path, URL) == PICTURE
 
 
-def test_what_is_gone_is_said(tmp_path):
-    with pytest.raises(PictureError, match="not kept any more") as gone:
+def test_missing_image_is_reported(tmp_path):
+    with pytest.raises(PictureError, match="not kept any more") as caught:
         stored(tmp_path / "nowhere", URL)
-    assert not gone.value.later
+    assert not caught.value.later
 
 
 @pytest.mark.parametrize("content", [b"", b"<html>", b"MZ\x90\x00"])
-def test_only_pictures_are_kept(tmp_path, content):
+def test_only_images_are_stored(tmp_path, content):
     with pytest.raises(PictureError):
         keep(tmp_path / "pictures", content)
     assert not (tmp_path / "pictures").exists()
 
 
-def test_a_full_disk_leaves_nothing_behind(tmp_path, monkeypatch):
-    def full(descriptor: int) -> None:
+def test_full_disk_leaves_nothing_behind(tmp_path, monkeypatch):
+    def fail_with_full_disk(descriptor: int) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(module.os, "fsync", full)
+    monkeypatch.setattr(module.os, "fsync", fail_with_full_disk)
     with pytest.raises(PictureError, match="cannot be kept: no space left") as refused:
         keep(tmp_path, PICTURE)
     assert refused.value.later
     assert files(tmp_path) == []
 
 
-def test_many_at_once_keep_one(tmp_path):
+def test_concurrent_saves_store_one_file(tmp_path):
     with ThreadPoolExecutor(8) as threads:
         urls = list(threads.map(lambda _: keep(tmp_path / "pictures", PICTURE), range(40)))
 
@@ -123,14 +123,14 @@ def test_many_at_once_keep_one(tmp_path):
     assert files(tmp_path / "pictures") == [DIGEST]
 
 
-class TestTheUsersOwnFiles:
-    def test_a_file_is_read_whatever_its_name(self, tmp_path):
+class TestReadFile:
+    def test_file_is_read_whatever_its_name(self, tmp_path):
         (tmp_path / "holiday.txt").write_bytes(PICTURE)
         (tmp_path / "link").symlink_to("holiday.txt")
 
         assert read_file(tmp_path / "holiday.txt") == read_file(tmp_path / "link") == PICTURE
 
-    def test_what_is_no_picture_is_named(self, tmp_path):
+    def test_invalid_file_is_reported(self, tmp_path):
         (tmp_path / "a.png").write_text("<html>hello</html>")
         with pytest.raises(PictureError, match=r"a\.png: It is a web page"):
             read_file(tmp_path / "a.png")
@@ -139,13 +139,13 @@ class TestTheUsersOwnFiles:
         with pytest.raises(PictureError, match="cannot be read"):
             read_file(Path("a\0b"))
 
-    def test_what_has_no_end_is_not_waited_for(self, tmp_path):
+    def test_special_files_are_refused(self, tmp_path):
         os.mkfifo(tmp_path / "pipe")
         for path in (tmp_path / "pipe", tmp_path, Path("/dev/zero")):
             with pytest.raises(PictureError, match="is no file"):
                 read_file(path)
 
-    def test_a_large_file_is_not_read_to_its_end(self, tmp_path):
+    def test_large_file_is_not_read_completely(self, tmp_path):
         (tmp_path / "large.jpg").write_bytes(photo())
         os.truncate(tmp_path / "large.jpg", 2**40)
         with pytest.raises(PictureError, match="larger than 20 MB"):

@@ -1,4 +1,4 @@
-"""What a file is, is told by what is in it."""
+"""Tests for detecting the media type from the content."""
 
 import pytest
 
@@ -14,7 +14,7 @@ SVG = b'<?xml version="1.0"?>\n<svg xmlns="http://www.w3.org/2000/svg"><script>a
     [(photo(), Kind.JPEG), (drawing(), Kind.PNG), (moving(), Kind.GIF), (moving("WEBP"), Kind.WEBP)],
     ids=named,
 )
-def test_a_picture_is_told_by_its_first_bytes(content, kind):
+def test_image_type_is_detected(content, kind):
     assert kind_of(content) is checked_kind(content) is kind
 
 
@@ -32,19 +32,19 @@ def test_a_picture_is_told_by_its_first_bytes(content, kind):
         (b"%PDF-1.7", "no picture"),
         (b"\xff\xd8", "no picture"),
         (b"\x89PNG", "no picture"),
-        # A page that has a picture in it is a page: browsers would take it for one.
+        # An HTML page that contains an image is a page: browsers would treat it as one.
         (b"<html><script>1</script>" + drawing(), "web page"),
     ],
     ids=named,
 )
-def test_what_is_no_picture_that_platforms_take_is_named_and_refused(content, says):
+def test_unsupported_file_is_refused_by_name(content, says):
     with pytest.raises(PictureError, match=says) as refused:
         checked_kind(content)
     assert refused.value.hint
     assert not refused.value.later
 
 
-def test_what_is_too_large_is_refused_whatever_it_is():
+def test_oversized_file_is_refused():
     assert checked_kind(photo().ljust(MOST_BYTES, b"\0")) is Kind.JPEG
     with pytest.raises(PictureError, match="larger than 20 MB"):
         checked_kind(photo().ljust(MOST_BYTES + 1, b"\0"))

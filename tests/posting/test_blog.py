@@ -1,4 +1,4 @@
-"""A draft as an article: its title, its text, its address and its HTML."""
+"""Tests for rendering a draft as an article: title, text, slug and HTML."""
 
 from datetime import UTC, datetime
 
@@ -28,9 +28,9 @@ NOW = datetime(2026, 2, 10, 9, 0, tzinfo=UTC)
         (" ".join(["word"] * 30), "", " ".join(["word"] * 11) + " word…", " ".join(["word"] * 30)),
     ],
 )
-def test_the_title_is_the_drafts_own_else_its_heading_else_its_first_words(text, given_title, title, left):
-    made = article(blog_post(NOW, text, title=given_title), SEED)
-    assert (made.title, made.text) == (title, left)
+def test_title_is_own_then_heading_then_text_start(text, given_title, title, left):
+    rendered = article(blog_post(NOW, text, title=given_title), SEED)
+    assert (rendered.title, rendered.text) == (title, left)
 
 
 @pytest.mark.parametrize(
@@ -43,48 +43,48 @@ def test_the_title_is_the_drafts_own_else_its_heading_else_its_first_words(text,
         ("x" * 100, "x" * 60),
     ],
 )
-def test_the_address_is_made_of_the_titles_words_and_a_key(title, words):
+def test_slug_is_title_and_key(title, words):
     assert slug(title, SEED) == f"{words}-{short_key(SEED)}"
 
 
 @given(title=st.text(max_size=200))
-def test_every_title_makes_an_address_that_every_blog_takes_as_it_is(title):
-    made = slug(title, SEED)
-    assert made.isascii()
-    assert made.replace("-", "").isalnum()
-    assert made == made.lower()
-    assert "--" not in made
-    assert len(made) <= 71
+def test_slug_is_valid_for_any_title(title):
+    generated = slug(title, SEED)
+    assert generated.isascii()
+    assert generated.replace("-", "").isalnum()
+    assert generated == generated.lower()
+    assert "--" not in generated
+    assert len(generated) <= 71
 
 
-def test_no_html_and_no_code_passes():
-    made = html("<script>a</script> [b](javascript:c) <b onclick=d>e</b>\n\n<img src=x onerror=y>")
-    assert "<script" not in made
-    assert "<b" not in made
-    assert "<img" not in made
-    assert "href" not in made
+def test_html_and_script_are_escaped():
+    rendered = html("<script>a</script> [b](javascript:c) <b onclick=d>e</b>\n\n<img src=x onerror=y>")
+    assert "<script" not in rendered
+    assert "<b" not in rendered
+    assert "<img" not in rendered
+    assert "href" not in rendered
 
 
-def test_markdown_becomes_html_with_links_only_where_there_is_a_scheme():
+def test_markdown_links_need_scheme():
     assert html("*a* setup.py https://a.example/x.") == (
         '<p><em>a</em> setup.py <a href="https://a.example/x">https://a.example/x</a>.</p>'
     )
 
 
 @pytest.mark.parametrize("text", ["", "# Only a title", " \n "])
-def test_a_title_alone_is_no_article(text):
+def test_title_without_text_is_a_problem(text):
     assert problems(blog_post(NOW, text))
 
 
-def test_a_blog_takes_articles_with_titles_that_fit():
+def test_title_length_is_checked():
     assert not problems(blog_post(NOW, "# Tea\n\nx"), longest_title=3)
     assert problems(blog_post(NOW, "# Teas\n\nx"), longest_title=3)
     assert problems(Post(format=Format.SHORT, parts=("x",), at=NOW))
 
 
 @given(text=st.text(alphabet="#*` \n-[]()ab<>", max_size=60))
-def test_an_article_is_the_same_each_time_and_loses_no_letter(text):
-    made = article(blog_post(NOW, text), SEED)
-    assert made == article(blog_post(NOW, text), SEED)
+def test_article_is_deterministic_and_loses_no_text(text):
+    rendered = article(blog_post(NOW, text), SEED)
+    assert rendered == article(blog_post(NOW, text), SEED)
     for letter in "ab":
-        assert made.title.count(letter) + made.text.count(letter) >= text.count(letter)
+        assert rendered.title.count(letter) + rendered.text.count(letter) >= text.count(letter)

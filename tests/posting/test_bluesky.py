@@ -1,4 +1,4 @@
-"""Posts on Bluesky: made once, found again, and what a server says is understood."""
+"""Tests for posting to Bluesky."""
 
 import asyncio
 from datetime import UTC, datetime, timedelta
@@ -32,7 +32,7 @@ PICTURE = Picture(content=b"\x89PNG...", media_type="image/png", width=30, heigh
 
 
 class Desk:
-    """A server, the adapter before it, and the keys to the account."""
+    """A fake server, the platform, and the account's credentials."""
 
     def __init__(self) -> None:
         self.server = FakePds()
@@ -53,22 +53,22 @@ def desk() -> Desk:
     return Desk()
 
 
-async def test_a_thread_is_made_whole_by_one_request(desk):
+async def test_thread_is_created_by_one_request(desk):
     intent = desk.intent("One.", "Two.", "Three.")
-    made = await desk.bluesky.send(ME, intent, ())
+    result = await desk.bluesky.send(ME, intent, ())
     assert desk.server.asked.count("applyWrites") == 1
     assert desk.texts == ["One.", "Two.", "Three."]
-    assert made.ids == tuple(desk.server.records) == intent.steps[0].expects
-    assert made.urls[0] == f"https://bsky.app/profile/me.example/post/{intent.steps[0].keys[0]}"
+    assert result.ids == tuple(desk.server.records) == intent.steps[0].expects
+    assert result.urls[0] == f"https://bsky.app/profile/me.example/post/{intent.steps[0].keys[0]}"
 
 
-def test_the_same_post_gives_the_same_intent_for_ever(desk):
+def test_rendering_is_deterministic(desk):
     intent = desk.intent("One. #tag", "Two.", alts=("Red",))
     assert intent == desk.intent("One. #tag", "Two.", alts=("Red",))
     assert msgspec.json.decode(msgspec.json.encode(intent), type=type(intent)) == intent
 
 
-async def test_a_picture_is_uploaded_before_its_post(desk):
+async def test_picture_is_uploaded_before_post(desk):
     await desk.bluesky.send(ME, desk.intent("One.", "Two.", alts=("Red",)), (), [PICTURE])
     assert desk.server.asked[-2:] == ["uploadBlob", "applyWrites"]
     first = next(iter(desk.server.records.values()))
@@ -76,7 +76,7 @@ async def test_a_picture_is_uploaded_before_its_post(desk):
 
 
 @pytest.mark.parametrize("pictures", [[], [PICTURE, PICTURE]])
-async def test_a_post_does_not_go_out_with_other_pictures_than_it_was_approved_with(desk, pictures):
+async def test_picture_count_mismatch_is_refused(desk, pictures):
     with pytest.raises(RefusedPostError):
         await desk.bluesky.send(ME, desk.intent(alts=("Red",)), (), pictures)
     assert desk.server.asked == []
@@ -94,7 +94,7 @@ async def test_a_post_does_not_go_out_with_other_pictures_than_it_was_approved_w
         (httpx.Response(200, content=b"<html>"), NotSentError),
     ],
 )
-async def test_without_its_picture_a_post_is_not_made(desk, answer, error):
+async def test_failed_upload_prevents_post(desk, answer, error):
     desk.server.answers["uploadBlob"] = answer
     with pytest.raises(error):
         await desk.bluesky.send(ME, desk.intent(alts=("Red",)), (), [PICTURE])
@@ -120,20 +120,20 @@ async def test_without_its_picture_a_post_is_not_made(desk, answer, error):
         (Lost.BEFORE, UnknownOutcomeError),
     ],
 )
-async def test_what_did_not_become_a_post_is_told_from_what_may_have(desk, answer, error):
+async def test_response_maps_to_error(desk, answer, error):
     desk.server.faults.append(answer)
     with pytest.raises(error):
         await desk.bluesky.send(ME, desk.intent(), ())
 
 
-async def test_a_server_says_when_it_wants_to_be_asked_again(desk):
+async def test_retry_after_is_respected(desk):
     desk.server.faults.append(fault(429, "RateLimitExceeded", "Rate Limit Exceeded", {"retry-after": "90"}))
     with pytest.raises(NotSentError) as caught:
         await desk.bluesky.send(ME, desk.intent(), ())
     assert caught.value.retry_after == NOW + timedelta(seconds=90)
 
 
-async def test_a_lost_thread_is_found_by_its_keys(desk):
+async def test_lost_thread_is_found_by_keys(desk):
     intent = desk.intent("One.", "Two.", alts=("Red",))
     desk.server.faults.append(Lost.AFTER)
     with pytest.raises(UnknownOutcomeError):
@@ -143,7 +143,7 @@ async def test_a_lost_thread_is_found_by_its_keys(desk):
     assert found.evidence is Evidence.READ_BACK
 
 
-async def test_what_is_sent_again_makes_nothing_and_is_found(desk):
+async def test_resent_post_creates_nothing_and_is_found(desk):
     intent = desk.intent()
     await desk.bluesky.send(ME, intent, ())
     with pytest.raises(UnknownOutcomeError):
@@ -152,12 +152,12 @@ async def test_what_is_sent_again_makes_nothing_and_is_found(desk):
     assert await desk.bluesky.look_up(ME, intent, (), NOW) is not None
 
 
-async def test_what_never_arrived_is_not_there(desk):
+async def test_missing_post_is_not_found(desk):
     assert await desk.bluesky.look_up(ME, desk.intent("One.", "Two."), (), NOW) is None
 
 
 @pytest.mark.parametrize("change", [{"text": "Else."}, {"embed": {"$type": "app.bsky.embed.images", "images": []}}])
-async def test_another_post_under_our_key_is_not_taken_for_ours(desk, change):
+async def test_different_post_under_our_key_is_unknown(desk, change):
     intent = desk.intent("One.", "Two.")
     await desk.bluesky.send(ME, intent, ())
     first = desk.server.records[intent.steps[0].expects[0]]
@@ -168,7 +168,7 @@ async def test_another_post_under_our_key_is_not_taken_for_ours(desk, change):
 
 
 @pytest.mark.parametrize("embed", [None, "x", {"images": [{"alt": "Red", "image": {"ref": {"$link": "b"}}}]}])
-async def test_a_post_without_our_picture_is_not_taken_for_ours(desk, embed):
+async def test_post_without_our_picture_is_unknown(desk, embed):
     intent = desk.intent(alts=("Red",))
     await desk.bluesky.send(ME, intent, (), [PICTURE])
     desk.server.records[intent.steps[0].expects[0]]["value"]["embed"] = embed
@@ -176,7 +176,7 @@ async def test_a_post_without_our_picture_is_not_taken_for_ours(desk, embed):
         await desk.bluesky.look_up(ME, intent, (), NOW)
 
 
-async def test_a_thread_that_somebody_shortened_is_for_the_user_to_judge(desk):
+async def test_partly_deleted_thread_is_unknown(desk):
     intent = desk.intent("One.", "Two.")
     await desk.bluesky.send(ME, intent, ())
     del desk.server.records[intent.steps[0].expects[1]]
@@ -194,34 +194,34 @@ async def test_a_thread_that_somebody_shortened_is_for_the_user_to_judge(desk):
         httpx.Response(502),
     ],
 )
-async def test_only_the_servers_own_word_means_that_it_is_not_there(desk, answer):
+async def test_only_record_not_found_means_absent(desk, answer):
     desk.server.answers["getRecord"] = answer
     with pytest.raises(NotSentError):
         await desk.bluesky.look_up(ME, desk.intent(), (), NOW)
 
 
-async def test_an_expired_token_is_renewed_and_kept_before_it_is_used(desk):
+async def test_expired_token_is_refreshed_and_saved_before_use(desk):
     await desk.bluesky.check(ME)
     desk.server.expire()
     await desk.bluesky.send(ME, desk.intent(), ())
     assert desk.server.asked == ["refreshSession", "getSession", "applyWrites", "refreshSession", "applyWrites"]
     assert desk.texts == ["One."]
-    assert [kept["refresh"] for kept in desk.secrets.kept] == ["refresh-1", "refresh-4"]
+    assert [saved["refresh"] for saved in desk.secrets.kept] == ["refresh-1", "refresh-4"]
     assert desk.secrets.held["password"] == PASSWORD
 
 
-async def test_the_password_is_used_only_where_the_token_does_not_count_any_more(desk):
+async def test_password_is_used_when_refresh_token_is_invalid(desk):
     desk.secrets.held["refresh"] = "refresh-of-last-year"
     await desk.bluesky.send(ME, desk.intent(), ())
     assert desk.server.asked == ["refreshSession", "createSession", "applyWrites"]
 
 
-async def test_of_several_who_ask_at_once_one_renews_the_token(desk):
+async def test_concurrent_requests_refresh_token_once(desk):
     await asyncio.gather(*[desk.bluesky.check(ME) for _ in range(4)])
     assert desk.server.asked.count("refreshSession") == 1
 
 
-async def test_a_token_that_never_counts_is_renewed_once(desk):
+async def test_rejected_new_token_is_refreshed_only_once(desk):
     desk.server.answers["applyWrites"] = fault(400, "InvalidToken", "Token could not be verified")
     with pytest.raises(LoginError):
         await desk.bluesky.send(ME, desk.intent(), ())
@@ -232,20 +232,20 @@ async def test_a_token_that_never_counts_is_renewed_once(desk):
     ("answer", "error"),
     [(httpx.Response(500), NotSentError), (httpx.Response(200, json={"did": DID}), NotSentError)],
 )
-async def test_where_no_token_comes_nothing_was_sent(desk, answer, error):
+async def test_failed_refresh_sends_nothing(desk, answer, error):
     desk.server.answers["refreshSession"] = answer
     with pytest.raises(error):
         await desk.bluesky.send(ME, desk.intent(), ())
     assert desk.server.asked == ["refreshSession"]
 
 
-async def test_a_session_of_somebody_else_is_not_used(desk):
+async def test_session_of_another_account_is_refused(desk):
     desk.server.session["did"] = "did:plc:somebody"
     with pytest.raises(LoginError, match="another account"):
         await desk.bluesky.send(ME, desk.intent(), ())
 
 
-async def test_connecting_gives_the_account_and_its_keys(desk):
+async def test_connect_returns_account_and_credentials(desk):
     connected = await desk.bluesky.connect("pds.example/", {"handle": "@me.example ", "password": f" {PASSWORD}\n"})
     assert connected.account == ME
     assert connected.secrets == {"password": PASSWORD, "refresh": "refresh-1"}
@@ -262,7 +262,7 @@ async def test_connecting_gives_the_account_and_its_keys(desk):
         (None, "https://pds.example"),
     ],
 )
-async def test_an_account_is_asked_where_it_is(desk, endpoint, server):
+async def test_account_uses_its_own_server(desk, endpoint, server):
     services = [
         {"id": "#other", "serviceEndpoint": "https://other.example"},
         {"id": "#atproto_pds", "serviceEndpoint": endpoint},
@@ -272,90 +272,90 @@ async def test_an_account_is_asked_where_it_is(desk, endpoint, server):
     assert connected.account.server == server
 
 
-async def test_a_wrong_password_is_a_matter_of_login_and_is_not_in_the_error(desk):
+async def test_invalid_password_is_login_error_without_password(desk):
     with pytest.raises(LoginError, match="Invalid identifier or password") as caught:
         await desk.bluesky.connect("https://pds.example", {"handle": "me.example", "password": "planted-secret"})
     assert "planted-secret" not in repr(vars(caught.value)) + str(caught.value)
 
 
 @pytest.mark.parametrize("server", ["http://pds.example", "https://me:pw@pds.example", "ftp://pds.example", "", "a b"])
-async def test_a_password_is_not_sent_just_anywhere(desk, server):
+async def test_password_is_not_sent_to_unsafe_server(desk, server):
     with pytest.raises(RefusedPostError):
         await desk.bluesky.connect(server, {"handle": "me.example", "password": PASSWORD})
     assert desk.server.asked == []
 
 
 @pytest.mark.parametrize("handle", ["handle.invalid", "not a handle", "<b>"])
-async def test_an_account_without_a_handle_goes_by_its_did(desk, handle):
+async def test_account_without_handle_uses_its_did(desk, handle):
     desk.server.session["handle"] = handle
     account = await desk.bluesky.check(ME)
     assert account.name == DID
-    made = await desk.bluesky.send(account, desk.intent(), ())
-    assert made.urls[0].startswith(f"https://bsky.app/profile/{DID}/post/")
+    result = await desk.bluesky.send(account, desk.intent(), ())
+    assert result.urls[0].startswith(f"https://bsky.app/profile/{DID}/post/")
 
 
-async def test_posts_are_taken_back_and_a_second_time_is_no_error(desk):
-    made = await desk.bluesky.send(ME, desk.intent("One.", "Two."), ())
-    await desk.bluesky.delete(ME, made)
-    await desk.bluesky.delete(ME, made)
+async def test_deleting_twice_is_no_error(desk):
+    result = await desk.bluesky.send(ME, desk.intent("One.", "Two."), ())
+    await desk.bluesky.delete(ME, result)
+    await desk.bluesky.delete(ME, result)
     assert desk.texts == []
 
 
-async def test_only_ones_own_posts_are_taken_back(desk):
+async def test_only_own_posts_are_deleted(desk):
     with pytest.raises(RefusedPostError):
         await desk.bluesky.delete(ME, Made(ids=("at://did:plc:other/app.bsky.feed.post/3k",), urls=()))
     assert desk.server.asked == []
 
 
-async def test_figures_are_asked_for_25_at_a_time_and_what_is_gone_has_none(desk):
+async def test_metrics_are_requested_in_batches_of_25(desk):
     uris = [f"at://{DID}/app.bsky.feed.post/{number}" for number in range(30)]
     desk.server.figures = {uri: {"likeCount": 3, "replyCount": 0, "repostCount": 1} for uri in uris[1:]}
-    found = await desk.bluesky.figures(ME, uris)
+    metrics = await desk.bluesky.figures(ME, uris)
     assert desk.server.asked.count("getPosts") == 2
-    assert found[uris[0]] is None
-    assert found[uris[29]] == Figures(likes=3, replies=0, reposts=1)
+    assert metrics[uris[0]] is None
+    assert metrics[uris[29]] == Figures(likes=3, replies=0, reposts=1)
     assert await desk.bluesky.figures(ME, []) == {}
 
 
-async def test_a_post_that_the_index_lacks_and_its_server_has_is_not_gone(desk):
-    made = await desk.bluesky.send(ME, desk.intent(), ())
-    assert await desk.bluesky.figures(ME, made.ids) == {made.ids[0]: Figures()}
+async def test_post_missing_from_index_is_not_deleted(desk):
+    result = await desk.bluesky.send(ME, desk.intent(), ())
+    assert await desk.bluesky.figures(ME, result.ids) == {result.ids[0]: Figures()}
 
 
-async def test_whether_a_post_is_gone_is_not_guessed(desk):
+async def test_failed_lookup_is_not_reported_as_deleted(desk):
     desk.server.answers["getRecord"] = httpx.Response(502)
     with pytest.raises(NotSentError):
         await desk.bluesky.figures(ME, [f"at://{DID}/app.bsky.feed.post/3k"])
 
 
-def test_what_would_not_be_taken_is_said_before(desk):
-    def says(**post: object) -> list[tuple[str, int | None]]:
-        asked = {"format": Format.SHORT, "parts": ("One.",), "at": NOW, **post}
-        return [(problem.message, problem.part) for problem in desk.bluesky.problems(Post(**asked), ME)]
+def test_validation_reports_problems(desk):
+    def problems(**post: object) -> list[tuple[str, int | None]]:
+        fields = {"format": Format.SHORT, "parts": ("One.",), "at": NOW, **post}
+        return [(problem.message, problem.part) for problem in desk.bluesky.problems(Post(**fields), ME)]
 
-    assert says() == []
-    assert says(parts=("",), alts=("Red",)) == []
-    assert says(format=Format.BLOG) == [("Bluesky takes no articles.", None)]
-    assert says(parts=("a", "x" * 301), format=Format.THREAD) == [("It has 301 characters; Bluesky takes 300.", 1)]
-    assert says(alts=("",) * 5) == [("It has 5 pictures; Bluesky takes 4.", None)]
-    assert says(parts=("a",) * 101, format=Format.THREAD) == [("It has 101 posts; 100 go into one thread.", None)]
-    assert says(parts=()) == [("It has no text.", None)]
+    assert problems() == []
+    assert problems(parts=("",), alts=("Red",)) == []
+    assert problems(format=Format.BLOG) == [("Bluesky takes no articles.", None)]
+    assert problems(parts=("a", "x" * 301), format=Format.THREAD) == [("It has 301 characters; Bluesky takes 300.", 1)]
+    assert problems(alts=("",) * 5) == [("It has 5 pictures; Bluesky takes 4.", None)]
+    assert problems(parts=("a",) * 101, format=Format.THREAD) == [("It has 101 posts; 100 go into one thread.", None)]
+    assert problems(parts=()) == [("It has no text.", None)]
 
 
 class Unkept(KeptSecrets):
-    """Secrets that come from elsewhere: they can be read, and not replaced."""
+    """Credentials that can be read but not replaced, such as those from environment variables."""
 
     async def keep(self, account, secrets):
         raise NotSentError("The key to this account comes from the environment and cannot be replaced.")
 
 
-async def test_a_password_is_enough_where_nothing_can_be_kept():
+async def test_password_suffices_with_read_only_credentials():
     server = FakePds()
     bluesky = Bluesky(Caller(server.transport, asking=1), Unkept(password=PASSWORD), clock=lambda: NOW)
     assert (await bluesky.check(ME)).id == DID
 
 
-async def test_a_token_that_cannot_be_kept_is_not_used_where_there_is_no_password():
+async def test_unsavable_token_is_not_used_without_password():
     server = FakePds()
     bluesky = Bluesky(Caller(server.transport, asking=1), Unkept(refresh="refresh-1"), clock=lambda: NOW)
     with pytest.raises(NotSentError, match="cannot be replaced"):

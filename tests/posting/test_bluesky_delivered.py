@@ -1,4 +1,4 @@
-"""Whatever breaks, and whoever is killed: a thread on Bluesky is made once and whole, or not at all."""
+"""Tests for complete Bluesky deliveries under faults and crashes."""
 
 import httpx
 from hypothesis import given
@@ -38,7 +38,7 @@ MISHAPS = {
 
 
 class Sender:
-    """Delivers a thread to a server; whoever does it may be killed, and somebody else goes on."""
+    """Delivers a thread to a server; the sending process may be killed and replaced."""
 
     def __init__(self, server: FakePds) -> None:
         self.server = server
@@ -48,14 +48,17 @@ class Sender:
         self.start()
 
     def start(self) -> None:
-        """Somebody begins anew, with what was kept."""
+        """Replace the sending process; only stored state survives."""
         self.bluesky = Bluesky(Caller(self.server.transport, asking=1), self.secrets, clock=lambda: self.now)
         self.intent = self.bluesky.render(THREAD, ME, SEED)
         if self.delivery.state is State.SENDING:
             self.delivery = broken_off(self.delivery)
 
     async def deliver(self, kills: set[int]) -> None:
-        """Do what is to be done until nothing is; in the moves `kills` nobody is left to keep how a request went."""
+        """Run until nothing is left to do.
+
+        In the steps `kills` the process dies before it stores the request's outcome.
+        """
         for count in range(200):
             move = next_move(self.delivery, self.bluesky.trust(ME), self.now)
             if move is Move.WAIT and self.delivery.not_before is None:
@@ -72,7 +75,7 @@ class Sender:
         raise AssertionError("it never ends")
 
     async def sent(self) -> Delivery:
-        """How a request went."""
+        """Send; return the delivery in the state that follows."""
         try:
             return made_step(self.delivery, await self.bluesky.send(ME, self.intent, (), [PICTURE]))
         except NotSentError as error:
@@ -81,7 +84,7 @@ class Sender:
             return lost(self.delivery, str(error))
 
     async def looked(self) -> Delivery:
-        """What was found; then what was late is there."""
+        """Look the thread up, then let late requests arrive; return the delivery in the state that follows."""
         found = await self.bluesky.look_up(ME, self.intent, (), NOW)
         self.server.arrive()
         trust = self.bluesky.trust(ME)
@@ -93,9 +96,9 @@ class Sender:
     kills=st.sets(st.integers(0, 12), max_size=4),
     expired=st.booleans(),
 )
-async def test_a_thread_is_made_once_and_whole_or_not_at_all(mishaps, kills, expired):
+async def test_thread_is_posted_completely_or_not_at_all(mishaps, kills, expired):
     server = FakePds()
-    server.faults.extend(MISHAPS[each] for each in mishaps)
+    server.faults.extend(MISHAPS[fault_name] for fault_name in mishaps)
     sender = Sender(server)
     if expired:
         server.refresh = "another"

@@ -1,4 +1,4 @@
-"""What a post is on Bluesky: its records, their hashes, and what in them can be clicked."""
+"""Tests for Bluesky records: content hashes, replies, images and facets."""
 
 from datetime import UTC, datetime
 
@@ -21,11 +21,11 @@ PICTURE = Picture(content=b"\x89PNG...", media_type="image/png", width=30, heigh
 
 
 def clicked(text: str) -> list[tuple[str, str]]:
-    """The bytes that each facet stands over, and what it leads to."""
+    """Return (covered text, target) per facet; facet offsets are in bytes."""
     raw = text.encode()
     return [
-        (raw[each.index.byte_start : each.index.byte_end].decode(), each.features[0].uri or each.features[0].tag)
-        for each in facets(text) or []
+        (raw[facet.index.byte_start : facet.index.byte_end].decode(), facet.features[0].uri or facet.features[0].tag)
+        for facet in facets(text) or []
     ]
 
 
@@ -47,7 +47,7 @@ def clicked(text: str) -> list[tuple[str, str]]:
         ("#" + "x" * 65, []),
     ],
 )
-def test_links_and_hashtags_can_be_clicked_where_they_stand(text, found):
+def test_links_and_hashtags_become_facets(text, found):
     assert clicked(text) == found
 
 
@@ -56,23 +56,23 @@ def test_links_and_hashtags_can_be_clicked_where_they_stand(text, found):
         st.sampled_from(["word", "🇩🇪", "é", "https://a.example/x?y=1#z", "b.com", "#tag", "@me.b.c", "中文", "\n"])
     )
 )
-def test_facets_stand_over_what_they_name_and_apart(words):
+def test_facets_cover_their_text_without_overlap(words):
     text = " ".join(words)
     raw, last = text.encode(), 0
-    for each in facets(text) or []:
-        assert last <= each.index.byte_start < each.index.byte_end <= len(raw)
-        shown, feature = raw[each.index.byte_start : each.index.byte_end].decode(), each.features[0]
-        assert shown in (feature.uri, feature.uri.removeprefix("https://"), f"#{feature.tag}")
-        last = each.index.byte_end
+    for facet in facets(text) or []:
+        assert last <= facet.index.byte_start < facet.index.byte_end <= len(raw)
+        covered, feature = raw[facet.index.byte_start : facet.index.byte_end].decode(), facet.features[0]
+        assert covered in (feature.uri, feature.uri.removeprefix("https://"), f"#{feature.tag}")
+        last = facet.index.byte_end
 
 
 def post(*parts: str, alts: tuple[str, ...] = ()) -> Post:
     return Post(format=Format.THREAD, parts=parts, at=AT, alts=alts)
 
 
-def test_before_it_is_sent_a_thread_has_its_addresses_and_no_hash():
+def test_rendered_thread_has_uris_but_no_hashes():
     writes = records.writes_for(post("One.", "Two.", "Three."), "did:plc:me", SEED)
-    first, second, third = (f"at://did:plc:me/app.bsky.feed.post/{each.rkey}" for each in writes.writes)
+    first, second, third = (f"at://did:plc:me/app.bsky.feed.post/{write.rkey}" for write in writes.writes)
     assert to_wire(writes)["writes"][2]["value"]["reply"] == {"root": {"uri": first}, "parent": {"uri": second}}
     assert third.startswith(second[:-3])
     assert to_wire(writes)["writes"][0]["value"] == {
@@ -82,22 +82,22 @@ def test_before_it_is_sent_a_thread_has_its_addresses_and_no_hash():
     }
 
 
-def test_each_reply_names_root_and_parent_by_the_hash_of_their_content():
+def test_reply_names_root_and_parent_by_hash():
     whole, cids = records.completed(records.writes_for(post("One.", "Two.", "Three."), "did:plc:me", SEED), ())
     sent = to_wire(whole)["writes"]
-    assert [fake_pds.cid(each["value"]) for each in sent] == cids
+    assert [fake_pds.cid(write["value"]) for write in sent] == cids
     assert sent[2]["value"]["reply"]["root"]["cid"] == cids[0]
     assert sent[2]["value"]["reply"]["parent"]["cid"] == cids[1]
 
 
-def test_what_was_kept_as_json_has_the_same_hashes():
+def test_json_round_trip_keeps_hashes():
     writes = records.writes_for(post("One. #tag", "Two.", alts=("",)), "did:plc:me", SEED)
-    kept = msgspec.convert(msgspec.json.decode(msgspec.json.encode(to_wire(writes))), records.Writes)
+    loaded = msgspec.convert(msgspec.json.decode(msgspec.json.encode(to_wire(writes))), records.Writes)
     image = records.image_of(PICTURE, "")
-    assert records.completed(kept, [image]) == records.completed(writes, [image])
+    assert records.completed(loaded, [image]) == records.completed(writes, [image])
 
 
-def test_a_picture_is_named_by_the_hash_of_its_bytes_and_keeps_its_description():
+def test_image_is_referenced_by_hash_with_alt_text():
     whole, cids = records.completed(
         records.writes_for(post("One.", "Two.", alts=("Red",)), "did:plc:me", SEED), [records.image_of(PICTURE, "Red")]
     )
@@ -119,9 +119,9 @@ def test_a_picture_is_named_by_the_hash_of_its_bytes_and_keeps_its_description()
         (" \n", "It has no text."),
     ],
 )
-def test_both_limits_count(text, says):
+def test_grapheme_and_byte_limits_are_checked(text, says):
     assert wrong_with(text, may_be_empty=False) == says
 
 
-def test_a_handle_is_read_as_it_is_pasted():
+def test_pasted_handle_is_normalized():
     assert typed("\u202a@me.bsky.social\u202c\n") == "me.bsky.social"

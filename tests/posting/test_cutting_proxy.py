@@ -1,4 +1,4 @@
-"""The proxy that breaks connections: what it says has happened to a request has."""
+"""Tests for the fault-injecting proxy used by other tests."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -14,7 +14,7 @@ from cutting_proxy import GARBAGE, Cut, CuttingProxy, Instead
 
 @asynccontextmanager
 async def small_server(asked: list[bytes]) -> AsyncIterator[str]:
-    """A server that keeps what it is asked, and says "made"."""
+    """Start a server that records request bodies and answers "made"; yield its address."""
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         asked.append(await reader.readuntil(b"a post."))
@@ -29,72 +29,72 @@ async def small_server(asked: list[bytes]) -> AsyncIterator[str]:
 
 @asynccontextmanager
 async def proxied(*faults: object, aim: str = "POST /posts") -> AsyncIterator[tuple[CuttingProxy, list[bytes]]]:
-    asked: list[bytes] = []
-    async with small_server(asked) as target, CuttingProxy(target, aim=aim) as proxy:
+    received: list[bytes] = []
+    async with small_server(received) as target, CuttingProxy(target, aim=aim) as proxy:
         proxy.faults.extend(faults)
-        yield proxy, asked
+        yield proxy, received
 
 
 async def ask(proxy: CuttingProxy, path: str = "/posts", **headers: str) -> Answer:
     caller = Caller(GuardedTransport(allow_private=True, concurrency=1), asking=0.2)
-    named = {name.replace("_", "-"): value for name, value in headers.items()}
-    return await caller.ask("POST", proxy.url + path, content=b"a post.", headers=named)
+    request_headers = {name.replace("_", "-"): value for name, value in headers.items()}
+    return await caller.ask("POST", proxy.url + path, content=b"a post.", headers=request_headers)
 
 
-async def test_without_a_fault_the_server_answers():
-    async with proxied() as (proxy, asked):
+async def test_request_passes_without_fault():
+    async with proxied() as (proxy, received):
         assert (await ask(proxy)).body == b"made"
-        assert len(asked) == 1
+        assert len(received) == 1
 
 
 @pytest.mark.parametrize(
     ("fault", "arrives"),
     [(Cut.BEFORE, 0), (Cut.AFTER, 1), (Cut.HALF, 1), (Cut.SILENT, 1), (Cut.LATE, 0), (GARBAGE, 0)],
 )
-async def test_a_fault_loses_the_answer_of_one_request(fault, arrives):
-    async with proxied(fault) as (proxy, asked):
+async def test_fault_loses_one_response(fault, arrives):
+    async with proxied(fault) as (proxy, received):
         with pytest.raises(UnknownOutcomeError):
             await ask(proxy)
-        assert len(asked) == len(proxy.arrived) == arrives
+        assert len(received) == len(proxy.arrived) == arrives
         assert (await ask(proxy)).good
 
 
-async def test_a_late_request_arrives_when_it_is_told_to():
-    async with proxied(Cut.LATE) as (proxy, asked):
+async def test_late_request_arrives_on_demand():
+    async with proxied(Cut.LATE) as (proxy, received):
         with pytest.raises(UnknownOutcomeError):
             await ask(proxy)
         assert [answer[-4:] for answer in await proxy.arrive()] == [b"made"]
-        assert len(asked) == 1
+        assert len(received) == 1
 
 
 @pytest.mark.parametrize("arrives", [0, 1])
-async def test_another_answer_with_and_without_the_server_being_asked(arrives):
+async def test_replaced_response_with_or_without_arrival(arrives):
     fault = Instead(429, b"later", (("retry-after", "7"),), asked=bool(arrives))
-    async with proxied(fault) as (proxy, asked):
+    async with proxied(fault) as (proxy, received):
         answer = await ask(proxy)
         assert (answer.status, answer.headers["retry-after"], answer.body) == (429, "7", b"later")
-        assert len(asked) == arrives
+        assert len(received) == arrives
 
 
-async def test_a_fault_waits_for_the_request_it_is_for():
+async def test_fault_applies_to_target_request_only():
     async with proxied(Cut.BEFORE) as (proxy, _):
         assert (await ask(proxy, "/session")).good
         with pytest.raises(UnknownOutcomeError):
             await ask(proxy)
 
 
-async def test_connections_are_refused_for_a_while():
-    async with proxied() as (proxy, asked):
+async def test_connections_are_refused_temporarily():
+    async with proxied() as (proxy, received):
         async with proxy.refusing():
             with pytest.raises(NotSentError):
                 await ask(proxy)
-        assert asked == []
+        assert received == []
         assert (await ask(proxy)).good
 
 
-async def test_a_header_is_dropped_on_the_way():
-    async with proxied() as (proxy, asked):
+async def test_header_is_removed():
+    async with proxied() as (proxy, received):
         proxy.rewrite = lambda request: request.without("Idempotency-Key")
         await ask(proxy, idempotency_key="k", x_other="o")
-        assert b"idempotency-key" not in asked[0].lower()
-        assert b"x-other: o" in asked[0].lower()
+        assert b"idempotency-key" not in received[0].lower()
+        assert b"x-other: o" in received[0].lower()

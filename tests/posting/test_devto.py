@@ -1,4 +1,4 @@
-"""An article on dev.to: seen once, whatever happens to the requests."""
+"""Tests for posting articles to dev.to exactly once."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -29,7 +29,7 @@ POST = blog_post(
 
 
 class Desk:
-    """A site, and a platform that posts to it."""
+    """A fake site and a platform that posts to it."""
 
     def __init__(self) -> None:
         self.clock = Clock(NOW)
@@ -38,25 +38,25 @@ class Desk:
         self.intent = self.platform.render(POST, ME, SEED)
 
     async def post(self):
-        """Both steps."""
+        """Send both steps; return the result of the second."""
         draft = await self.platform.send(ME, self.intent, ())
         return await self.platform.send(ME, self.intent, (draft,))
 
 
-async def test_an_article_is_a_draft_first_and_then_published_by_its_id():
-    desk = Desk()
-    draft = await desk.platform.send(ME, desk.intent, ())
-    assert (draft.ids, draft.urls, desk.blog.seen) == (("1",), (), [])
-    made = await desk.platform.send(ME, desk.intent, (draft,))
-    (post,) = desk.blog.seen
-    assert (made.ids, made.urls) == (("1",), ("https://dev.to/me/1",))
+async def test_article_is_created_as_draft_then_published():
+    setup = Desk()
+    draft = await setup.platform.send(ME, setup.intent, ())
+    assert (draft.ids, draft.urls, setup.blog.seen) == (("1",), (), [])
+    result = await setup.platform.send(ME, setup.intent, (draft,))
+    (post,) = setup.blog.seen
+    assert (result.ids, result.urls) == (("1",), ("https://dev.to/me/1",))
     assert (post["body_markdown"], post["tags"]) == ("First, boil it.  \nThen wait.", ["webdev", "c", "a", "b"])
     assert post["ai_disclosure_level"] == "some_ai"
 
 
-def test_what_is_to_be_sent_is_the_same_each_time():
-    desk = Desk()
-    assert desk.platform.render(POST, ME, SEED) == desk.intent
+def test_rendering_is_deterministic():
+    setup = Desk()
+    assert setup.platform.render(POST, ME, SEED) == setup.intent
 
 
 @pytest.mark.parametrize(
@@ -68,102 +68,102 @@ def test_what_is_to_be_sent_is_the_same_each_time():
         ("a\n---\nb", "a\n---\nb"),
     ],
 )
-def test_a_text_gives_the_site_no_orders(text, sent):
+def test_front_matter_in_text_is_neutralized(text, sent):
     assert plain_start(text) == sent
 
 
-async def test_a_lost_draft_is_found_by_its_text_and_by_the_words_of_its_title():
-    desk = Desk()
-    assert await desk.platform.look_up(ME, desk.intent, (), NOW) is None
-    desk.blog.faults.extend([None, Fault.CUT_AFTER])
+async def test_lost_draft_is_found_by_title_and_text():
+    setup = Desk()
+    assert await setup.platform.look_up(ME, setup.intent, (), NOW) is None
+    setup.blog.faults.extend([None, Fault.CUT_AFTER])
     with pytest.raises(UnknownOutcomeError):
-        await desk.platform.send(ME, desk.intent, ())
-    assert desk.blog.posts[0]["title"] == "Tea   time"
-    found = await desk.platform.look_up(ME, desk.intent, (), NOW)
+        await setup.platform.send(ME, setup.intent, ())
+    assert setup.blog.posts[0]["title"] == "Tea   time"
+    found = await setup.platform.look_up(ME, setup.intent, (), NOW)
     assert (found.ids, found.evidence) == (("1",), Evidence.READ_BACK)
-    other = desk.platform.render(blog_post(NOW, "# Tea time\n\nAnother text."), ME, SEED)
-    assert await desk.platform.look_up(ME, other, (), NOW) is None
+    other = setup.platform.render(blog_post(NOW, "# Tea time\n\nAnother text."), ME, SEED)
+    assert await setup.platform.look_up(ME, other, (), NOW) is None
 
 
-async def test_it_is_found_among_many_drafts():
-    desk = Desk()
+async def test_draft_is_found_among_many():
+    setup = Desk()
     for number in range(2 * PAGE + 1):
-        await desk.platform.send(ME, desk.platform.render(blog_post(NOW, f"# T\n\n{number}"), ME, SEED), ())
-    found = await desk.platform.look_up(ME, desk.platform.render(blog_post(NOW, "# T\n\n3"), ME, SEED), (), NOW)
+        await setup.platform.send(ME, setup.platform.render(blog_post(NOW, f"# T\n\n{number}"), ME, SEED), ())
+    found = await setup.platform.look_up(ME, setup.platform.render(blog_post(NOW, "# T\n\n3"), ME, SEED), (), NOW)
     assert found.ids == ("4",)
 
 
-async def test_a_lost_publication_is_found_in_the_authors_list():
-    desk = Desk()
-    draft = await desk.platform.send(ME, desk.intent, ())
-    assert await desk.platform.look_up(ME, desk.intent, (draft,), NOW) is None
-    desk.blog.faults.append(Fault.GARBAGE_AFTER)
+async def test_lost_publication_is_found_in_author_list():
+    setup = Desk()
+    draft = await setup.platform.send(ME, setup.intent, ())
+    assert await setup.platform.look_up(ME, setup.intent, (draft,), NOW) is None
+    setup.blog.faults.append(Fault.GARBAGE_AFTER)
     with pytest.raises(UnknownOutcomeError):
-        await desk.platform.send(ME, desk.intent, (draft,))
-    found = await desk.platform.look_up(ME, desk.intent, (draft,), NOW)
+        await setup.platform.send(ME, setup.intent, (draft,))
+    found = await setup.platform.look_up(ME, setup.intent, (draft,), NOW)
     assert found.urls == ("https://dev.to/me/1",)
 
 
-async def test_the_same_article_of_an_earlier_day_is_not_taken_for_this_one():
-    desk = Desk()
-    await desk.post()
-    desk.clock.now += timedelta(days=1)
-    again = desk.platform.render(blog_post(desk.clock.now, POST.parts[0]), ME, SEED)
-    assert await desk.platform.look_up(ME, again, (), desk.clock.now) is None
+async def test_same_article_of_earlier_day_is_not_matched():
+    setup = Desk()
+    await setup.post()
+    setup.clock.now += timedelta(days=1)
+    repeated = setup.platform.render(blog_post(setup.clock.now, POST.parts[0]), ME, SEED)
+    assert await setup.platform.look_up(ME, repeated, (), setup.clock.now) is None
     with pytest.raises(RefusedPostError, match="already been taken"):
-        await desk.platform.send(ME, again, ())
+        await setup.platform.send(ME, repeated, ())
 
 
-async def test_an_account_is_an_author_and_says_how_articles_are_written():
-    desk = Desk()
-    connected = await desk.platform.connect("", KEYS)
+async def test_connect_returns_author_and_disclosure():
+    setup = Desk()
+    connected = await setup.platform.connect("", KEYS)
     assert (connected.account, connected.secrets) == (ME, KEYS)
-    assert (await desk.platform.connect("https://dev.to", {"key": "k3y"})).secrets["disclosure"] == "not_disclosed"
+    assert (await setup.platform.connect("https://dev.to", {"key": "k3y"})).secrets["disclosure"] == "not_disclosed"
     with pytest.raises(LoginError):
-        await desk.platform.connect("", {"key": "no"})
+        await setup.platform.connect("", {"key": "no"})
     with pytest.raises(RefusedPostError):
-        await desk.platform.connect("", {"key": "k3y", "disclosure": "perhaps"})
+        await setup.platform.connect("", {"key": "k3y", "disclosure": "perhaps"})
 
 
-def test_a_long_title_is_a_problem():
-    desk = Desk()
-    assert desk.platform.problems(blog_post(NOW, title="x" * 129), ME)
-    assert not desk.platform.problems(blog_post(NOW, title="x" * 128), ME)
+def test_overlong_title_is_a_problem():
+    setup = Desk()
+    assert setup.platform.problems(blog_post(NOW, title="x" * 129), ME)
+    assert not setup.platform.problems(blog_post(NOW, title="x" * 128), ME)
 
 
-async def test_figures_are_what_the_site_counts_and_none_where_it_counts_nothing():
-    desk = Desk()
-    await desk.post()
-    assert await desk.platform.figures(ME, ["1", "9"]) == {"1": Figures(), "9": None}
-    desk.blog.posts[0].update(public_reactions_count=5, comments_count=0, page_views_count=80)
-    assert await desk.platform.figures(ME, ["1"]) == {"1": Figures(likes=5, replies=0, impressions=80)}
+async def test_metrics_are_read_where_available():
+    setup = Desk()
+    await setup.post()
+    assert await setup.platform.figures(ME, ["1", "9"]) == {"1": Figures(), "9": None}
+    setup.blog.posts[0].update(public_reactions_count=5, comments_count=0, page_views_count=80)
+    assert await setup.platform.figures(ME, ["1"]) == {"1": Figures(likes=5, replies=0, impressions=80)}
 
 
-async def test_an_article_is_taken_out_of_sight_and_is_gone_then():
-    desk = Desk()
-    made = await desk.post()
-    await desk.platform.delete(ME, made)
-    assert (desk.blog.seen, len(desk.blog.posts)) == ([], 1)
-    assert await desk.platform.figures(ME, ["1"]) == {"1": None}
+async def test_deleted_article_is_unpublished():
+    setup = Desk()
+    result = await setup.post()
+    await setup.platform.delete(ME, result)
+    assert (setup.blog.seen, len(setup.blog.posts)) == ([], 1)
+    assert await setup.platform.figures(ME, ["1"]) == {"1": None}
 
 
-async def test_nobody_could_look_where_the_list_cannot_be_read():
-    desk = Desk()
-    desk.blog.faults.append(Fault.BROKEN_AFTER)
+async def test_unreadable_list_raises_not_sent():
+    setup = Desk()
+    setup.blog.faults.append(Fault.BROKEN_AFTER)
     with pytest.raises(NotSentError):
-        await desk.platform.look_up(ME, desk.intent, (), NOW)
+        await setup.platform.look_up(ME, setup.intent, (), NOW)
 
 
 @given(course=courses)
-async def test_whatever_happens_the_article_is_seen_once_or_not_at_all_and_told_as_it_is(course):
-    desk = Desk()
-    desk.blog.faults.extend(course)
+async def test_article_is_published_at_most_once_under_faults(course):
+    setup = Desk()
+    setup.blog.faults.extend(course)
 
-    def seen_once() -> None:
-        assert len(desk.blog.seen) <= 1
+    def assert_published_at_most_once() -> None:
+        assert len(setup.blog.seen) <= 1
 
-    delivery = await deliver(desk.platform, ME, desk.intent, desk.clock, seen_once)
-    desk.clock.now += 100 * SECOND
-    desk.blog.arrive()
-    seen_once()
-    assert bool(desk.blog.seen) == (delivery.state is State.SENT) or delivery.state is State.NEEDS_USER
+    delivery = await deliver(setup.platform, ME, setup.intent, setup.clock, assert_published_at_most_once)
+    setup.clock.now += 100 * SECOND
+    setup.blog.arrive()
+    assert_published_at_most_once()
+    assert bool(setup.blog.seen) == (delivery.state is State.SENT) or delivery.state is State.NEEDS_USER

@@ -1,4 +1,4 @@
-"""The platform that is all here makes posts, and misbehaves as it is told."""
+"""Tests for the fake platform and its configurable faults."""
 
 from datetime import UTC, datetime
 from pathlib import Path
@@ -27,7 +27,7 @@ def thread(*parts: str) -> Post:
     return Post(format=Format.THREAD, parts=parts, at=NOW)
 
 
-async def test_a_thread_is_made_post_by_post_each_under_the_one_before():
+async def test_thread_is_posted_as_replies():
     server = FakeServer()
     platform = FakePlatform(server)
     intent = platform.render(thread("One.", "Two."), ME, SEED)
@@ -47,7 +47,7 @@ async def test_a_thread_is_made_post_by_post_each_under_the_one_before():
         (Fault.CUT_BEFORE, UnknownOutcomeError),
     ],
 )
-async def test_after_these_faults_nothing_is_there(fault, error):
+async def test_fault_before_arrival_creates_nothing(fault, error):
     server = FakeServer()
     server.faults.append(fault)
     platform = FakePlatform(server)
@@ -58,7 +58,7 @@ async def test_after_these_faults_nothing_is_there(fault, error):
     assert await platform.look_up(ME, intent, (), NOW) is None
 
 
-async def test_after_a_lost_answer_it_is_there_and_found():
+async def test_post_is_found_after_lost_response():
     server = FakeServer()
     server.faults.append(Fault.CUT_AFTER)
     platform = FakePlatform(server)
@@ -69,7 +69,7 @@ async def test_after_a_lost_answer_it_is_there_and_found():
     assert (found.ids, found.evidence) == (("1",), Evidence.READ_BACK)
 
 
-async def test_a_late_request_arrives_when_it_does():
+async def test_late_request_arrives_later():
     server = FakeServer()
     server.faults.append(Fault.LATE)
     platform = FakePlatform(server)
@@ -82,7 +82,7 @@ async def test_a_late_request_arrives_when_it_does():
 
 
 @pytest.mark.parametrize(("knows", "count"), [(True, 1), (False, 2)])
-async def test_a_server_that_knows_keys_makes_nothing_twice(knows, count):
+async def test_idempotent_server_creates_post_once(knows, count):
     server = FakeServer(knows_keys=knows)
     platform = FakePlatform(server)
     intent = platform.render(thread("One."), ME, SEED)
@@ -91,18 +91,18 @@ async def test_a_server_that_knows_keys_makes_nothing_twice(knows, count):
     assert len(server.posts) == count
 
 
-async def test_what_is_in_a_file_outlives_whoever_posted_it(tmp_path: Path):
+async def test_file_keeps_posts_across_instances(tmp_path: Path):
     path = tmp_path / "server.jsonl"
     platform = FakePlatform(FakeServer(path))
-    made = await platform.send(ME, platform.render(thread("Ünïcode\nand lines"), ME, SEED), ())
+    result = await platform.send(ME, platform.render(thread("Ünïcode\nand lines"), ME, SEED), ())
     later = FakePlatform(FakeServer(path))
     assert [post.text for post in later.server.posts] == ["Ünïcode\nand lines"]
-    await later.delete(ME, made)
-    await later.delete(ME, made)
+    await later.delete(ME, result)
+    await later.delete(ME, result)
     assert platform.server.posts == ()
 
 
-async def test_figures_of_what_is_gone_are_none():
+async def test_metrics_of_missing_post_are_none():
     server = FakeServer()
     platform = FakePlatform(server)
     await platform.send(ME, platform.render(thread("One."), ME, SEED), ())
@@ -110,5 +110,5 @@ async def test_figures_of_what_is_gone_are_none():
     assert await platform.figures(ME, ["1", "2"]) == {"1": Figures(likes=3), "2": None}
 
 
-def test_a_part_that_is_too_long_is_named():
+def test_overlong_part_is_reported():
     assert [problem.part for problem in FakePlatform(FakeServer()).problems(thread("a", "b" * 501), ME)] == [1]

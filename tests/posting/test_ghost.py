@@ -1,4 +1,4 @@
-"""An article on Ghost: seen once, whatever happens to the requests."""
+"""Tests for posting articles to Ghost exactly once."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -29,7 +29,7 @@ SLUG = f"tea-steam-{short_key(SEED)}"
 
 
 class Desk:
-    """A blog, and a platform that posts to it."""
+    """A fake blog and a platform that posts to it."""
 
     def __init__(self) -> None:
         self.clock = Clock(NOW)
@@ -38,146 +38,149 @@ class Desk:
         self.intent = self.platform.render(blog_post(NOW, tags=("Tea",)), ME, SEED)
 
 
-async def test_an_article_is_a_draft_first_and_then_published_by_its_id():
-    desk = Desk()
-    draft = await desk.platform.send(ME, desk.intent, ())
-    assert (draft.ids, draft.urls, desk.blog.seen) == (("65f0",), (), [])
-    made = await desk.platform.send(ME, desk.intent, (draft,))
-    (post,) = desk.blog.seen
-    assert (made.ids, made.urls) == (("65f0",), (f"https://blog.example/{SLUG}/",))
+async def test_article_is_created_as_draft_then_published():
+    setup = Desk()
+    draft = await setup.platform.send(ME, setup.intent, ())
+    assert (draft.ids, draft.urls, setup.blog.seen) == (("65f0",), (), [])
+    result = await setup.platform.send(ME, setup.intent, (draft,))
+    (post,) = setup.blog.seen
+    assert (result.ids, result.urls) == (("65f0",), (f"https://blog.example/{SLUG}/",))
     assert (post["title"], post["tags"]) == ("Tea & steam", [{"name": "Tea"}])
     assert "&lt;script&gt;" in post["html"]
-    assert desk.blog.requests[0].headers["accept-version"] == "v5.0"
+    assert setup.blog.requests[0].headers["accept-version"] == "v5.0"
 
 
-def test_what_is_to_be_sent_is_the_same_each_time():
-    desk = Desk()
-    assert desk.platform.render(blog_post(NOW, tags=("Tea",)), ME, SEED) == desk.intent
+def test_rendering_is_deterministic():
+    setup = Desk()
+    assert setup.platform.render(blog_post(NOW, tags=("Tea",)), ME, SEED) == setup.intent
 
 
-async def test_a_draft_that_is_there_is_not_made_again():
-    desk = Desk()
-    await desk.platform.send(ME, desk.intent, ())
-    again = await desk.platform.send(ME, desk.intent, ())
-    assert (again.evidence, len(desk.blog.posts)) == (Evidence.READ_BACK, 1)
+async def test_existing_draft_is_reused():
+    setup = Desk()
+    await setup.platform.send(ME, setup.intent, ())
+    second = await setup.platform.send(ME, setup.intent, ())
+    assert (second.evidence, len(setup.blog.posts)) == (Evidence.READ_BACK, 1)
 
 
-async def test_what_was_lost_is_found_by_its_slug_and_then_by_its_id():
-    desk = Desk()
-    assert await desk.platform.look_up(ME, desk.intent, (), NOW) is None
-    desk.blog.faults.extend([None, Fault.CUT_AFTER])
+async def test_lost_steps_are_found_by_slug_then_id():
+    setup = Desk()
+    assert await setup.platform.look_up(ME, setup.intent, (), NOW) is None
+    setup.blog.faults.extend([None, Fault.CUT_AFTER])
     with pytest.raises(UnknownOutcomeError):
-        await desk.platform.send(ME, desk.intent, ())
-    draft = await desk.platform.look_up(ME, desk.intent, (), NOW)
-    assert await desk.platform.look_up(ME, desk.intent, (draft,), NOW) is None
-    desk.blog.faults.extend([None, Fault.CUT_AFTER])
+        await setup.platform.send(ME, setup.intent, ())
+    draft = await setup.platform.look_up(ME, setup.intent, (), NOW)
+    assert await setup.platform.look_up(ME, setup.intent, (draft,), NOW) is None
+    setup.blog.faults.extend([None, Fault.CUT_AFTER])
     with pytest.raises(UnknownOutcomeError):
-        await desk.platform.send(ME, desk.intent, (draft,))
-    found = await desk.platform.look_up(ME, desk.intent, (draft,), NOW)
+        await setup.platform.send(ME, setup.intent, (draft,))
+    found = await setup.platform.look_up(ME, setup.intent, (draft,), NOW)
     assert (found.ids, found.evidence) == (draft.ids, Evidence.READ_BACK)
 
 
-async def test_a_post_that_somebody_changes_meanwhile_is_looked_at_again():
-    desk = Desk()
-    draft = await desk.platform.send(ME, desk.intent, ())
-    desk.blog.changed_meanwhile = 1
+async def test_concurrently_edited_post_is_unknown():
+    setup = Desk()
+    draft = await setup.platform.send(ME, setup.intent, ())
+    setup.blog.changed_meanwhile = 1
     with pytest.raises(UnknownOutcomeError, match="Someone else"):
-        await desk.platform.send(ME, desk.intent, (draft,))
-    assert await desk.platform.look_up(ME, desk.intent, (draft,), NOW) is None
-    assert (await desk.platform.send(ME, desk.intent, (draft,))).urls
+        await setup.platform.send(ME, setup.intent, (draft,))
+    assert await setup.platform.look_up(ME, setup.intent, (draft,), NOW) is None
+    assert (await setup.platform.send(ME, setup.intent, (draft,))).urls
 
 
-async def test_a_draft_that_somebody_deleted_cannot_be_published():
-    desk = Desk()
-    draft = await desk.platform.send(ME, desk.intent, ())
-    desk.blog.posts.clear()
+async def test_deleted_draft_cannot_be_published():
+    setup = Desk()
+    draft = await setup.platform.send(ME, setup.intent, ())
+    setup.blog.posts.clear()
     with pytest.raises(RefusedPostError):
-        await desk.platform.send(ME, desk.intent, (draft,))
+        await setup.platform.send(ME, setup.intent, (draft,))
 
 
-async def test_what_is_published_is_not_published_again():
-    desk = Desk()
-    draft = await desk.platform.send(ME, desk.intent, ())
-    await desk.platform.send(ME, desk.intent, (draft,))
-    count = len(desk.blog.requests)
-    again = await desk.platform.send(ME, desk.intent, (draft,))
-    assert (again.evidence, [request.method for request in desk.blog.requests[count:]]) == (Evidence.READ_BACK, ["GET"])
+async def test_published_post_is_not_published_twice():
+    setup = Desk()
+    draft = await setup.platform.send(ME, setup.intent, ())
+    await setup.platform.send(ME, setup.intent, (draft,))
+    count = len(setup.blog.requests)
+    second = await setup.platform.send(ME, setup.intent, (draft,))
+    assert (second.evidence, [request.method for request in setup.blog.requests[count:]]) == (
+        Evidence.READ_BACK,
+        ["GET"],
+    )
 
 
-async def test_pictures_stand_on_the_site_before_the_post():
-    desk = Desk()
-    await desk.platform.send(ME, desk.intent, (), (PICTURE, PICTURE))
-    (post,) = desk.blog.posts
+async def test_pictures_are_uploaded_before_post():
+    setup = Desk()
+    await setup.platform.send(ME, setup.intent, (), (PICTURE, PICTURE))
+    (post,) = setup.blog.posts
     assert (post["feature_image"], post["feature_image_alt"]) == ("https://blog.example/1.png", 'A "cup"')
     assert post["html"].endswith('<img src="https://blog.example/2.png" alt="A &quot;cup&quot;"></figure>')
-    assert (desk.blog.images[0]["file"], desk.blog.images[0]["filename"]) == (PICTURE.content, f"{SLUG}.png")
+    assert (setup.blog.images[0]["file"], setup.blog.images[0]["filename"]) == (PICTURE.content, f"{SLUG}.png")
 
 
-async def test_a_picture_that_is_lost_stops_the_post():
-    desk = Desk()
-    desk.blog.faults.extend([None, Fault.CUT_AFTER])
+async def test_failed_upload_prevents_post():
+    setup = Desk()
+    setup.blog.faults.extend([None, Fault.CUT_AFTER])
     with pytest.raises(NotSentError):
-        await desk.platform.send(ME, desk.intent, (), (PICTURE,))
-    assert desk.blog.posts == []
+        await setup.platform.send(ME, setup.intent, (), (PICTURE,))
+    assert setup.blog.posts == []
 
 
-async def test_an_id_that_is_none_tells_nothing():
+async def test_unsafe_id_has_unknown_outcome():
     def answer(request: httpx.Request) -> httpx.Response:
         if request.method == "GET":
             return httpx.Response(404, json={"errors": [{"message": "Not found."}]})
         return httpx.Response(201, json={"posts": [{"id": "../users", "status": "draft"}]})
 
-    desk = Desk()
-    platform = Ghost(Caller(httpx.MockTransport(answer)), Kept(key=KEY), clock=desk.clock)
+    setup = Desk()
+    platform = Ghost(Caller(httpx.MockTransport(answer)), Kept(key=KEY), clock=setup.clock)
     with pytest.raises(UnknownOutcomeError):
-        await platform.send(ME, desk.intent, ())
+        await platform.send(ME, setup.intent, ())
 
 
-async def test_an_account_is_an_integration_of_the_blog():
-    desk = Desk()
-    connected = await desk.platform.connect("https://blog.example/ghost/", {"key": KEY})
+async def test_connect_returns_blog_integration():
+    setup = Desk()
+    connected = await setup.platform.connect("https://blog.example/ghost/", {"key": KEY})
     assert (connected.account, connected.secrets) == (ME, {"key": KEY})
-    assert await desk.platform.check(ME) == ME
+    assert await setup.platform.check(ME) == ME
     with pytest.raises(LoginError, match="Invalid token"):
-        await desk.platform.connect("https://blog.example", {"key": f"{FakeGhost.name}:{'0' * 64}"})
+        await setup.platform.connect("https://blog.example", {"key": f"{FakeGhost.name}:{'0' * 64}"})
 
 
 @pytest.mark.parametrize("key", ["", "abc", "abc:", ":00", "abc:xyz", "abc:0"])
-def test_a_key_of_another_form_is_none_and_is_not_in_the_error(key):
+def test_malformed_key_is_refused_without_revealing_it(key):
     with pytest.raises(LoginError) as caught:
         token(key, NOW)
     assert not key or key not in str(caught.value)
 
 
-async def test_a_token_is_made_anew_for_each_post():
-    desk = Desk()
-    draft = await desk.platform.send(ME, desk.intent, ())
-    desk.clock.now += timedelta(minutes=6)
-    assert await desk.platform.send(ME, desk.intent, (draft,))
+async def test_token_is_created_per_request():
+    setup = Desk()
+    draft = await setup.platform.send(ME, setup.intent, ())
+    setup.clock.now += timedelta(minutes=6)
+    assert await setup.platform.send(ME, setup.intent, (draft,))
 
 
-async def test_a_deleted_post_is_gone_and_one_that_is_gone_is_no_error():
-    desk = Desk()
-    draft = await desk.platform.send(ME, desk.intent, ())
-    made = await desk.platform.send(ME, desk.intent, (draft,))
-    assert await desk.platform.figures(ME, ["65f0", "65f9"]) == {"65f0": Figures(), "65f9": None}
-    await desk.platform.delete(ME, made)
-    await desk.platform.delete(ME, made)
-    assert await desk.platform.figures(ME, ["65f0"]) == {"65f0": None}
+async def test_deleting_twice_is_no_error():
+    setup = Desk()
+    draft = await setup.platform.send(ME, setup.intent, ())
+    result = await setup.platform.send(ME, setup.intent, (draft,))
+    assert await setup.platform.figures(ME, ["65f0", "65f9"]) == {"65f0": Figures(), "65f9": None}
+    await setup.platform.delete(ME, result)
+    await setup.platform.delete(ME, result)
+    assert await setup.platform.figures(ME, ["65f0"]) == {"65f0": None}
 
 
 @given(course=courses)
-async def test_whatever_happens_the_article_is_seen_once_or_not_at_all_and_told_as_it_is(course):
-    desk = Desk()
-    desk.blog.faults.extend(course)
+async def test_article_is_published_at_most_once_under_faults(course):
+    setup = Desk()
+    setup.blog.faults.extend(course)
 
-    def seen_once() -> None:
-        assert len(desk.blog.seen) <= 1
+    def assert_published_at_most_once() -> None:
+        assert len(setup.blog.seen) <= 1
 
-    delivery = await deliver(desk.platform, ME, desk.intent, desk.clock, seen_once)
-    desk.clock.now += 100 * SECOND
-    desk.blog.arrive()
-    seen_once()
-    assert bool(desk.blog.seen) == (delivery.state is State.SENT) or delivery.state is State.NEEDS_USER
+    delivery = await deliver(setup.platform, ME, setup.intent, setup.clock, assert_published_at_most_once)
+    setup.clock.now += 100 * SECOND
+    setup.blog.arrive()
+    assert_published_at_most_once()
+    assert bool(setup.blog.seen) == (delivery.state is State.SENT) or delivery.state is State.NEEDS_USER
     if delivery.state is State.SENT:
-        assert delivery.made[-1].ids == (desk.blog.seen[0]["id"],)
+        assert delivery.made[-1].ids == (setup.blog.seen[0]["id"],)

@@ -1,4 +1,4 @@
-"""Asking a platform: what certainly came to nothing is told from what may have made something."""
+"""Tests for the platform client: which failures certainly changed nothing, and which have an unknown outcome."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -29,17 +29,19 @@ def answered(status: int, **headers: str) -> Answer:
     return Answer(status=status, headers={name.replace("_", "-"): value for name, value in headers.items()}, body=b"")
 
 
-async def test_what_is_asked_arrives_as_it_was_meant():
-    seen: list[httpx.Request] = []
+async def test_request_is_sent_unchanged():
+    received: list[httpx.Request] = []
 
-    def answer(request: httpx.Request) -> httpx.Response:
-        seen.append(request)
+    def respond(request: httpx.Request) -> httpx.Response:
+        received.append(request)
         return httpx.Response(201, json={"id": "1"})
 
-    got = await caller(answer).ask("POST", URL, json={"text": "Héllo"}, params={"a": "b c"}, headers={"x-key": "k"})
-    assert (got.status, got.good, got.read(dict[str, str])) == (201, True, {"id": "1"})
-    assert str(seen[0].url) == f"{URL}?a=b+c"
-    assert (seen[0].content, seen[0].headers["x-key"]) == ('{"text":"Héllo"}'.encode(), "k")
+    response = await caller(respond).ask(
+        "POST", URL, json={"text": "Héllo"}, params={"a": "b c"}, headers={"x-key": "k"}
+    )
+    assert (response.status, response.good, response.read(dict[str, str])) == (201, True, {"id": "1"})
+    assert str(received[0].url) == f"{URL}?a=b+c"
+    assert (received[0].content, received[0].headers["x-key"]) == ('{"text":"Héllo"}'.encode(), "k")
 
 
 @pytest.mark.parametrize(
@@ -50,7 +52,7 @@ async def test_what_is_asked_arrives_as_it_was_meant():
         RefusedAddressError("10.0.0.1 is not a public address."),
     ],
 )
-async def test_without_a_connection_nothing_was_sent(error):
+async def test_failed_connection_sends_nothing(error):
     with pytest.raises(NotSentError):
         await caller(raising(error)).ask("POST", URL)
 
@@ -66,37 +68,37 @@ async def test_without_a_connection_nothing_was_sent(error):
         TimeoutError(),
     ],
 )
-async def test_a_connection_that_breaks_tells_nothing(error):
+async def test_broken_connection_has_unknown_outcome(error):
     with pytest.raises(UnknownOutcomeError):
         await caller(raising(error)).ask("POST", URL)
 
 
-async def test_a_body_without_end_tells_nothing_and_is_not_read_to_its_end():
+async def test_oversized_response_has_unknown_outcome():
     with pytest.raises(UnknownOutcomeError, match="larger than 4 MB"):
         await caller(lambda _: httpx.Response(200, content=b"x" * (4 * 2**20 + 1))).ask("GET", URL)
 
 
-async def test_an_answer_that_cannot_be_read_tells_nothing():
+async def test_unreadable_response_has_unknown_outcome():
     for body in (b"<html>", b"[1]", b"\xff"):
         with pytest.raises(UnknownOutcomeError):
             Answer(status=200, headers={}, body=body).read(dict[str, str])
 
 
-async def test_a_key_with_a_line_end_is_not_sent():
+async def test_header_with_line_break_is_not_sent():
     with pytest.raises(NotSentError):
         await caller(lambda _: httpx.Response(200)).ask("GET", URL, headers={"authorization": "a\r\nx: y"})
 
 
-async def test_no_error_holds_the_token():
+async def test_errors_do_not_contain_token():
     for error in (httpx.ReadError("cut"), httpx.ConnectError("refused")):
         with pytest.raises((UnknownOutcomeError, NotSentError)) as caught:
             await caller(raising(error)).ask("POST", URL, headers={"authorization": f"Bearer {TOKEN}"})
-        chain, link = [], caught.value
-        while link is not None:
-            chain.append(repr(vars(link)) + str(link))
-            link = link.__cause__ or link.__context__
-        assert TOKEN not in "".join(chain)
-        assert len(chain) == 1
+        descriptions, error_in_chain = [], caught.value
+        while error_in_chain is not None:
+            descriptions.append(repr(vars(error_in_chain)) + str(error_in_chain))
+            error_in_chain = error_in_chain.__cause__ or error_in_chain.__context__
+        assert TOKEN not in "".join(descriptions)
+        assert len(descriptions) == 1
 
 
 @pytest.mark.parametrize(
@@ -108,22 +110,22 @@ async def test_no_error_holds_the_token():
         *[(status, UnknownOutcomeError) for status in (301, 408, 409, 418, 500, 502, 503, 504)],
     ],
 )
-def test_only_documented_statuses_prove_that_nothing_was_made(status, kind):
+def test_write_status_maps_to_error(status, kind):
     assert type(wrong(answered(status), "social.example", NOW)) is kind
 
 
-def test_a_status_that_speaks_of_the_post_is_no_matter_of_login():
+def test_configured_status_is_not_login_error():
     assert type(wrong(answered(403), "x.example", NOW, login=frozenset({401}))) is RefusedPostError
 
 
-def test_who_only_looked_made_nothing():
+def test_failed_read_changes_nothing():
     assert type(unread(answered(500), "social.example", NOW)) is NotSentError
     assert type(unread(answered(401), "social.example", NOW)) is LoginError
 
 
-def test_what_the_platform_says_is_shown_on_one_line_and_in_bounds():
-    says = "No.\x1b]0;pwned\x07\n" + "y" * 1000
-    message = wrong(answered(422), "social.example", NOW, says=says).message
+def test_platform_message_is_cleaned_and_shortened():
+    platform_text = "No.\x1b]0;pwned\x07\n" + "y" * 1000
+    message = wrong(answered(422), "social.example", NOW, says=platform_text).message
     assert "\x1b" not in message
     assert "\n" not in message
     assert len(message) < 330
@@ -139,12 +141,12 @@ def test_what_the_platform_says_is_shown_on_one_line_and_in_bounds():
         ({"ratelimit_reset": "9" * 30}, None),
     ],
 )
-def test_when_to_ask_again_is_the_servers_to_say(headers, wait):
+def test_retry_time_is_read_from_headers(headers, wait):
     expected = None if wait is None else NOW + timedelta(seconds=wait)
     assert when_again(answered(429, **headers).headers, NOW) == expected
 
 
-async def test_a_server_that_never_ends_is_given_up():
+async def test_endless_response_times_out():
     async def slow(request: httpx.Request) -> httpx.Response:
         raise TimeoutError
 

@@ -1,4 +1,4 @@
-"""Keys follow from the delivery's id, differ where they must, and are what platforms take."""
+"""Tests for idempotency keys derived from the delivery's id."""
 
 import re
 from datetime import UTC, datetime, timedelta
@@ -20,7 +20,7 @@ ALPHABET = "234567abcdefghijklmnopqrstuvwxyz"
 
 
 def decoded(tid: str) -> tuple[int, int]:
-    """Microseconds since 1970 and the clock, read anew from the specification."""
+    """Return (microseconds since 1970, clock id), decoded independently from the specification."""
     value = 0
     for letter in tid:
         value = value * 32 + ALPHABET.index(letter)
@@ -28,37 +28,37 @@ def decoded(tid: str) -> tuple[int, int]:
 
 
 @given(seed=seeds, place=st.integers(0, 99))
-def test_a_key_is_the_same_each_time(seed, place):
+def test_key_is_deterministic(seed, place):
     assert tid_key(seed, place) == tid_key(seed, place)
     assert uuid_key(seed, place) == uuid_key(seed, place)
     assert short_key(seed) == short_key(seed)
 
 
 @given(seed=seeds)
-def test_the_keys_of_a_thread_differ_and_sort_in_its_order(seed):
-    keys = [tid_key(seed, place) for place in range(100)]
+def test_thread_keys_differ_and_sort_in_order(seed):
+    keys = [tid_key(seed, position) for position in range(100)]
     assert sorted(set(keys)) == keys
-    assert len({uuid_key(seed, place) for place in range(100)}) == 100
+    assert len({uuid_key(seed, position) for position in range(100)}) == 100
 
 
 @given(seed=seeds, place=st.integers(0, 99))
-def test_a_tid_is_one_by_its_specification(seed, place):
+def test_tid_follows_specification(seed, place):
     tid = tid_key(seed, place)
     assert re.fullmatch(r"[234567abcdefghij][234567abcdefghijklmnopqrstuvwxyz]{12}", tid)
     micros, clock = decoded(tid)
     assert 0 <= clock < 1024
-    made = int(seed.replace("-", "")[:12], 16)
-    assert made * 1000 <= micros < (made + 1) * 1000
+    milliseconds = int(seed.replace("-", "")[:12], 16)
+    assert milliseconds * 1000 <= micros < (milliseconds + 1) * 1000
 
 
 @given(one=seeds, other=seeds)
-def test_two_deliveries_share_no_key(one, other):
+def test_deliveries_share_no_key(one, other):
     if one != other:
         assert uuid_key(one, 0) != uuid_key(other, 0)
         assert short_key(one) != short_key(other)
 
 
-def test_deliveries_of_one_moment_share_no_tid():
+def test_simultaneous_deliveries_share_no_tid():
     ids = Ids(Random(1).getrandbits)
-    keys = {tid_key(ids(NOW), place) for _ in range(100) for place in range(2)}
+    keys = {tid_key(ids(NOW), position) for _ in range(100) for position in range(2)}
     assert len(keys) == 200

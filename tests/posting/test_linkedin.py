@@ -1,4 +1,4 @@
-"""LinkedIn: one post that cannot be read back, and what the refusal of a second one tells."""
+"""Tests for LinkedIn: posts that cannot be read back, and detection by duplicate refusal."""
 
 from datetime import timedelta
 from urllib.parse import parse_qs, urlsplit
@@ -31,7 +31,7 @@ PICTURE = Picture(content=b"\x89PNG", media_type="image/png", width=1, height=1,
 
 
 class World:
-    """The platform, the server and what both live by."""
+    """The platform, a fake server, and the clock and credentials that both use."""
 
     def __init__(self, *, probe: bool = False) -> None:
         self.clock = Clock()
@@ -53,45 +53,48 @@ async def lose(world: World, intent, fault: str = "cut_after") -> None:
         await world.linkedin.send(ME, intent, ())
 
 
-async def test_a_post_is_made_and_named():
-    world = World()
-    made = await world.linkedin.send(ME, world.intent(), ())
-    assert made.ids == (world.server.posts[0]["urn"],)
-    assert made.urls == (f"https://www.linkedin.com/feed/update/{made.ids[0]}/",)
-    assert world.intent() == world.intent()
+async def test_post_returns_urn_and_url():
+    setup = World()
+    result = await setup.linkedin.send(ME, setup.intent(), ())
+    assert result.ids == (setup.server.posts[0]["urn"],)
+    assert result.urls == (f"https://www.linkedin.com/feed/update/{result.ids[0]}/",)
+    assert setup.intent() == setup.intent()
 
 
 @given(st.text(max_size=60) | st.text("#ab_(){}[]|@<>*~\\ .", max_size=40))
-def test_nothing_of_a_text_is_lost_on_its_way(text):
+def test_escaping_loses_no_text(text):
     assert read_little(little(text)) == text
 
 
-def test_hashtags_stay_hashtags_and_links_stay_whole():
+def test_hashtags_and_links_are_preserved():
     assert little("A #tag (b_c).") == r"A {hashtag|\#|tag} \(b\_c\)."
     assert little("https://example.com/a_b#part #12") == r"https://example.com/a\_b\#part \#12"
 
 
-async def test_one_picture_and_several_are_sent_with_their_descriptions():
-    world = World()
-    await world.linkedin.send(ME, world.intent("One.", ("A dot.",)), (), (PICTURE,))
-    await world.linkedin.send(ME, world.intent("Two.", ("A dot.", "A dot.")), (), (PICTURE, PICTURE))
+async def test_pictures_have_alt_texts():
+    setup = World()
+    await setup.linkedin.send(ME, setup.intent("One.", ("A dot.",)), (), (PICTURE,))
+    await setup.linkedin.send(ME, setup.intent("Two.", ("A dot.", "A dot.")), (), (PICTURE, PICTURE))
     image = {"id": "urn:li:image:0", "altText": "A dot."}
-    assert world.server.posts[0]["content"] == {"media": image}
-    assert [each["id"][-1] for each in world.server.posts[1]["content"]["multiImage"]["images"]] == ["1", "2"]
-    assert set(world.server.pictures.values()) == {PICTURE.content}
+    assert setup.server.posts[0]["content"] == {"media": image}
+    assert [image_part["id"][-1] for image_part in setup.server.posts[1]["content"]["multiImage"]["images"]] == [
+        "1",
+        "2",
+    ]
+    assert set(setup.server.pictures.values()) == {PICTURE.content}
 
 
 @pytest.mark.parametrize("faults", [["cut_after"], ["none", "cut_before"], ["500"], ["none", "500_after"]])
-async def test_a_picture_that_does_not_arrive_stops_the_post(faults):
-    world = World()
-    world.server.faults.extend(faults)
+async def test_failed_upload_prevents_post(faults):
+    setup = World()
+    setup.server.faults.extend(faults)
     with pytest.raises((NotSentError, UnknownOutcomeError)) as caught:
-        await world.linkedin.send(ME, world.intent("One.", ("",)), (), (PICTURE,))
+        await setup.linkedin.send(ME, setup.intent("One.", ("",)), (), (PICTURE,))
     assert isinstance(caught.value, NotSentError)
-    assert world.server.posts == []
+    assert setup.server.posts == []
 
 
-async def test_a_post_without_its_pictures_is_not_made():
+async def test_missing_picture_prevents_post():
     with pytest.raises(RefusedPostError):
         await World().linkedin.send(ME, World().intent("One.", ("A dot.",)), ())
 
@@ -99,12 +102,12 @@ async def test_a_post_without_its_pictures_is_not_made():
 @pytest.mark.parametrize(
     "url", ["https://evil.example/", "http://www.linkedin.com/1", "https://linkedin.com.evil.org/"]
 )
-async def test_the_token_goes_nowhere_else(url):
-    world = World()
-    world.server.upload = url
+async def test_token_is_not_sent_to_other_hosts(url):
+    setup = World()
+    setup.server.upload = url
     with pytest.raises(NotSentError):
-        await world.linkedin.send(ME, world.intent("One.", ("",)), (), (PICTURE,))
-    assert len(world.server.requests) == 1
+        await setup.linkedin.send(ME, setup.intent("One.", ("",)), (), (PICTURE,))
+    assert len(setup.server.requests) == 1
 
 
 @pytest.mark.parametrize(
@@ -121,7 +124,7 @@ async def test_the_token_goes_nowhere_else(url):
         (504, UnknownOutcomeError),
     ],
 )
-async def test_what_an_answer_means(status, error):
+async def test_response_maps_to_error(status, error):
     transport = httpx.MockTransport(lambda _: httpx.Response(status, json={"message": "No.", "code": "X"}))
     platform = LinkedIn(Caller(transport), KeptSecrets(access_token="cd-planted"), clock=Clock())
     with pytest.raises(error) as caught:
@@ -131,161 +134,165 @@ async def test_what_an_answer_means(status, error):
 
 
 @pytest.mark.parametrize("headers", [{}, {"x-restli-id": "urn:li:share:"}, {"x-restli-id": "urn:li:share:1/../2"}])
-async def test_an_answer_without_a_name_tells_nothing(headers):
+async def test_response_without_id_has_unknown_outcome(headers):
     transport = httpx.MockTransport(lambda _: httpx.Response(201, headers=headers))
     platform = LinkedIn(Caller(transport), KeptSecrets(access_token="t"), clock=Clock())
     with pytest.raises(UnknownOutcomeError):
         await platform.send(ME, platform.render(post("One."), ME, SEED), ())
 
 
-async def test_the_same_text_as_an_earlier_post_is_refused_and_the_post_is_named():
-    world = World()
-    made = await world.linkedin.send(ME, world.intent(), ())
-    world.clock.move(hours=5)
+async def test_duplicate_of_earlier_post_is_refused():
+    setup = World()
+    result = await setup.linkedin.send(ME, setup.intent(), ())
+    setup.clock.move(hours=5)
     with pytest.raises(RefusedPostError) as caught:
-        await world.linkedin.send(ME, world.intent(), ())
-    assert made.urls[0] in caught.value.message
+        await setup.linkedin.send(ME, setup.intent(), ())
+    assert result.urls[0] in caught.value.message
 
 
-async def test_where_the_post_it_names_is_of_this_moment_it_may_be_our_own():
-    world = World()
-    await world.linkedin.send(ME, world.intent(), ())
+async def test_duplicate_of_recent_post_may_be_ours():
+    setup = World()
+    await setup.linkedin.send(ME, setup.intent(), ())
     with pytest.raises(UnknownOutcomeError, match="feed/update"):
-        await world.linkedin.send(ME, world.intent(), ())
+        await setup.linkedin.send(ME, setup.intent(), ())
 
 
-async def test_a_lost_post_is_the_users_to_look_for():
-    world = World()
-    await lose(world, world.intent())
-    assert not world.linkedin.trust(ME).can_look
+async def test_lost_post_cannot_be_read_back():
+    setup = World()
+    await lose(setup, setup.intent())
+    assert not setup.linkedin.trust(ME).can_look
     with pytest.raises(UnknownOutcomeError, match="your profile"):
-        await world.linkedin.look_up(ME, world.intent(), (), NOW)
-    assert len(world.server.requests) == 1
+        await setup.linkedin.look_up(ME, setup.intent(), (), NOW)
+    assert len(setup.server.requests) == 1
 
 
 @pytest.mark.parametrize(("fault", "evidence"), [("cut_after", "duplicate_answer"), ("cut_before", "answered")])
-async def test_where_the_user_allows_it_the_same_again_tells(fault, evidence):
-    world = World(probe=True)
-    await lose(world, world.intent(), fault)
-    world.clock.move(seconds=90)
-    found = await world.linkedin.look_up(ME, world.intent(), (), NOW)
-    assert (found.ids, found.evidence) == ((world.server.posts[0]["urn"],), Evidence(evidence))
-    assert len(world.server.posts) == 1
+async def test_probe_finds_or_creates_lost_post(fault, evidence):
+    """If the user allows it, the same post is sent again: the refusal of the duplicate identifies the first one."""
+    setup = World(probe=True)
+    await lose(setup, setup.intent(), fault)
+    setup.clock.move(seconds=90)
+    found = await setup.linkedin.look_up(ME, setup.intent(), (), NOW)
+    assert (found.ids, found.evidence) == ((setup.server.posts[0]["urn"],), Evidence(evidence))
+    assert len(setup.server.posts) == 1
 
 
-async def test_it_is_not_asked_again_while_the_first_may_be_under_way():
-    world = World(probe=True)
-    await lose(world, world.intent())
+async def test_probe_waits_for_first_request():
+    setup = World(probe=True)
+    await lose(setup, setup.intent())
     with pytest.raises(NotSentError) as caught:
-        await world.linkedin.look_up(ME, world.intent(), (), NOW)
+        await setup.linkedin.look_up(ME, setup.intent(), (), NOW)
     assert caught.value.retry_after == NOW + timedelta(seconds=90)
 
 
-async def test_nor_after_an_hour_nor_with_pictures_nor_a_second_time():
-    world = World(probe=True)
-    await lose(world, world.intent())
-    pictured = world.intent("One.", ("A dot.",))
-    world.clock.move(minutes=2)
+async def test_probe_is_limited():
+    """Not with pictures, not a second time, and not after an hour."""
+    setup = World(probe=True)
+    await lose(setup, setup.intent())
+    intent_with_picture = setup.intent("One.", ("A dot.",))
+    setup.clock.move(minutes=2)
     with pytest.raises(UnknownOutcomeError):
-        await world.linkedin.look_up(ME, pictured, (), NOW)
-    world.server.faults.append("cut_before")
+        await setup.linkedin.look_up(ME, intent_with_picture, (), NOW)
+    setup.server.faults.append("cut_before")
     for _ in range(2):
         with pytest.raises(UnknownOutcomeError):
-            await world.linkedin.look_up(ME, world.intent(), (), NOW)
+            await setup.linkedin.look_up(ME, setup.intent(), (), NOW)
     other = World(probe=True)
     other.clock.move(hours=1)
     with pytest.raises(UnknownOutcomeError):
         await other.linkedin.look_up(ME, other.intent(), (), NOW)
-    assert len(world.server.requests) == 2
+    assert len(setup.server.requests) == 2
     assert other.server.requests == []
 
 
-async def test_a_post_of_another_time_is_not_taken_for_ours():
-    world = World(probe=True)
-    await world.linkedin.send(ME, world.intent(), ())
-    world.clock.move(hours=5)
-    began = world.clock.now
-    world.clock.move(minutes=2)
+async def test_probe_ignores_post_of_other_time():
+    setup = World(probe=True)
+    await setup.linkedin.send(ME, setup.intent(), ())
+    setup.clock.move(hours=5)
+    first_sent_at = setup.clock.now
+    setup.clock.move(minutes=2)
     with pytest.raises(UnknownOutcomeError, match="another time"):
-        await world.linkedin.look_up(ME, world.intent(), (), began)
+        await setup.linkedin.look_up(ME, setup.intent(), (), first_sent_at)
 
 
-def test_a_name_tells_when_its_post_was_made_or_nothing():
+def test_urn_contains_creation_time():
     assert made_at(f"urn:li:share:{int(NOW.timestamp() * 1000) << 22}") == NOW
     assert made_at("urn:li:share:6") is None
     assert made_at("urn:li:share:" + "9" * 20) is None
 
 
-async def test_a_token_that_has_run_out_is_not_tried():
-    world = World()
-    world.clock.move(days=61)
+async def test_expired_token_is_not_used():
+    setup = World()
+    setup.clock.move(days=61)
     with pytest.raises(LoginError, match="Connect the account again"):
-        await world.linkedin.send(ME, world.intent(), ())
-    assert world.server.requests == []
+        await setup.linkedin.send(ME, setup.intent(), ())
+    assert setup.server.requests == []
 
 
-async def test_an_account_is_connected_in_the_browser():
-    world = World()
-    given_ = {"client_id": "app", "client_secret": "hush"}
-    sign_in = await world.linkedin.begin(LinkedIn.home, given_, "http://127.0.0.1:8398/callback")
-    asked = parse_qs(urlsplit(sign_in.url).query)
-    assert (asked["state"], asked["scope"]) == ([sign_in.state], ["openid profile w_member_social"])
+async def test_browser_sign_in_connects_account():
+    setup = World()
+    client_credentials = {"client_id": "app", "client_secret": "hush"}
+    sign_in = await setup.linkedin.begin(LinkedIn.home, client_credentials, "http://127.0.0.1:8398/callback")
+    authorization = parse_qs(urlsplit(sign_in.url).query)
+    assert (authorization["state"], authorization["scope"]) == ([sign_in.state], ["openid profile w_member_social"])
     assert "hush" not in sign_in.url
-    connected = await world.linkedin.finish(LinkedIn.home, sign_in, "code")
+    connected = await setup.linkedin.finish(LinkedIn.home, sign_in, "code")
     assert connected.account == ME
     assert set(connected.secrets) == {"access_token", "expires_at"}
-    assert str(world.server.requests[0].url) == "https://www.linkedin.com/oauth/v2/accessToken"
-    wrong = await world.linkedin.begin(LinkedIn.home, {**given_, "client_secret": "bad"}, "http://127.0.0.1:8398/")
+    assert str(setup.server.requests[0].url) == "https://www.linkedin.com/oauth/v2/accessToken"
+    rejected = await setup.linkedin.begin(
+        LinkedIn.home, {**client_credentials, "client_secret": "bad"}, "http://127.0.0.1:8398/"
+    )
     with pytest.raises(LoginError):
-        await world.linkedin.finish(LinkedIn.home, wrong, "code")
+        await setup.linkedin.finish(LinkedIn.home, rejected, "code")
 
 
-async def test_what_linkedin_does_not_report_is_absent_and_not_nought():
+async def test_unreported_metrics_are_none():
     assert await World().linkedin.figures(ME, ["urn:li:share:1"]) == {"urn:li:share:1": Figures()}
 
 
-async def test_a_post_is_taken_back():
-    world = World()
-    made = await world.linkedin.send(ME, world.intent(), ())
-    await world.linkedin.delete(ME, made)
-    await world.linkedin.delete(ME, made)
-    assert world.server.posts == []
+async def test_deleting_twice_is_no_error():
+    setup = World()
+    result = await setup.linkedin.send(ME, setup.intent(), ())
+    await setup.linkedin.delete(ME, result)
+    await setup.linkedin.delete(ME, result)
+    assert setup.server.posts == []
 
 
-def test_what_would_be_refused_is_said_before():
+def test_validation_reports_problems():
     platform = World().linkedin
 
-    def said(each: Post) -> list[str]:
-        return [problem.message for problem in platform.problems(each, ME)]
+    def messages(candidate: Post) -> list[str]:
+        return [problem.message for problem in platform.problems(candidate, ME)]
 
-    assert said(post("x" * 3000)) == []
-    assert said(post("_" * 3000)) == []  # counted as people see it
-    assert said(post("😀" * 1501)) == ["It is 3002 characters long; 3000 are allowed."]
-    assert said(post(" ")) == ["It is empty."]
-    assert "no threads" in said(post("One.", format=Format.THREAD))[0]
-    assert said(post("One.", ("",) * 21)) == ["LinkedIn takes at most 20 pictures."]
+    assert messages(post("x" * 3000)) == []
+    assert messages(post("_" * 3000)) == []  # counted without escapes
+    assert messages(post("😀" * 1501)) == ["It is 3002 characters long; 3000 are allowed."]
+    assert messages(post(" ")) == ["It is empty."]
+    assert "no threads" in messages(post("One.", format=Format.THREAD))[0]
+    assert messages(post("One.", ("",) * 21)) == ["LinkedIn takes at most 20 pictures."]
 
 
 @given(faults=st.lists(st.sampled_from(FAULTS), max_size=20), probe=st.booleans(), jitter=st.floats(0, 1))
 @settings(max_examples=150, deadline=None)
-async def test_whatever_happens_it_is_made_once_and_told_as_it_is(faults, probe, jitter):
-    world = World(probe=probe)
-    world.server.faults.extend(faults)
-    ended = await delivered(world.linkedin, ME, world.intent("One & #two."), world.clock, jitter=jitter)
-    world.server.arrive(everything=True)
-    there = world.server.posts
-    assert len(there) <= 1
-    if ended.state == "sent" or not faults:
-        assert [each["urn"] for each in there] == list(ended.made[0].ids)
-    elif ended.state in ("failed", "abandoned"):
-        assert there == []
+async def test_post_is_created_at_most_once_under_faults(faults, probe, jitter):
+    setup = World(probe=probe)
+    setup.server.faults.extend(faults)
+    delivery = await delivered(setup.linkedin, ME, setup.intent("One & #two."), setup.clock, jitter=jitter)
+    setup.server.arrive(everything=True)
+    posts = setup.server.posts
+    assert len(posts) <= 1
+    if delivery.state == "sent" or not faults:
+        assert [posted["urn"] for posted in posts] == list(delivery.made[0].ids)
+    elif delivery.state in ("failed", "abandoned"):
+        assert posts == []
 
 
 @pytest.mark.parametrize("server", ["http://elsewhere.example", "https://me@elsewhere.example", "https://a.example/?b"])
-async def test_no_code_goes_where_it_could_be_read_on_its_way(server):
-    world = World()
-    given_ = {"client_id": "app", "client_secret": "hush"}
-    sign_in = await world.linkedin.begin(server, given_, "https://localhost/")
+async def test_code_is_not_sent_to_unsafe_server(server):
+    setup = World()
+    client_credentials = {"client_id": "app", "client_secret": "hush"}
+    sign_in = await setup.linkedin.begin(server, client_credentials, "https://localhost/")
     with pytest.raises(RefusedPostError):
-        await world.linkedin.finish(server, sign_in, "code")
-    assert world.server.requests == []
+        await setup.linkedin.finish(server, sign_in, "code")
+    assert setup.server.requests == []

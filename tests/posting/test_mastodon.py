@@ -1,4 +1,4 @@
-"""Mastodon and its kin as a platform: what is sent, what answers mean, and what a server takes."""
+"""Tests for posting to Mastodon-compatible servers."""
 
 from datetime import timedelta
 
@@ -29,7 +29,7 @@ def here() -> Here:
     return Here()
 
 
-async def test_each_post_of_a_thread_answers_the_one_before_under_a_key_of_its_own(here):
+async def test_thread_posts_reply_with_own_idempotency_keys(here):
     intent = here.intent("One.", "Two.")
     first = await here.platform.send(here.me, intent, ())
     second = await here.platform.send(here.me, intent, (first,))
@@ -40,13 +40,13 @@ async def test_each_post_of_a_thread_answers_the_one_before_under_a_key_of_its_o
     assert keys == [uuid_key(SEED, 0), uuid_key(SEED, 1)]
 
 
-async def test_it_is_visible_to_all_and_plain_text_whatever_is_usual_there(here):
+async def test_post_is_public_plain_text(here):
     await here.platform.send(here.me, here.intent("*One.*"), ())
     sent = msgspec.json.decode(here.server.requests("POST", "/api/v1/statuses")[0].content)
     assert sent == {"status": "*One.*", "visibility": "public", "content_type": "text/plain"}
 
 
-def test_the_same_draft_is_the_same_intent_for_ever(here):
+def test_rendering_is_deterministic(here):
     assert here.intent("One.", "Two.") == here.intent("One.", "Two.")
 
 
@@ -72,7 +72,7 @@ def test_the_same_draft_is_the_same_intent_for_ever(here):
         (Fault.NO_ID_AFTER, UnknownOutcomeError),
     ],
 )
-async def test_what_an_answer_means(here, fault, error):
+async def test_response_maps_to_error(here, fault, error):
     here.server.faults[POSTING].append(fault)
     with pytest.raises(error) as raised:
         await here.platform.send(here.me, here.intent("One."), ())
@@ -81,30 +81,30 @@ async def test_what_an_answer_means(here, fault, error):
     assert not hasattr(raised.value.__context__, "request")
 
 
-async def test_mastodons_own_rate_limit_says_when_again(here):
+async def test_rate_limit_reset_is_respected(here):
     here.server.faults[POSTING].append(Fault.THROTTLED)
     with pytest.raises(NotSentError) as raised:
         await here.platform.send(here.me, here.intent("One."), ())
     assert raised.value.retry_after == NOW + timedelta(minutes=4)
 
 
-async def test_an_address_in_an_answer_is_shown_only_if_it_is_one(here):
+async def test_invalid_url_in_response_is_dropped(here):
     for url in ("javascript:alert(1)", "https://me:pw@social.example/1", "https://x.example/\x1b[31m", None, "/1"):
         here.server._shown = lambda status, url=url: {"id": status.id, "url": url}
         assert (await here.platform.send(here.me, here.intent("One."), ())).urls == ()
 
 
-async def test_an_id_that_could_lead_a_request_astray_is_not_taken(here):
-    for bad in ("../../oauth", "1?x", "", 17, "1\n", "x" * 65):
-        here.server._shown = lambda status, bad=bad: {"id": bad}
+async def test_unsafe_id_in_response_has_unknown_outcome(here):
+    for unsafe_id in ("../../oauth", "1?x", "", 17, "1\n", "x" * 65):
+        here.server._shown = lambda status, unsafe_id=unsafe_id: {"id": unsafe_id}
         with pytest.raises(UnknownOutcomeError):
             await here.platform.send(here.me, here.intent("One."), ())
 
 
-# What real Mastodon does and mastodon-mock does not.
+# Behaviour of real Mastodon that mastodon-mock lacks.
 
 
-async def test_a_key_is_known_for_an_hour_and_no_longer(here):
+async def test_idempotency_key_expires_after_an_hour(here):
     intent = here.intent("One.")
     first = await here.platform.send(here.me, intent, ())
     here.clock.wait(NOW + timedelta(minutes=59))
@@ -114,47 +114,48 @@ async def test_a_key_is_known_for_an_hour_and_no_longer(here):
     assert timedelta(minutes=59) > here.platform.trust(here.me).repeat_within
 
 
-async def test_a_key_whose_post_was_deleted_is_refused(here):
+async def test_key_of_deleted_post_is_refused(here):
     intent = here.intent("One.")
-    made = await here.platform.send(here.me, intent, ())
-    await here.platform.delete(here.me, made)
+    result = await here.platform.send(here.me, intent, ())
+    await here.platform.delete(here.me, result)
     with pytest.raises(RefusedPostError, match="Record not found") as raised:
         await here.platform.send(here.me, intent, ())
     assert "deleted" in raised.value.hint
 
 
-async def test_a_post_whose_parent_was_deleted_is_refused(here):
+async def test_reply_to_deleted_post_is_refused(here):
     intent = here.intent("One.", "Two.")
-    made = await here.platform.send(here.me, intent, ())
-    await here.platform.delete(here.me, made)
+    result = await here.platform.send(here.me, intent, ())
+    await here.platform.delete(here.me, result)
     with pytest.raises(RefusedPostError) as raised:
-        await here.platform.send(here.me, intent, (made,))
+        await here.platform.send(here.me, intent, (result,))
     assert "The post before it was deleted" in raised.value.hint
 
 
-async def test_a_picture_is_uploaded_anew_for_each_attempt_because_it_goes_with_one_post_only(here):
+async def test_picture_is_uploaded_per_attempt(here):
+    """A media upload can be attached to one post only."""
     intent = here.intent("One.")
     here.server.faults[POSTING].append(Fault.CUT_AFTER)
     with pytest.raises(UnknownOutcomeError):
         await here.platform.send(here.me, intent, (), [picture()])
     here.clock.wait(NOW + 2 * HOUR)
-    made = await here.platform.send(here.me, intent, (), [picture()])
+    result = await here.platform.send(here.me, intent, (), [picture()])
     assert [status.media for status in here.server.statuses] == [["000101"], ["000103"]]
-    assert made.ids == ("000104",)
+    assert result.ids == ("000104",)
 
 
-async def test_a_server_that_knows_no_keys_makes_each_request_a_post():
-    here = Here(GOTOSOCIAL)
+async def test_server_without_keys_creates_duplicates():
+    setup = Here(GOTOSOCIAL)
     for _ in range(3):
-        await here.platform.send(here.me, here.intent("One."), ())
-    assert len(here.server.statuses) == 3
-    assert here.platform.trust(here.me) == Trust()
+        await setup.platform.send(setup.me, setup.intent("One."), ())
+    assert len(setup.server.statuses) == 3
+    assert setup.platform.trust(setup.me) == Trust()
 
 
 # Pictures.
 
 
-async def test_pictures_go_up_before_the_post_and_with_the_first_one_only(here):
+async def test_pictures_are_attached_to_first_post(here):
     intent = here.intent("One.", "Two.")
     first = await here.platform.send(here.me, intent, (), [picture("Ä cat"), picture("")])
     await here.platform.send(here.me, intent, (first,), [picture("Ä cat"), picture("")])
@@ -163,13 +164,13 @@ async def test_pictures_go_up_before_the_post_and_with_the_first_one_only(here):
     assert here.server.uploads["000101"].content == b"\x89PNG\r\n\x00bytes"
 
 
-async def test_a_picture_that_takes_its_time_is_waited_for(here):
+async def test_media_processing_is_waited_for(here):
     here.server.busy = 3
     await here.platform.send(here.me, here.intent("One."), (), [picture()])
     assert (here.paused, len(here.server.statuses)) == ([0.5, 1.0, 2.0], 1)
 
 
-async def test_a_picture_that_takes_too_long_is_not_waited_for(here):
+async def test_slow_media_processing_times_out(here):
     here.server.busy = 100
     with pytest.raises(NotSentError, match="still at work"):
         await here.platform.send(here.me, here.intent("One."), (), [picture(), picture()])
@@ -191,7 +192,7 @@ async def test_a_picture_that_takes_too_long_is_not_waited_for(here):
         (422, RefusedPostError),
     ],
 )
-async def test_without_its_pictures_nothing_is_posted_and_that_is_certain(here, fault, error):
+async def test_failed_upload_prevents_post(here, fault, error):
     here.server.faults[MEDIA] += [None, fault]
     with pytest.raises(error) as raised:
         await here.platform.send(here.me, here.intent("One."), (), [picture(), picture()])
@@ -209,7 +210,7 @@ async def test_without_its_pictures_nothing_is_posted_and_that_is_certain(here, 
         (401, LoginError),
     ],
 )
-async def test_nor_where_the_server_cannot_finish_one(here, fault, error):
+async def test_failed_media_processing_prevents_post(here, fault, error):
     here.server.busy = 5
     here.server.faults["GET /api/v1/media/000101"].append(fault)
     with pytest.raises(error):
@@ -217,15 +218,15 @@ async def test_nor_where_the_server_cannot_finish_one(here, fault, error):
     assert here.server.statuses == []
 
 
-# What a server takes.
+# Limits of servers.
 
 
 def problems(here: Here, post: Post, **account: object) -> list[tuple[str, int | None]]:
-    found = here.platform.problems(post, replace(here.me, **account))
-    return [(problem.message, problem.part) for problem in found]
+    issues = here.platform.problems(post, replace(here.me, **account))
+    return [(problem.message, problem.part) for problem in issues]
 
 
-def test_what_is_too_long_is_named_as_the_server_counts(here):
+def test_length_is_counted_as_server_does(here):
     link = "https://example.com/" + "a" * 600
     assert problems(here, thread(link, "b" * 500, "@someone@" + "x" * 500 + ".example")) == []
     assert problems(here, thread("ok", "b" * 501)) == [("It has 501 characters; social.example takes 500.", 1)]
@@ -233,14 +234,14 @@ def test_what_is_too_long_is_named_as_the_server_counts(here):
     assert problems(here, thread("b" * 501), longest=None) != []
 
 
-def test_other_servers_than_mastodon_count_links_whole_and_each_code_point(here):
+def test_other_servers_count_links_and_code_points(here):
     family = "👨‍👩‍👧‍👦" * 80
     assert problems(here, thread("https://example.com/" + "a" * 600), software="gotosocial 0.20.1") != []
     assert problems(here, thread(family)) == []
     assert problems(here, thread(family), software="gotosocial 0.20.1") != []
 
 
-def test_what_has_no_place_there_is_said_before(here):
+def test_validation_reports_problems(here):
     assert problems(here, thread("  ")) == [("It is empty.", 0)]
     assert "articles" in problems(here, Post(format=Format.BLOG, parts=("Long.",), at=NOW))[0][0]
     assert "5 pictures" in problems(here, thread("One.", alts=("",) * 5))[0][0]
@@ -264,6 +265,7 @@ def test_what_has_no_place_there_is_said_before(here):
         ("", False),
     ],
 )
-def test_keys_are_relied_on_only_where_they_hold_while_the_first_request_is_under_way(here, software, keyed):
+def test_idempotency_depends_on_server_version(here, software, keyed):
+    """Earlier versions do not honour a key while its first request is still being processed."""
     trust = here.platform.trust(replace(here.me, software=software))
     assert trust == (Trust(repeat_within=timedelta(minutes=50)) if keyed else Trust(quiet=timedelta(seconds=90)))

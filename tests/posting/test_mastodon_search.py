@@ -1,4 +1,4 @@
-"""Looking for a post on Mastodon after its answer was lost."""
+"""Tests for finding a Mastodon post after its response was lost."""
 
 import string
 from collections import deque
@@ -39,7 +39,7 @@ async def looked(here: Here, text: str, made: tuple[Made, ...] = (), *, since=NO
 
 
 @pytest.mark.parametrize("text", TEXTS)
-async def test_it_is_found_by_what_it_says(here, text):
+async def test_post_is_found_by_text(here, text):
     here.server.write("Another one.")
     status = here.server.write(text.strip())
     here.server.write("A later one.")
@@ -49,7 +49,7 @@ async def test_it_is_found_by_what_it_says(here, text):
     )
 
 
-async def test_it_is_not_there_where_only_others_are(here):
+async def test_other_posts_are_not_matched(here):
     here.server.write("Nearly the same")
     here.server.write("The same", account="2000")
     here.server.write("The same", reblog_of="000900")
@@ -57,26 +57,26 @@ async def test_it_is_not_there_where_only_others_are(here):
     assert await looked(here, "The same") is None
 
 
-async def test_a_servers_clock_may_be_a_little_behind(here):
+async def test_slightly_slow_server_clock_is_tolerated(here):
     status = here.server.write("The same", at=NOW - 1.9 * MINUTE)
     found = await looked(here, "The same")
     assert found is not None
     assert found.ids == (status.id,)
 
 
-async def test_it_answers_the_same_post_or_it_is_another(here):
+async def test_reply_must_answer_same_parent(here):
     parent = here.server.write("Before.")
-    made = (Made(ids=(parent.id,), urls=()),)
+    completed = (Made(ids=(parent.id,), urls=()),)
     here.server.write("The same")
-    assert await looked(here, "The same", made) is None
+    assert await looked(here, "The same", completed) is None
     answer = here.server.write("The same", parent=parent.id)
-    found = await looked(here, "The same", made)
+    found = await looked(here, "The same", completed)
     assert found is not None
     assert found.ids == (answer.id,)
     assert (await looked(here, "The same")).ids != found.ids
 
 
-async def test_all_pages_back_to_the_first_request_are_looked_through(here):
+async def test_pages_are_searched_back_to_first_request(here):
     here.server.write("Too early", at=NOW - 3 * MINUTE)
     status = here.server.write("The same")
     for number in range(2 * PAGE + 5):
@@ -86,22 +86,22 @@ async def test_all_pages_back_to_the_first_request_are_looked_through(here):
     assert await looked(here, "Too early") is None
 
 
-async def test_more_than_can_be_looked_through_cannot_be_told():
-    here = Here(GOTOSOCIAL)
+async def test_search_beyond_page_limit_is_unknown():
+    setup = Here(GOTOSOCIAL)
     for number in range(MOST_PAGES * PAGE + 1):
-        here.server.write(f"Post {number}")
+        setup.server.write(f"Post {number}")
     with pytest.raises(UnknownOutcomeError, match="more posts"):
-        await looked(here, "Not there")
+        await looked(setup, "Not there")
 
 
-async def test_pages_that_go_in_a_circle_come_to_an_end():
-    here = Here(GOTOSOCIAL)
-    status = here.server.write("Not it")
-    shown = here.server._shown(status)
-    here.server._answer = lambda request: httpx.Response(200, json=[shown])
+async def test_circular_pages_end_search():
+    setup = Here(GOTOSOCIAL)
+    status = setup.server.write("Not it")
+    listed = setup.server._shown(status)
+    setup.server._answer = lambda request: httpx.Response(200, json=[listed])
     with pytest.raises(UnknownOutcomeError):
-        await looked(here, "Not there")
-    assert len(here.server.asked) == 2
+        await looked(setup, "Not there")
+    assert len(setup.server.asked) == 2
 
 
 @pytest.mark.parametrize(
@@ -116,49 +116,49 @@ async def test_pages_that_go_in_a_circle_come_to_an_end():
         (401, LoginError),
     ],
 )
-async def test_absent_is_only_what_was_looked_for(here, fault, error):
+async def test_failed_search_is_not_absent(here, fault, error):
     here.server.faults["GET /api/v1/accounts/1090/statuses"].append(fault)
     with pytest.raises(error):
         await looked(here, "The same")
 
 
-async def test_a_source_that_nobody_could_read_is_not_absent():
-    here = Here(MASTODON)
-    status = here.server.write("The same")
-    here.server.faults[f"GET /api/v1/statuses/{status.id}/source"].append(500)
+async def test_unreadable_source_is_not_absent():
+    setup = Here(MASTODON)
+    status = setup.server.write("The same")
+    setup.server.faults[f"GET /api/v1/statuses/{status.id}/source"].append(500)
     with pytest.raises(NotSentError):
-        await looked(here, "The same")
+        await looked(setup, "The same")
 
 
 @given(st.text(alphabet=string.ascii_letters + string.digits + " \n.,:/@#&<>'\"-_?=äß漢", max_size=200))
 @settings(max_examples=200, deadline=None)
-def test_what_html_keeps_of_a_text_is_like_it(text):
+def test_text_matches_its_html(text):
     assert likeness(plain(as_html(text))) == likeness(text)
 
 
 @pytest.mark.parametrize("piece", ["<", "<p", "<br ", "&#", "@a", "@a@", "<p>@"])
-def test_hostile_markup_takes_no_longer_than_its_length(piece):
+def test_hostile_markup_takes_linear_time(piece):
     likeness(plain(piece * 200_000))
 
 
-async def test_its_source_decides_where_the_server_shows_it_differently():
-    here = Here(MASTODON)
-    status = here.server.write("(c) :cat: -- it's")
-    plainly = here.server._shown
-    here.server._shown = lambda each: plainly(each) | {"content": "<p>© 🐈 — it’s</p>"}
-    assert (await looked(here, "(c) :cat: -- it's")).ids == (status.id,)
+async def test_source_decides_when_html_differs():
+    setup = Here(MASTODON)
+    status = setup.server.write("(c) :cat: -- it's")
+    original = setup.server._shown
+    setup.server._shown = lambda listed_status: original(listed_status) | {"content": "<p>© 🐈 — it’s</p>"}
+    assert (await looked(setup, "(c) :cat: -- it's")).ids == (status.id,)
 
 
-async def test_a_boost_that_a_server_lists_all_the_same_is_not_it():
-    here = Here(PLEROMA)
-    boost = here.server.write("The same")
-    plainly = here.server._shown
-    here.server._shown = lambda each: plainly(each) | {"reblog": {"id": "1"}}
-    assert await looked(here, "The same") is None
-    assert boost in here.server.statuses
+async def test_listed_boost_is_not_matched():
+    setup = Here(PLEROMA)
+    boost = setup.server.write("The same")
+    original = setup.server._shown
+    setup.server._shown = lambda listed_status: original(listed_status) | {"reblog": {"id": "1"}}
+    assert await looked(setup, "The same") is None
+    assert boost in setup.server.statuses
 
 
-# From the first request to the end, whatever breaks.
+# Complete deliveries under faults.
 
 SENDING = [fault for fault in Fault if fault is not Fault.WALL]
 LOOKING = [Fault.CUT_BEFORE, Fault.BROKEN_BEFORE, Fault.THROTTLED, Fault.GARBAGE_AFTER]
@@ -176,29 +176,29 @@ def whole(server: FakeMastodon, parts: list[str]) -> bool:
     st.integers(1, 3),
 )
 @settings(max_examples=300, deadline=None)
-async def test_whatever_breaks_twice_a_thread_is_there_once_and_in_order(kind, sending, looking, count):
-    here = Here(kind)
+async def test_thread_is_posted_once_in_order_after_two_faults(kind, sending, looking, count):
+    setup = Here(kind)
     parts = [f"Part {number}." for number in range(count)]
-    here.server.faults["POST /api/v1/statuses"] = deque(sending)
-    here.server.faults["GET /api/v1/accounts/1090/statuses"] = deque(looking)
-    done = await run(here.platform, here.me, here.intent(*parts), here.clock, waiting=here.server.arrive)
-    here.server.arrive()
-    assert done.state is State.SENT, done.error
-    assert whole(here.server, parts)
-    assert [made.ids[0] for made in done.made] == [status.id for status in here.server.statuses]
+    setup.server.faults["POST /api/v1/statuses"] = deque(sending)
+    setup.server.faults["GET /api/v1/accounts/1090/statuses"] = deque(looking)
+    delivery = await run(setup.platform, setup.me, setup.intent(*parts), setup.clock, waiting=setup.server.arrive)
+    setup.server.arrive()
+    assert delivery.state is State.SENT, delivery.error
+    assert whole(setup.server, parts)
+    assert [result.ids[0] for result in delivery.made] == [status.id for status in setup.server.statuses]
 
 
 @given(st.sampled_from(KINDS), st.lists(st.sampled_from(SENDING), min_size=3, max_size=12), st.integers(1, 2))
 @settings(max_examples=200, deadline=None)
-async def test_however_much_breaks_nothing_is_there_twice(kind, sending, count):
-    here = Here(kind)
+async def test_many_faults_post_nothing_twice(kind, sending, count):
+    setup = Here(kind)
     parts = [f"Part {number}." for number in range(count)]
-    here.server.faults["POST /api/v1/statuses"] = deque(sending)
-    done = await run(here.platform, here.me, here.intent(*parts), here.clock, waiting=here.server.arrive)
-    here.server.arrive()
-    texts = [text for text, _ in here.server.said()]
+    setup.server.faults["POST /api/v1/statuses"] = deque(sending)
+    delivery = await run(setup.platform, setup.me, setup.intent(*parts), setup.clock, waiting=setup.server.arrive)
+    setup.server.arrive()
+    texts = [text for text, _ in setup.server.said()]
     assert texts == parts[: len(texts)]
-    if done.state is State.SENT:
-        assert whole(here.server, parts)
+    if delivery.state is State.SENT:
+        assert whole(setup.server, parts)
     else:
-        assert done.state in (State.NEEDS_USER, State.ABANDONED)
+        assert delivery.state in (State.NEEDS_USER, State.ABANDONED)

@@ -1,4 +1,4 @@
-"""An article on a site with Micropub: seen once where the site's list tells, and else the user is asked."""
+"""Tests for posting articles by Micropub exactly once, or asking the user where the site's list cannot tell."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -32,7 +32,7 @@ SLUG = f"tea-steam-{short_key(SEED)}"
 
 
 class Desk:
-    """A site with an article of last week, and a platform that posts to it."""
+    """A fake site with an article of last week, and a platform that posts to it."""
 
     def __init__(self) -> None:
         self.clock = Clock(NOW - timedelta(days=7))
@@ -43,95 +43,95 @@ class Desk:
         self.intent = self.platform.render(blog_post(NOW, tags=("Tea",)), ME, SEED)
 
 
-async def test_an_article_is_posted_in_one_step():
-    desk = Desk()
-    made = await desk.platform.send(ME, desk.intent, ())
+async def test_article_is_posted_in_one_step():
+    setup = Desk()
+    result = await setup.platform.send(ME, setup.intent, ())
     url = f"https://me.example/{SLUG}"
-    assert (made.ids, made.urls, len(desk.intent.steps)) == ((url,), (url,), 1)
-    properties = desk.blog.posts[-1]["properties"]
+    assert (result.ids, result.urls, len(setup.intent.steps)) == ((url,), (url,), 1)
+    properties = setup.blog.posts[-1]["properties"]
     assert (properties["name"], properties["category"]) == (["Tea & steam"], ["Tea"])
-    assert str(desk.blog.requests[0].url) == ENDPOINT
+    assert str(setup.blog.requests[0].url) == ENDPOINT
 
 
-def test_what_is_to_be_sent_is_the_same_each_time():
-    desk = Desk()
-    assert desk.platform.render(blog_post(NOW, tags=("Tea",)), ME, SEED) == desk.intent
+def test_rendering_is_deterministic():
+    setup = Desk()
+    assert setup.platform.render(blog_post(NOW, tags=("Tea",)), ME, SEED) == setup.intent
 
 
 @pytest.mark.parametrize("takes_slugs", [True, False])
-async def test_a_lost_article_is_found_by_its_key_or_by_its_title_and_text(takes_slugs):
-    desk = Desk()
-    desk.blog.takes_slugs = takes_slugs
-    assert await desk.platform.look_up(ME, desk.intent, (), NOW) is None
-    desk.blog.faults.append(Fault.CUT_AFTER)
+async def test_lost_article_is_found_by_slug_or_content(takes_slugs):
+    setup = Desk()
+    setup.blog.takes_slugs = takes_slugs
+    assert await setup.platform.look_up(ME, setup.intent, (), NOW) is None
+    setup.blog.faults.append(Fault.CUT_AFTER)
     with pytest.raises(UnknownOutcomeError):
-        await desk.platform.send(ME, desk.intent, ())
-    found = await desk.platform.look_up(ME, desk.intent, (), NOW)
-    assert (found.ids, found.evidence) == ((desk.blog.posts[-1]["url"],), Evidence.READ_BACK)
+        await setup.platform.send(ME, setup.intent, ())
+    found = await setup.platform.look_up(ME, setup.intent, (), NOW)
+    assert (found.ids, found.evidence) == ((setup.blog.posts[-1]["url"],), Evidence.READ_BACK)
 
 
-async def test_the_same_article_of_an_earlier_day_is_not_taken_for_this_one():
-    desk = Desk()
-    desk.blog.takes_slugs = False
-    await desk.platform.send(ME, desk.intent, ())
-    assert await desk.platform.look_up(ME, desk.intent, (), NOW + timedelta(days=1)) is None
+async def test_same_article_of_earlier_day_is_not_matched():
+    setup = Desk()
+    setup.blog.takes_slugs = False
+    await setup.platform.send(ME, setup.intent, ())
+    assert await setup.platform.look_up(ME, setup.intent, (), NOW + timedelta(days=1)) is None
 
 
-async def test_it_is_found_on_a_later_page_of_the_list():
-    desk = Desk()
-    await desk.platform.send(ME, desk.intent, ())
+async def test_article_is_found_on_later_page():
+    setup = Desk()
+    await setup.platform.send(ME, setup.intent, ())
     for number in range(60):
-        desk.blog.keep({"name": [str(number)], "content": ["x"], "mp-slug": [f"later-{number}"]})
-    assert (await desk.platform.look_up(ME, desk.intent, (), NOW)).ids[0].endswith(SLUG)
+        setup.blog.keep({"name": [str(number)], "content": ["x"], "mp-slug": [f"later-{number}"]})
+    assert (await setup.platform.look_up(ME, setup.intent, (), NOW)).ids[0].endswith(SLUG)
 
 
-async def test_where_a_site_has_no_list_it_cannot_be_told():
-    desk = Desk()
-    desk.blog.has_list = False
+async def test_site_without_list_is_unknown():
+    setup = Desk()
+    setup.blog.has_list = False
     with pytest.raises(UnknownOutcomeError, match="no list"):
-        await desk.platform.look_up(ME, desk.intent, (), NOW)
+        await setup.platform.look_up(ME, setup.intent, (), NOW)
 
 
 @pytest.mark.parametrize("times", [[], [0], [7, 0], [None, None]])
-async def test_a_list_that_does_not_reach_back_or_is_in_no_order_tells_nothing(times):
-    desk = Desk()
-    desk.blog.posts.clear()
+async def test_incomplete_or_unordered_list_is_unknown(times):
+    setup = Desk()
+    setup.blog.posts.clear()
     for number, days in enumerate(times):
-        desk.blog.keep({"name": ["a"], "content": ["x"], "mp-slug": [f"a{number}"]})
+        setup.blog.keep({"name": ["a"], "content": ["x"], "mp-slug": [f"a{number}"]})
         at = [] if days is None else [(NOW - timedelta(days=days)).isoformat()]
-        desk.blog.posts[-1]["properties"]["published"] = at
-    desk.blog.posts.reverse()
+        setup.blog.posts[-1]["properties"]["published"] = at
+    setup.blog.posts.reverse()
     with pytest.raises(UnknownOutcomeError, match="does not tell"):
-        await desk.platform.look_up(ME, desk.intent, (), NOW)
+        await setup.platform.look_up(ME, setup.intent, (), NOW)
 
 
-async def test_an_answer_without_an_address_tells_nothing():
-    desk = Desk()
+async def test_response_without_location_has_unknown_outcome():
+    setup = Desk()
     for headers in ({}, {"location": "javascript:x"}, {"location": "https://["}):
         answer = httpx.MockTransport(lambda _, headers=headers: httpx.Response(201, headers=headers))
-        platform = Micropub(Caller(answer), Kept(token="t0ken", endpoint=ENDPOINT), clock=desk.clock)
+        platform = Micropub(Caller(answer), Kept(token="t0ken", endpoint=ENDPOINT), clock=setup.clock)
         with pytest.raises(UnknownOutcomeError):
-            await platform.send(ME, desk.intent, ())
+            await platform.send(ME, setup.intent, ())
 
 
-async def test_pictures_stand_on_the_site_before_the_article():
-    desk = Desk()
-    await desk.platform.send(ME, desk.intent, (), (PICTURE,))
+async def test_pictures_are_uploaded_before_article():
+    setup = Desk()
+    await setup.platform.send(ME, setup.intent, (), (PICTURE,))
     photo = {"value": "https://me.example/files/1.png", "alt": 'A "cup"'}
-    assert desk.blog.posts[-1]["properties"]["photo"] == [photo]
-    assert desk.blog.files[0]["file"] == PICTURE.content
+    assert setup.blog.posts[-1]["properties"]["photo"] == [photo]
+    assert setup.blog.files[0]["file"] == PICTURE.content
 
 
-async def test_a_site_that_takes_no_pictures_refuses_the_article():
-    desk = Desk()
-    desk.blog.has_media = False
+async def test_site_without_media_endpoint_refuses_pictures():
+    setup = Desk()
+    setup.blog.has_media = False
     with pytest.raises(RefusedPostError, match="no pictures"):
-        await desk.platform.send(ME, desk.intent, (), (PICTURE,))
-    assert len(desk.blog.posts) == 1
+        await setup.platform.send(ME, setup.intent, (), (PICTURE,))
+    assert len(setup.blog.posts) == 1
 
 
 class Site(FakeMicropub):
-    """A site whose page names its endpoint, or does not, and which notes who showed the token to the page."""
+    """A site whose page may name its endpoint, and which asserts that the page request carries no token."""
 
     page = '<link rel="micropub" href="/micropub?site=1">'
 
@@ -143,28 +143,28 @@ class Site(FakeMicropub):
 
 
 @pytest.mark.parametrize("given_address", ["me.example", "https://me.example/"])
-async def test_an_account_is_a_site_whose_page_names_its_endpoint(given_address):
-    desk = Desk()
-    platform = Micropub(Caller(Site(desk.clock)), Kept(), clock=desk.clock)
+async def test_connect_discovers_endpoint_from_page(given_address):
+    setup = Desk()
+    platform = Micropub(Caller(Site(setup.clock)), Kept(), clock=setup.clock)
     connected = await platform.connect(given_address, {"token": " t0ken "})
     assert (connected.account, connected.secrets) == (ME, {"token": "t0ken", "endpoint": ENDPOINT})
     with pytest.raises(LoginError, match="not known"):
         await platform.connect(given_address, {"token": "no"})
 
 
-async def test_an_account_may_be_given_by_its_endpoint():
-    desk = Desk()
-    connected = await desk.platform.connect("https://me.example/micropub/", {"token": "t0ken"})
+async def test_connect_accepts_endpoint_address():
+    setup = Desk()
+    connected = await setup.platform.connect("https://me.example/micropub/", {"token": "t0ken"})
     assert connected.secrets["endpoint"] == "https://me.example/micropub/"
-    assert await desk.platform.check(ME) == ME
+    assert await setup.platform.check(ME) == ME
 
 
-async def test_a_page_that_names_no_endpoint_does_not_get_the_token():
-    desk = Desk()
-    site = Site(desk.clock)
+async def test_page_without_endpoint_gets_no_token():
+    setup = Desk()
+    site = Site(setup.clock)
     site.page = "<p>Hello"
     with pytest.raises(RefusedPostError, match="names no Micropub endpoint"):
-        await Micropub(Caller(site), Kept(), clock=desk.clock).connect("me.example", {"token": "t0ken"})
+        await Micropub(Caller(site), Kept(), clock=setup.clock).connect("me.example", {"token": "t0ken"})
 
 
 @pytest.mark.parametrize(
@@ -178,13 +178,13 @@ async def test_a_page_that_names_no_endpoint_does_not_get_the_token():
         ("<x>; rel=micropubs", "<link rel=stylesheet href=a>", None),
     ],
 )
-def test_the_endpoint_is_read_from_the_header_and_then_from_the_page(link, page, endpoint):
+def test_endpoint_is_read_from_header_then_page(link, page, endpoint):
     answer = Answer(status=200, headers={"link": link}, body=page.encode())
     assert endpoint_of(answer, "https://me.example/") == endpoint
 
 
 @pytest.mark.parametrize("piece", ["<link ", "<!--", "<a <", "<link rel='", "<!", "--><!--"])
-def test_a_hostile_page_takes_linear_time(piece):
+def test_hostile_page_takes_linear_time(piece):
     def page(size):
         return Answer(status=200, headers={}, body=(piece * size).encode())
 
@@ -193,42 +193,42 @@ def test_a_hostile_page_takes_linear_time(piece):
 
 
 @given(link=st.text(alphabet='<>;," rel=micropub', max_size=60), page=st.text(alphabet="<>!-a link=rel'", max_size=60))
-def test_no_page_is_an_error(link, page):
+def test_arbitrary_page_raises_nothing(link, page):
     endpoint_of(Answer(status=200, headers={"link": link}, body=page.encode()), "https://me.example/")
 
 
-async def test_a_deleted_article_is_gone_when_its_address_says_so():
-    desk = Desk()
-    made = await desk.platform.send(ME, desk.intent, ())
-    await desk.platform.delete(ME, made)
-    assert len(desk.blog.posts) == 1
+async def test_deleted_article_is_detected_by_status():
+    setup = Desk()
+    result = await setup.platform.send(ME, setup.intent, ())
+    await setup.platform.delete(ME, result)
+    assert len(setup.blog.posts) == 1
     pages = {"/old": 200, "/broken": 500, "/gone": 410}
     caller = Caller(httpx.MockTransport(lambda request: httpx.Response(pages[request.url.path])))
-    platform = Micropub(caller, Kept(), clock=desk.clock)
+    platform = Micropub(caller, Kept(), clock=setup.clock)
     urls = [f"https://me.example{path}" for path in pages]
     assert list((await platform.figures(ME, urls)).values()) == [Figures(), Figures(), None]
 
 
 @pytest.mark.parametrize(("fault", "error"), [(Fault.NO_CONNECTION, NotSentError), (Fault.REFUSED, RefusedPostError)])
-async def test_after_these_faults_nothing_is_there(fault, error):
-    desk = Desk()
-    desk.blog.faults.append(fault)
+async def test_fault_before_arrival_creates_nothing(fault, error):
+    setup = Desk()
+    setup.blog.faults.append(fault)
     with pytest.raises(error):
-        await desk.platform.send(ME, desk.intent, ())
-    assert len(desk.blog.posts) == 1
+        await setup.platform.send(ME, setup.intent, ())
+    assert len(setup.blog.posts) == 1
 
 
 @given(course=courses, takes_slugs=st.booleans(), has_list=st.booleans())
-async def test_whatever_happens_the_article_is_seen_once_or_not_at_all_and_told_as_it_is(course, takes_slugs, has_list):
-    desk = Desk()
-    desk.blog.takes_slugs, desk.blog.has_list = takes_slugs, has_list
-    desk.blog.faults.extend(course)
+async def test_article_is_published_at_most_once_under_faults(course, takes_slugs, has_list):
+    setup = Desk()
+    setup.blog.takes_slugs, setup.blog.has_list = takes_slugs, has_list
+    setup.blog.faults.extend(course)
 
-    def seen_once() -> None:
-        assert len(desk.blog.seen) <= 2  # with the one of last week
+    def assert_published_at_most_once() -> None:
+        assert len(setup.blog.seen) <= 2  # including the one of last week
 
-    delivery = await deliver(desk.platform, ME, desk.intent, desk.clock, seen_once)
-    desk.clock.now += QUIET + 100 * SECOND
-    desk.blog.arrive()
-    seen_once()
-    assert (len(desk.blog.seen) == 2) == (delivery.state is State.SENT) or delivery.state is State.NEEDS_USER
+    delivery = await deliver(setup.platform, ME, setup.intent, setup.clock, assert_published_at_most_once)
+    setup.clock.now += QUIET + 100 * SECOND
+    setup.blog.arrive()
+    assert_published_at_most_once()
+    assert (len(setup.blog.seen) == 2) == (delivery.state is State.SENT) or delivery.state is State.NEEDS_USER

@@ -1,4 +1,4 @@
-"""Tokens: when they are renewed, that new ones are safe before they are used, and what a refusal says."""
+"""Tests for OAuth tokens: renewal, saving before use, and error responses."""
 
 from datetime import timedelta
 
@@ -19,7 +19,7 @@ def answer(status: int, body: bytes) -> Answer:
 
 
 class Server:
-    """Takes the newest token only, and notes what it saw and what was kept by then."""
+    """Accepts only the newest token; records (token, number of saves so far) per request."""
 
     def __init__(self, secrets: KeptSecrets) -> None:
         self.secrets, self.good, self.seen = secrets, "old", []
@@ -40,7 +40,7 @@ def access(server: Server, clock: Clock, *, renews: bool = True) -> Access:
     return Access(caller, server.secrets, clock, renew=renew, early=timedelta(minutes=10))
 
 
-async def test_a_new_token_is_kept_before_it_is_used():
+async def test_new_token_is_saved_before_use():
     server = Server(KeptSecrets(access_token="old", expires_at=(NOW + timedelta(minutes=5)).isoformat(), more="kept"))
     assert (await access(server, Clock()).ask(ME, "GET", URL)).good
     assert server.seen == [("old+", 1)]
@@ -48,14 +48,14 @@ async def test_a_new_token_is_kept_before_it_is_used():
     assert server.secrets.held["expires_at"] == "2026-02-10T11:00:00.000Z"
 
 
-async def test_a_token_that_is_not_taken_is_renewed_once():
+async def test_rejected_token_is_renewed_once():
     server = Server(KeptSecrets(access_token="old"))
     server.good = "another"
     assert (await access(server, Clock()).ask(ME, "POST", URL)).good
     assert server.seen == [("old", 0), ("old+", 1)]
 
 
-async def test_a_token_that_somebody_else_renewed_is_taken_as_it_is():
+async def test_token_renewed_elsewhere_is_used():
     server = Server(KeptSecrets(access_token="old"))
     tokens = access(server, Clock())
     assert await tokens.token(ME, spent="older") == "old"
@@ -63,24 +63,24 @@ async def test_a_token_that_somebody_else_renewed_is_taken_as_it_is():
 
 
 @pytest.mark.parametrize(("left", "works"), [(1, True), (-1, False)])
-async def test_where_none_can_be_had_the_old_one_serves_to_its_end(left, works):
+async def test_old_token_is_used_until_expiry(left, works):
     ends = (NOW + timedelta(minutes=left)).isoformat()
     server = Server(KeptSecrets(access_token="old", expires_at=ends))
-    asking = access(server, Clock(), renews=False).ask(ME, "GET", URL)
+    response = access(server, Clock(), renews=False).ask(ME, "GET", URL)
     if works:
-        assert (await asking).good
+        assert (await response).good
     else:
         with pytest.raises(LoginError):
-            await asking
+            await response
 
 
-async def test_a_new_token_that_cannot_be_kept_is_not_used():
+async def test_unsavable_token_is_not_used():
     server = Server(KeptSecrets(access_token="old", expires_at=NOW.isoformat()))
 
-    async def full(account, secrets):
+    async def fail_to_save(account, secrets):
         raise OSError("No space left on device")
 
-    server.secrets.keep = full
+    server.secrets.keep = fail_to_save
     with pytest.raises(OSError, match="No space"):
         await access(server, Clock()).ask(ME, "GET", URL)
     assert server.seen == []
@@ -98,21 +98,21 @@ async def test_a_new_token_that_cannot_be_kept_is_not_used():
         (200, b'{"access_token":""}', UnknownOutcomeError),
     ],
 )
-def test_what_an_answer_to_a_question_for_tokens_means(status, body, error):
+def test_token_error_is_classified(status, body, error):
     with pytest.raises(error) as caught:
         grant(answer(status, body), URL, NOW)
     assert type(caught.value) is error
 
 
-def test_a_time_that_cannot_be_is_not_kept():
+def test_invalid_expiry_is_not_saved():
     for seconds in (None, 0, -5, 10**12):
         assert as_secrets(Granted(access_token="a", expires_in=seconds), NOW) == {"access_token": "a"}
 
 
-async def test_what_makes_nothing_can_be_asked_again():
-    async def lost():
+async def test_side_effect_free_request_may_be_retried():
+    async def lose_response():
         raise UnknownOutcomeError("Cut.")
 
     with pytest.raises(NotSentError) as caught:
-        await harmless(lost())
+        await harmless(lose_response())
     assert caught.value.__context__ is None

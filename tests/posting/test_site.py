@@ -1,4 +1,4 @@
-"""A server of the user's own: which addresses are taken, and what its answers mean."""
+"""Tests for self-hosted blog servers: accepted addresses and the meaning of responses."""
 
 from datetime import UTC, datetime
 
@@ -30,7 +30,7 @@ def site(status: int, **answer) -> Site:
         ("http://192.168.1.5", "http://192.168.1.5"),
     ],
 )
-def test_an_address_is_https_or_near(given_address, address):
+def test_https_or_local_address_is_accepted(given_address, address):
     assert own_server(given_address) == address
 
 
@@ -51,12 +51,12 @@ def test_an_address_is_https_or_near(given_address, address):
         "https://[::1",
     ],
 )
-def test_anything_else_is_no_address(address):
+def test_other_address_is_refused(address):
     with pytest.raises(RefusedPostError):
         own_server(address)
 
 
-async def test_nothing_there_is_the_platforms_own_word_and_not_that_of_a_server_before_it():
+async def test_only_platform_404_means_missing():
     assert await site(404, json={"message": "No post."}).seek("/1", dict) is None
     with pytest.raises(NotSentError):
         await site(404, text="<h1>nginx</h1>").seek("/1", dict)
@@ -64,14 +64,14 @@ async def test_nothing_there_is_the_platforms_own_word_and_not_that_of_a_server_
         await site(404, json={"message": "No route."}).look("/1", dict)
 
 
-async def test_where_a_server_sends_on_the_user_is_told_where_to():
+async def test_redirect_error_names_target():
     with pytest.raises(NotSentError, match="sends requests on to https"):
         await site(301, headers={"location": "https://www.example/"}).look("", dict)
     with pytest.raises(NotSentError, match="status 301"):
         await site(301, headers={"location": "javascript:x"}).look("", dict)
 
 
-async def test_an_answer_that_cannot_be_read_made_nothing_where_one_only_looked_or_prepared():
+async def test_unreadable_response_is_unknown_only_when_writing():
     with pytest.raises(NotSentError):
         await site(200, text="<html>").look("", dict)
     with pytest.raises(NotSentError):
@@ -81,12 +81,12 @@ async def test_an_answer_that_cannot_be_read_made_nothing_where_one_only_looked_
 
 
 @pytest.mark.parametrize(("status", "kind"), [(500, NotSentError), (413, RefusedPostError), (401, LoginError)])
-async def test_what_a_post_needs_can_be_asked_for_again(status, kind):
+async def test_prepare_error_may_be_retried(status, kind):
     with pytest.raises(kind):
         await site(status, text="").prepare("", dict)
 
 
-async def test_a_wall_before_the_platform_dislikes_the_text_and_not_the_key():
+async def test_firewall_403_is_not_login_error():
     with pytest.raises(RefusedPostError):
         await site(403, text="<html>blocked").make("POST", "", dict)
     with pytest.raises(LoginError):
@@ -104,10 +104,10 @@ async def test_a_wall_before_the_platform_dislikes_the_text_and_not_the_key():
         ([], ""),
     ],
 )
-def test_each_platform_explains_itself_in_its_own_words(body, says):
+def test_explanation_reads_platform_error_formats(body, says):
     assert explanation(Answer(status=400, headers={}, body=msgspec.json.encode(body))) == says
 
 
-def test_only_an_address_is_shown_as_a_link():
+def test_only_web_address_becomes_link():
     assert shown("https://blog.example/1") == ("https://blog.example/1",)
     assert shown("javascript:alert(1)") == shown("") == shown("https://a@b.example") == ()

@@ -1,4 +1,4 @@
-"""Threads: containers that nobody sees, their publication, and what became of one whose answer was lost."""
+"""Tests for Threads: hidden containers, their publication, and recovery of lost responses."""
 
 from datetime import timedelta
 from urllib.parse import parse_qs, urlsplit
@@ -29,7 +29,7 @@ ME = Account(platform="threads", server="https://graph.threads.net", id="77", na
 
 
 class World:
-    """The platform, the server and what both live by."""
+    """The platform, a fake server, and the clock and credentials that both use."""
 
     def __init__(self) -> None:
         self.clock = Clock()
@@ -44,10 +44,10 @@ class World:
         return self.threads.render(post(*parts), ME, SEED)
 
     async def sent(self, intent, steps: int) -> list:
-        made: list = []
+        completed: list = []
         for _ in range(steps):
-            made.append(await self.threads.send(ME, intent, made))
-        return made
+            completed.append(await self.threads.send(ME, intent, completed))
+        return completed
 
 
 def post(*parts: str, alts: tuple[str, ...] = ()) -> Post:
@@ -55,125 +55,125 @@ def post(*parts: str, alts: tuple[str, ...] = ()) -> Post:
     return Post(format=form, parts=parts, at=NOW, alts=alts)
 
 
-async def test_each_part_is_contained_and_published_in_answer_to_the_one_before():
-    world = World()
-    intent = world.intent("One.", "Two.")
+async def test_parts_are_published_as_replies():
+    setup = World()
+    intent = setup.intent("One.", "Two.")
     assert [step.hidden for step in intent.steps] == [True, False, True, False]
-    made = await world.sent(intent, 4)
-    assert [(each["text"], each["parent"]) for each in world.server.posts] == [("One.", ""), ("Two.", "5000")]
-    assert [each.ids[0] for each in made] == ["1000", "5000", "1001", "5001"]
-    assert [each.urls for each in made][:2] == [(), ("https://www.threads.net/@me.too/post/5000",)]
-    assert intent == world.intent("One.", "Two.")
+    results = await setup.sent(intent, 4)
+    assert [(posted["text"], posted["parent"]) for posted in setup.server.posts] == [("One.", ""), ("Two.", "5000")]
+    assert [posted.ids[0] for posted in results] == ["1000", "5000", "1001", "5001"]
+    assert [posted.urls for posted in results][:2] == [(), ("https://www.threads.net/@me.too/post/5000",)]
+    assert intent == setup.intent("One.", "Two.")
 
 
-async def test_no_token_is_in_an_address():
-    world = World()
-    await world.sent(world.intent("One."), 2)
-    assert not any("token" in str(request.url) for request in world.server.requests)
+async def test_token_is_not_in_url():
+    setup = World()
+    await setup.sent(setup.intent("One."), 2)
+    assert not any("token" in str(request.url) for request in setup.server.requests)
 
 
-async def test_the_post_is_told_of_even_where_its_address_is_not():
-    world = World()
-    intent = world.intent("One.")
-    made = await world.sent(intent, 1)
-    world.server.faults.extend(["none", "none", "cut_before"])
-    assert (await world.threads.send(ME, intent, made)).urls == ("https://www.threads.com/@me.too",)
+async def test_post_without_permalink_links_to_profile():
+    setup = World()
+    intent = setup.intent("One.")
+    completed = await setup.sent(intent, 1)
+    setup.server.faults.extend(["none", "none", "cut_before"])
+    assert (await setup.threads.send(ME, intent, completed)).urls == ("https://www.threads.com/@me.too",)
 
 
-async def test_a_lost_container_is_simply_made_again():
-    world = World()
-    intent = world.intent("One.")
-    world.server.faults.append("cut_after")
+async def test_lost_container_is_not_found():
+    setup = World()
+    intent = setup.intent("One.")
+    setup.server.faults.append("cut_after")
     with pytest.raises(UnknownOutcomeError):
-        await world.threads.send(ME, intent, ())
-    assert await world.threads.look_up(ME, intent, (), NOW) is None
+        await setup.threads.send(ME, intent, ())
+    assert await setup.threads.look_up(ME, intent, (), NOW) is None
 
 
 @pytest.mark.parametrize("part", [0, 1])
-async def test_a_lost_publication_is_found(part):
-    world = World()
-    intent = world.intent("One #tag.", " Two.")
-    made = await world.sent(intent, 2 * part + 1)
-    world.server.faults.extend(["none", "cut_after"])
+async def test_lost_publication_is_found(part):
+    setup = World()
+    intent = setup.intent("One #tag.", " Two.")
+    completed = await setup.sent(intent, 2 * part + 1)
+    setup.server.faults.extend(["none", "cut_after"])
     with pytest.raises(UnknownOutcomeError):
-        await world.threads.send(ME, intent, made)
-    found = await world.threads.look_up(ME, intent, made, NOW)
-    assert (found.ids, found.evidence) == ((world.server.posts[-1]["id"],), Evidence.READ_BACK)
+        await setup.threads.send(ME, intent, completed)
+    found = await setup.threads.look_up(ME, intent, completed, NOW)
+    assert (found.ids, found.evidence) == ((setup.server.posts[-1]["id"],), Evidence.READ_BACK)
 
 
-async def test_a_container_that_waits_says_that_nothing_was_published():
-    world = World()
-    intent = world.intent("One.")
-    made = await world.sent(intent, 1)
-    world.server.faults.extend(["none", "cut_before"])
+async def test_waiting_container_means_not_published():
+    setup = World()
+    intent = setup.intent("One.")
+    completed = await setup.sent(intent, 1)
+    setup.server.faults.extend(["none", "cut_before"])
     with pytest.raises(UnknownOutcomeError):
-        await world.threads.send(ME, intent, made)
-    assert await world.threads.look_up(ME, intent, made, NOW) is None
+        await setup.threads.send(ME, intent, completed)
+    assert await setup.threads.look_up(ME, intent, completed, NOW) is None
 
 
-async def test_what_is_published_is_never_published_again():
-    world = World()
-    intent = world.intent("One.")
-    made = await world.sent(intent, 1)
-    await world.threads.send(ME, intent, made)
+async def test_published_container_is_not_published_twice():
+    setup = World()
+    intent = setup.intent("One.")
+    completed = await setup.sent(intent, 1)
+    await setup.threads.send(ME, intent, completed)
     with pytest.raises(UnknownOutcomeError, match="already"):
-        await world.threads.send(ME, intent, made)
-    assert len(world.server.posts) == 1
+        await setup.threads.send(ME, intent, completed)
+    assert len(setup.server.posts) == 1
 
 
-async def test_what_is_published_and_not_shown_yet_is_looked_for_again():
-    world = World()
-    intent = world.intent("One.")
-    made = await world.sent(intent, 1)
-    await world.threads.send(ME, intent, made)
-    world.server.shows = False
+async def test_published_but_unlisted_post_is_unknown():
+    setup = World()
+    intent = setup.intent("One.")
+    completed = await setup.sent(intent, 1)
+    await setup.threads.send(ME, intent, completed)
+    setup.server.shows = False
     with pytest.raises(UnknownOutcomeError, match="does not show it"):
-        await world.threads.look_up(ME, intent, made, NOW)
+        await setup.threads.look_up(ME, intent, completed, NOW)
 
 
 @pytest.mark.parametrize("end", ["EXPIRED", "ERROR"])
-async def test_of_a_container_that_has_ended_the_list_of_posts_decides(end):
-    world = World()
-    intent = world.intent("One.")
-    made = await world.sent(intent, 1)
-    world.server.containers["1000"]["status"] = end
-    assert await world.threads.look_up(ME, intent, made, NOW) is None
-    again = await world.threads.send(ME, intent, made)
-    assert [each["text"] for each in world.server.posts] == ["One."]
-    assert (await world.threads.look_up(ME, intent, made, NOW)).ids == again.ids
+async def test_expired_container_is_decided_by_post_list(end):
+    setup = World()
+    intent = setup.intent("One.")
+    completed = await setup.sent(intent, 1)
+    setup.server.containers["1000"]["status"] = end
+    assert await setup.threads.look_up(ME, intent, completed, NOW) is None
+    republished = await setup.threads.send(ME, intent, completed)
+    assert [posted["text"] for posted in setup.server.posts] == ["One."]
+    assert (await setup.threads.look_up(ME, intent, completed, NOW)).ids == republished.ids
 
 
-async def test_a_container_that_is_not_ready_is_waited_for():
-    world = World()
-    world.server.ready = False
-    intent = world.intent("One.")
-    made = await world.sent(intent, 1)
+async def test_unready_container_is_retried_later():
+    setup = World()
+    setup.server.ready = False
+    intent = setup.intent("One.")
+    completed = await setup.sent(intent, 1)
     with pytest.raises(NotSentError) as caught:
-        await world.threads.send(ME, intent, made)
+        await setup.threads.send(ME, intent, completed)
     assert caught.value.retry_after == NOW + timedelta(seconds=30)
-    assert await world.threads.look_up(ME, intent, made, NOW) is None
+    assert await setup.threads.look_up(ME, intent, completed, NOW) is None
 
 
-async def test_a_post_is_looked_for_on_every_page_and_not_in_what_is_older():
-    world = World()
-    world.server.page = 1
-    intent = world.intent("One.")
-    made = await world.sent(intent, 1)
-    first = await world.threads.send(ME, intent, made)
-    await world.sent(world.intent("Two."), 2)
-    assert (await world.threads.look_up(ME, intent, made, NOW)).ids == first.ids
-    world.server.containers["1000"]["status"] = "EXPIRED"
-    assert await world.threads.look_up(ME, intent, made, NOW + timedelta(minutes=3)) is None
+async def test_post_is_searched_on_all_pages_since_request():
+    setup = World()
+    setup.server.page = 1
+    intent = setup.intent("One.")
+    completed = await setup.sent(intent, 1)
+    first = await setup.threads.send(ME, intent, completed)
+    await setup.sent(setup.intent("Two."), 2)
+    assert (await setup.threads.look_up(ME, intent, completed, NOW)).ids == first.ids
+    setup.server.containers["1000"]["status"] = "EXPIRED"
+    assert await setup.threads.look_up(ME, intent, completed, NOW + timedelta(minutes=3)) is None
 
 
 @pytest.mark.parametrize("body", [{}, {"status": "SOMETHING"}, {"status": 1}])
-async def test_a_status_that_is_not_known_decides_nothing(body):
+async def test_unknown_container_status_raises(body):
     transport = httpx.MockTransport(lambda _: httpx.Response(200, json=body))
-    world = World()
-    made = await world.sent(world.intent("One."), 1)
-    platform = Threads(Caller(transport), world.secrets, clock=world.clock)
+    setup = World()
+    completed = await setup.sent(setup.intent("One."), 1)
+    platform = Threads(Caller(transport), setup.secrets, clock=setup.clock)
     with pytest.raises((NotSentError, UnknownOutcomeError)):
-        await platform.look_up(ME, world.intent("One."), made, NOW)
+        await platform.look_up(ME, setup.intent("One."), completed, NOW)
 
 
 ERRORS = [
@@ -192,7 +192,7 @@ ERRORS = [
 
 
 @pytest.mark.parametrize(("status", "said", "error"), ERRORS)
-async def test_what_an_answer_means(status, said, error):
+async def test_response_maps_to_error(status, said, error):
     transport = httpx.MockTransport(lambda _: httpx.Response(status, json={"error": said}))
     platform = Threads(Caller(transport), KeptSecrets(access_token="cd-planted"), clock=Clock())
     with pytest.raises(error) as caught:
@@ -202,75 +202,75 @@ async def test_what_an_answer_means(status, said, error):
 
 
 @pytest.mark.parametrize("body", [{}, {"id": ""}, {"id": "1/../2"}, {"id": 1}])
-async def test_an_answer_without_an_id_tells_nothing(body):
+async def test_response_without_id_has_unknown_outcome(body):
     transport = httpx.MockTransport(lambda _: httpx.Response(200, json=body))
     platform = Threads(Caller(transport), KeptSecrets(access_token="t"), clock=Clock())
     with pytest.raises(UnknownOutcomeError):
         await platform.send(ME, platform.render(post("One."), ME, SEED), ())
 
 
-async def test_a_link_of_another_host_is_not_shown():
-    world = World()
-    intent = world.intent("One.")
-    made = await world.sent(intent, 2)
-    listed = {"id": made[1].ids[0], "text": "One.", "timestamp": "2026-02-10T09:00:00+0000"}
+async def test_permalink_of_other_host_is_replaced():
+    setup = World()
+    intent = setup.intent("One.")
+    completed = await setup.sent(intent, 2)
+    listed = {"id": completed[1].ids[0], "text": "One.", "timestamp": "2026-02-10T09:00:00+0000"}
 
     def answer(request: httpx.Request) -> httpx.Response:
         if request.url.path.endswith("/me/threads"):
             return httpx.Response(200, json={"data": [{**listed, "permalink": "https://evil.example/"}]})
         return httpx.Response(200, json={"status": "PUBLISHED"})
 
-    platform = Threads(Caller(httpx.MockTransport(answer)), world.secrets, clock=world.clock)
-    assert (await platform.look_up(ME, intent, made[:1], NOW)).urls == ("https://www.threads.com/@me.too",)
+    platform = Threads(Caller(httpx.MockTransport(answer)), setup.secrets, clock=setup.clock)
+    assert (await platform.look_up(ME, intent, completed[:1], NOW)).urls == ("https://www.threads.com/@me.too",)
 
 
-async def test_an_account_is_connected_in_the_browser():
-    world = World()
-    sign_in = await world.threads.begin(Threads.home, {"client_id": "1", "client_secret": "hush"}, Threads.by_hand)
-    asked = parse_qs(urlsplit(sign_in.url).query)
-    assert asked["redirect_uri"] == [Threads.by_hand]
+async def test_browser_sign_in_connects_account():
+    setup = World()
+    sign_in = await setup.threads.begin(Threads.home, {"client_id": "1", "client_secret": "hush"}, Threads.by_hand)
+    authorization = parse_qs(urlsplit(sign_in.url).query)
+    assert authorization["redirect_uri"] == [Threads.by_hand]
     assert "hush" not in sign_in.url
-    connected = await world.threads.finish(Threads.home, sign_in, "code#_")
+    connected = await setup.threads.finish(Threads.home, sign_in, "code#_")
     assert connected.account == ME
     assert connected.secrets["access_token"] == "token"
     assert set(connected.secrets) == {"access_token", "expires_at"}
-    assert await world.threads.check(ME) == ME
+    assert await setup.threads.check(ME) == ME
 
 
-async def test_a_token_near_its_end_is_renewed_and_kept():
-    world = World()
-    world.clock.move(days=55)
-    await world.threads.check(ME)
-    assert world.secrets.held["access_token"] == "token+"
-    world.clock.move(days=70)
-    world.server.token = "another"
+async def test_expiring_token_is_renewed_and_saved():
+    setup = World()
+    setup.clock.move(days=55)
+    await setup.threads.check(ME)
+    assert setup.secrets.held["access_token"] == "token+"
+    setup.clock.move(days=70)
+    setup.server.token = "another"
     with pytest.raises(LoginError):
-        await world.threads.check(ME)
+        await setup.threads.check(ME)
 
 
-async def test_figures_are_what_threads_reports():
-    world = World()
-    made = await world.sent(world.intent("One."), 2)
+async def test_metrics_are_read():
+    setup = World()
+    completed = await setup.sent(setup.intent("One."), 2)
     expected = Figures(likes=3, replies=0, reposts=2, impressions=90)
-    assert await world.threads.figures(ME, ["5000", "5001"]) == {made[1].ids[0]: expected, "5001": None}
+    assert await setup.threads.figures(ME, ["5000", "5001"]) == {completed[1].ids[0]: expected, "5001": None}
 
 
-async def test_a_post_whose_figures_are_closed_is_not_called_gone():
-    world = World()
-    await world.sent(world.intent("One."), 2)
-    world.server.insights = False
-    assert await world.threads.figures(ME, ["5000"]) == {}
+async def test_private_metrics_are_not_reported_as_deleted():
+    setup = World()
+    await setup.sent(setup.intent("One."), 2)
+    setup.server.insights = False
+    assert await setup.threads.figures(ME, ["5000"]) == {}
 
 
-async def test_a_post_is_taken_back_and_its_container_left():
-    world = World()
-    made = await world.sent(world.intent("One."), 2)
-    for each in (*made, *made):
-        await world.threads.delete(ME, each)
-    assert world.server.posts == []
+async def test_deleting_twice_is_no_error():
+    setup = World()
+    completed = await setup.sent(setup.intent("One."), 2)
+    for result in (*completed, *completed):
+        await setup.threads.delete(ME, result)
+    assert setup.server.posts == []
 
 
-async def test_pictures_are_refused_before_and_when_sending():
+async def test_pictures_are_refused():
     platform = World().threads
     assert [problem.message for problem in platform.problems(post("One.", alts=("A dot.",)), ME)] == [
         "Threads takes pictures from a public address only, not from here."
@@ -280,7 +280,7 @@ async def test_pictures_are_refused_before_and_when_sending():
         await platform.send(ME, platform.render(post("One."), ME, SEED), (), (picture,))
 
 
-def test_what_would_be_refused_is_said_before():
+def test_validation_reports_problems():
     platform = World().threads
     assert platform.problems(post("x" * 500), ME) == []
     assert platform.problems(post("é" * 500), ME) == []
@@ -292,29 +292,29 @@ def test_what_would_be_refused_is_said_before():
 
 @given(faults=st.lists(st.sampled_from(FAULTS), max_size=30), parts=st.integers(1, 3), jitter=st.floats(0, 1))
 @settings(max_examples=150, deadline=None)
-async def test_whatever_happens_each_post_is_made_once_and_the_thread_is_in_order(faults, parts, jitter):
-    world = World()
-    world.server.faults.extend(faults)
+async def test_posts_are_created_once_in_order_under_faults(faults, parts, jitter):
+    setup = World()
+    setup.server.faults.extend(faults)
     texts = [f"Part {number}." for number in range(parts)]
-    intent = world.intent(*texts)
-    ended = await delivered(None, ME, intent, world.clock, moves=100, jitter=jitter, fresh=lambda: world.threads)
-    world.server.arrive(everything=True)
-    there = world.server.posts
-    assert [each["text"] for each in there] == texts[: len(there)]
-    assert [each["parent"] for each in there] == ["", *[each["id"] for each in there]][: len(there)]
-    published = [made.ids[0] for made in ended.made[1::2]]
-    assert published == [each["id"] for each in there][: len(published)]
-    if ended.state == "sent" or not faults:
-        assert len(there) == parts == len(published)
-    elif ended.state in ("failed", "abandoned"):
-        assert len(there) == len(published)
+    intent = setup.intent(*texts)
+    delivery = await delivered(None, ME, intent, setup.clock, moves=100, jitter=jitter, fresh=lambda: setup.threads)
+    setup.server.arrive(everything=True)
+    posts = setup.server.posts
+    assert [posted["text"] for posted in posts] == texts[: len(posts)]
+    assert [posted["parent"] for posted in posts] == ["", *[posted["id"] for posted in posts]][: len(posts)]
+    published = [result.ids[0] for result in delivery.made[1::2]]
+    assert published == [posted["id"] for posted in posts][: len(published)]
+    if delivery.state == "sent" or not faults:
+        assert len(posts) == parts == len(published)
+    elif delivery.state in ("failed", "abandoned"):
+        assert len(posts) == len(published)
 
 
 @pytest.mark.parametrize("server", ["http://elsewhere.example", "https://me@elsewhere.example", "https://a.example/?b"])
-async def test_no_code_goes_where_it_could_be_read_on_its_way(server):
-    world = World()
-    given_ = {"client_id": "app", "client_secret": "hush"}
-    sign_in = await world.threads.begin(server, given_, "https://localhost/")
+async def test_code_is_not_sent_to_unsafe_server(server):
+    setup = World()
+    client_credentials = {"client_id": "app", "client_secret": "hush"}
+    sign_in = await setup.threads.begin(server, client_credentials, "https://localhost/")
     with pytest.raises(RefusedPostError):
-        await world.threads.finish(server, sign_in, "code")
-    assert world.server.requests == []
+        await setup.threads.finish(server, sign_in, "code")
+    assert setup.server.requests == []

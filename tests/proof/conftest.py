@@ -1,4 +1,4 @@
-"""The real servers that posts are proven against: each is started once for a test process that asks for it."""
+"""Fixtures of the real servers; each is started once per test process, on first use."""
 
 import os
 from collections.abc import AsyncIterator, Iterator
@@ -23,7 +23,7 @@ _SENDERS = [f"sender{number}" for number in range(2500 if PROVE else 300)]
 
 @pytest.fixture(scope="session")
 def pds() -> Iterator[pds_server.Pds]:
-    """A Bluesky PDS. Where it cannot be installed its tests are skipped, but never in CI."""
+    """A Bluesky PDS. If it cannot be installed its tests are skipped, except in CI, where they fail."""
     with ExitStack() as stack:
         try:
             server = stack.enter_context(pds_server.running())
@@ -42,50 +42,50 @@ def writer(pds: pds_server.Pds) -> pds_server.Writer:
 
 @pytest.fixture(scope="session")
 def mastodon(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[mastodon_server.MockMastodon, Iterator[str]]]:
-    """A mastodon-mock, and the names of accounts on it that nobody used before."""
+    """A mastodon-mock and an iterator of its unused account names."""
     with mastodon_server.running(tmp_path_factory.mktemp("mastodon"), _SENDERS) as server:
         yield server, iter(_SENDERS)
 
 
 @pytest.fixture(scope="session")
 def doomed() -> Iterator[Doom]:
-    """What sends, and is killed."""
+    """The process that sends and is killed."""
     with doom() as started:
         yield started
 
 
 @pytest.fixture
 def desks(tmp_path: Path, doomed: Doom) -> Desks:
-    """Where desks are made whose drafts are due."""
+    """Creates desks with due drafts."""
     return Desks(tmp_path, doomed)
 
 
 class Places:
-    """Servers by their names, until the end of a test."""
+    """Servers by name, closed at the end of the test."""
 
     def __init__(self, request: pytest.FixtureRequest, stack: AsyncExitStack) -> None:
         self._request = request
         self._stack = stack
 
     async def at(self, name: str) -> Place:
-        """The server itself; without its keys it is behind a proxy."""
+        """Return the server; one without idempotency keys is behind a proxy that removes them."""
         if name.startswith("fake"):
             return FakePlace(keyed="without" not in name)
         return (await self.behind(name))[0] if "without" in name else self._open(name, self._url(name))
 
     async def behind(self, name: str, aim: str = "") -> tuple[MastodonPlace | PdsPlace, CuttingProxy]:
-        """A real server behind a proxy, and the proxy; what `aim` matches meets its faults."""
+        """Return a real server behind a proxy, and the proxy; requests matching `aim` meet its faults."""
         proxy = await self._stack.enter_async_context(CuttingProxy(self._url(name), aim=aim))
         if "without" in name:
             proxy.rewrite = lambda request: request.without("idempotency-key")
-        place = self._open(name, proxy.url)
-        place.late = proxy.arrive
-        return place, proxy
+        server = self._open(name, proxy.url)
+        server.late = proxy.arrive
+        return server, proxy
 
     def _open(self, name: str, url: str) -> MastodonPlace | PdsPlace:
-        place = self._made(name, url)
-        self._stack.callback(place.close)
-        return place
+        server = self._made(name, url)
+        self._stack.callback(server.close)
+        return server
 
     def _made(self, name: str, url: str) -> MastodonPlace | PdsPlace:
         if name == "pds":

@@ -1,6 +1,6 @@
-"""Whatever is done to drafts, in whatever order and by whichever of two desks: it is what a small model says.
+"""Stateful test: any sequence of changes to drafts from two desks matches a small model.
 
-The model is `small_desk`; after each step all that can be seen of the drafts is compared with it.
+The model is `small_desk`; after each step everything visible of the drafts is compared with it.
 """
 
 from datetime import timedelta
@@ -36,17 +36,17 @@ actions = st.sampled_from([action.value for action in Action])
 
 
 class AnySteps(TwoDesks):
-    """What may happen, in any order."""
+    """The rules: everything that may happen, in any order."""
 
-    # What a person does to one draft.
+    # Changes of one draft by a user.
 
     @rule(which=desks, place=places, text=st.none() | texts, feedback=words, later=hours, how=st.data())
     def change(self, which, place, text, feedback, later, how) -> None:
         draft_id = self.ids[place]
         action = self.action(draft_id, how)
-        asked = self.asking(action, feedback, later, how)
-        predicted = self.model.change(draft_id, self.clock(), action=action, text=text, **asked)
-        self.change_one(which, draft_id, predicted, change_of(action, text, asked))
+        request = self.asking(action, feedback, later, how)
+        predicted = self.model.change(draft_id, self.clock(), action=action, text=text, **request)
+        self.change_one(which, draft_id, predicted, change_of(action, text, request))
 
     @rule(which=desks, place=places, text=texts)
     def edit(self, which, place, text) -> None:
@@ -56,50 +56,54 @@ class AnySteps(TwoDesks):
     @rule(which=desks, place=places, action=st.sampled_from(["approve", "archive", "reject"]), back=st.integers(1, 3))
     def change_what_was_seen_before(self, which, place, action, back) -> None:
         draft = self.model.drafts[self.ids[place]]
-        asked = ChangeDraft(action=Action(action))
-        self.change_one(which, self.ids[place], draft.refused(), asked, expected_version=draft.version - back)
+        request = ChangeDraft(action=Action(action))
+        self.change_one(which, self.ids[place], draft.refused(), request, expected_version=draft.version - back)
 
     @rule(which=desks, action=actions, later=hours, how=st.data())
     def change_what_is_not_there(self, which, action, later, how) -> None:
-        asked = change_of(action, None, self.asking(action, None, later, how))
-        self.change_one(which, "nobody", Refused(UNKNOWN), asked)
+        request = change_of(action, None, self.asking(action, None, later, how))
+        self.change_one(which, "nobody", Refused(UNKNOWN), request)
 
     @rule(which=desks, place=places, hours_ago=st.integers(0, 3), action=st.sampled_from(["schedule", "reschedule"]))
     def schedule_into_the_past(self, which, place, hours_ago, action) -> None:
         at = self.clock() - timedelta(hours=hours_ago)
         error = self.answer(self.desks[which].drafts.change(self.ids[place], change_of(action, None, {"at": at})))
         assert isinstance(error, InvalidError)
-        assert [each.field for each in error.errors] == ["scheduledAt"]
+        assert [failure.field for failure in error.errors] == ["scheduledAt"]
 
     @rule(which=desks, place=places, later=hours, how=st.data())
     def change_between_the_look_and_the_change_of_another(self, which, place, later, how) -> None:
-        """One reads the draft; the other changes it; then the first one writes."""
+        """One desk reads the draft, the other changes it, then the first one writes."""
         draft_id, now = self.ids[place], self.clock()
-        mine, theirs = self.action(draft_id, how), self.action(draft_id, how)
+        own_action, theirs = self.action(draft_id, how), self.action(draft_id, how)
         slow, fast = self.desks[which], self.desks[1 - which]
-        mine_asked, theirs_asked = self.asking(mine, None, later, how), self.asking(theirs, "No.", later, how)
-        seen = self.model.drafts[draft_id]
-        may = mine in seen.allowed
-        before, saw = seen.version, seen.refused()
-        theirs_refused = self.model.change(draft_id, now, action=theirs, **theirs_asked)
-        if seen.version == before:
-            predicted = self.model.change(draft_id, now, action=mine, **mine_asked)
+        own_fields, their_fields = self.asking(own_action, None, later, how), self.asking(theirs, "No.", later, how)
+        snapshot = self.model.drafts[draft_id]
+        allowed = own_action in snapshot.allowed
+        before, refusal_before = snapshot.version, snapshot.refused()
+        theirs_refused = self.model.change(draft_id, now, action=theirs, **their_fields)
+        if snapshot.version == before:
+            predicted = self.model.change(draft_id, now, action=own_action, **own_fields)
         else:
-            # Refused for what was seen, or for what became of it.
-            predicted = (seen.refused() if mine != "post" else unconnected(saw)) if may else saw
+            # Refused either by the snapshot it read or by what has become of the draft.
+            predicted = (
+                (snapshot.refused() if own_action != "post" else unconnected(refusal_before))
+                if allowed
+                else refusal_before
+            )
         write = slow.ground.write
         answers = []
 
         async def late(*args):
             slow.ground.write = write
-            answers.append(await answered(fast.drafts.change(draft_id, change_of(theirs, None, theirs_asked))))
+            answers.append(await answered(fast.drafts.change(draft_id, change_of(theirs, None, their_fields))))
             return await write(*args)
 
         slow.ground.write = late
-        self.change_one(which, draft_id, predicted, change_of(mine, None, mine_asked))
+        self.change_one(which, draft_id, predicted, change_of(own_action, None, own_fields))
         check(answers[0], theirs_refused)
 
-    # What a person does to many.
+    # Bulk changes by a user.
 
     @rule(
         which=desks,
@@ -116,14 +120,14 @@ class AnySteps(TwoDesks):
 
     @rule(which=desks)
     def schedule_all(self, which) -> None:
-        # What the checks think of an edited text is not the model's business.
+        # The model does not predict how the checks rate an edited text.
         for draft_id, row in drafts_in(self.home).items():
             self.model.drafts[draft_id].confidence = row["confidence"]
         predicted = self.model.auto(self.clock())
         outcome = self.runner.run(self.desks[which].schedule.auto())
-        assert {each.draft_id: each.scheduled_at for each in outcome.scheduled} == predicted
+        assert {failure.draft_id: failure.scheduled_at for failure in outcome.scheduled} == predicted
 
-    # Back, and forth again.
+    # Undo and redo.
 
     @rule(which=desks, place=st.none() | places)
     def undo(self, which, place) -> None:
@@ -153,12 +157,12 @@ class AnySteps(TwoDesks):
         self.late_ones_are_missed(which)
         self.take_back(1 - which, "undo", None)
 
-    # What happens by itself.
+    # Changes made by the system.
 
     @precondition(lambda self: self.times())
     @rule(minutes=st.sampled_from([-60, 0, 20, 31, 60, 1440, 1441]), how=st.data())
     def time_passes(self, minutes, how) -> None:
-        """To about the time that a draft has, or would get back."""
+        """Advance to about a time that a draft has, or would get back."""
         then = how.draw(st.sampled_from(self.times())) + timedelta(minutes=minutes)
         self.clock.now = max(then, self.clock.now + timedelta(minutes=1))
 
@@ -174,8 +178,8 @@ class AnySteps(TwoDesks):
     @rule(which=desks)
     def due_ones_are_picked_up(self, which) -> None:
         fit = self.model.due(self.clock()) - self.model.late(self.clock())
-        taken = {each.draft_id for each in self.runner.run(self.desks[which].schedule.picking_up.pick_up())}
-        # One account takes one post in five minutes, whichever of the two desks sends it.
+        taken = {failure.draft_id for failure in self.runner.run(self.desks[which].schedule.picking_up.pick_up())}
+        # An account takes one post in five minutes, whichever of the two desks sends it.
         assert len(taken) == (0 if self.model.rests(self.clock()) else min(1, len(fit)))
         assert taken <= fit
         self.runner.run(self.desks[which].ground.write(under_way))
@@ -197,6 +201,6 @@ TestAnySteps = AnySteps.TestCase
 TestAnySteps.settings = settings(max_examples=500 if PROVE else 50, stateful_step_count=60 if PROVE else 40)
 
 
-def test_the_model_has_every_state_and_every_action():
+def test_model_covers_all_statuses_and_actions():
     assert set(STATES) == set(Status)
     assert set(FROM) == set(Action)

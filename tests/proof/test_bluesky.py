@@ -1,4 +1,4 @@
-"""Bluesky's adapter against a real PDS: what counts is what the server holds."""
+"""Tests of the Bluesky platform against a real PDS; assertions are on what the server stores."""
 
 import asyncio
 import io
@@ -36,7 +36,7 @@ TEXTS = ("👩‍👩‍👧‍👦 Über example.com/ä #tag", "Zwei 🇩🇪 h
 
 
 class Desk:
-    """An account on the server, asked through a proxy."""
+    """An account on the server, reached through a proxy."""
 
     def __init__(self, pds: Pds, writer: Writer, proxy: CuttingProxy) -> None:
         self.pds = pds
@@ -48,7 +48,7 @@ class Desk:
         self.bluesky = self.fresh()
 
     def fresh(self) -> Bluesky:
-        """The adapter as after a start: no token in memory."""
+        """Return the platform as after a start, with no token in memory."""
         return Bluesky(Caller(self.transport, asking=5), self.secrets, clock=lambda: NOW)
 
     def intent(self, *parts: str, alts: tuple[str, ...] = ()) -> Intent:
@@ -61,7 +61,7 @@ class Desk:
 
     @property
     def held(self) -> list[dict[str, Any]]:
-        """What the server has."""
+        """The records stored on the server."""
         return self.pds.posts(self.writer.did)
 
     @property
@@ -78,31 +78,31 @@ async def desk(pds: Pds, writer: Writer) -> AsyncIterator[Desk]:
         await desk.transport.aclose()
 
 
-async def test_a_thread_is_whole_in_order_and_has_the_hashes_that_were_computed_here(desk):
+async def test_thread_is_complete_with_locally_computed_hashes(desk):
     intent = desk.intent(*TEXTS)
-    made = await desk.bluesky.send(desk.account, intent, ())
-    held = desk.held
-    assert tuple(record["uri"] for record in held) == made.ids
+    result = await desk.bluesky.send(desk.account, intent, ())
+    records = desk.held
+    assert tuple(record["uri"] for record in records) == result.ids
     assert tuple(desk.texts) == TEXTS
-    root, second = ({"uri": record["uri"], "cid": record["cid"]} for record in held[:2])
-    assert "reply" not in held[0]["value"]
-    assert held[1]["value"]["reply"] == {"root": root, "parent": root}
-    assert held[2]["value"]["reply"] == {"root": root, "parent": second}
-    # `send` compares the server's hashes with its own: it would not have ended well.
-    assert made.evidence is Evidence.ANSWERED
-    assert (await desk.bluesky.look_up(desk.account, intent, (), NOW)).ids == made.ids
+    root, second = ({"uri": record["uri"], "cid": record["cid"]} for record in records[:2])
+    assert "reply" not in records[0]["value"]
+    assert records[1]["value"]["reply"] == {"root": root, "parent": root}
+    assert records[2]["value"]["reply"] == {"root": root, "parent": second}
+    # `send` compares the server's hashes with its own and would have failed.
+    assert result.evidence is Evidence.ANSWERED
+    assert (await desk.bluesky.look_up(desk.account, intent, (), NOW)).ids == result.ids
 
 
-async def test_links_and_hashtags_stand_where_the_server_counts_them(desk):
+async def test_facets_match_server_byte_offsets(desk):
     await desk.bluesky.send(desk.account, desk.intent(TEXTS[0]), ())
     value = desk.held[0]["value"]
     raw = value["text"].encode()
-    shown = [raw[each["index"]["byteStart"] : each["index"]["byteEnd"]].decode() for each in value["facets"]]
-    assert shown == ["example.com/ä", "#tag"]
+    covered = [raw[facet["index"]["byteStart"] : facet["index"]["byteEnd"]].decode() for facet in value["facets"]]
+    assert covered == ["example.com/ä", "#tag"]
     assert value["facets"][0]["features"][0]["uri"] == "https://example.com/ä"
 
 
-async def test_pictures_are_there_with_their_descriptions(desk):
+async def test_pictures_are_stored_with_alt_texts(desk):
     pictures = [drawn("png", (30, 20), "Red"), drawn("jpeg", (8, 9), "")]
     intent = desk.intent("One.", "Two.", alts=("Red", ""))
     desk.proxy.faults.append(Cut.AFTER)
@@ -112,16 +112,16 @@ async def test_pictures_are_there_with_their_descriptions(desk):
     assert found.evidence is Evidence.READ_BACK
     first = desk.held[0]
     images = first["value"]["embed"]["images"]
-    assert [(each["alt"], each["aspectRatio"]) for each in images] == [
+    assert [(image["alt"], image["aspectRatio"]) for image in images] == [
         ("Red", {"width": 30, "height": 20}),
         ("", {"width": 8, "height": 9}),
     ]
-    assert [desk.pds.blob(desk.writer.did, each["image"]["ref"]["$link"]) for each in images] == [
+    assert [desk.pds.blob(desk.writer.did, image["image"]["ref"]["$link"]) for image in images] == [
         picture.content for picture in pictures
     ]
 
 
-async def test_a_second_request_makes_nothing_and_is_found(desk):
+async def test_second_request_creates_nothing_and_is_found(desk):
     intent = desk.intent("One.", "Two.")
     first = await desk.bluesky.send(desk.account, intent, ())
     with pytest.raises(UnknownOutcomeError):
@@ -130,11 +130,13 @@ async def test_a_second_request_makes_nothing_and_is_found(desk):
     assert (await desk.bluesky.look_up(desk.account, intent, (), NOW)).ids == first.ids
 
 
-async def test_of_four_senders_at_once_one_makes_it(desk):
+async def test_one_of_four_concurrent_senders_succeeds(desk):
     intent = desk.intent("One.", "Two.")
     senders = [desk.fresh() for _ in range(4)]
-    done = await asyncio.gather(*[each.send(desk.account, intent, ()) for each in senders], return_exceptions=True)
-    assert sorted(type(each).__name__ for each in done) == ["Made", *["UnknownOutcomeError"] * 3]
+    outcomes = await asyncio.gather(
+        *[sender.send(desk.account, intent, ()) for sender in senders], return_exceptions=True
+    )
+    assert sorted(type(sender).__name__ for sender in outcomes) == ["Made", *["UnknownOutcomeError"] * 3]
     assert desk.texts == ["One.", "Two."]
 
 
@@ -151,7 +153,7 @@ async def test_of_four_senders_at_once_one_makes_it(desk):
         (GARBAGE, UnknownOutcomeError, False),
     ],
 )
-async def test_after_a_fault_it_is_found_or_can_be_sent_again(desk, fault, error, there):
+async def test_post_is_found_or_resent_after_fault(desk, fault, error, there):
     intent = desk.intent("One.", "Two.")
     desk.proxy.faults.append(fault)
     with pytest.raises(error):
@@ -163,7 +165,7 @@ async def test_after_a_fault_it_is_found_or_can_be_sent_again(desk, fault, error
     assert desk.texts == ["One.", "Two."]
 
 
-async def test_a_refused_connection_made_nothing(desk):
+async def test_refused_connection_posts_nothing(desk):
     intent = desk.intent("One.")
     await desk.bluesky.check(desk.account)
     async with desk.proxy.refusing():
@@ -174,7 +176,7 @@ async def test_a_refused_connection_made_nothing(desk):
     assert desk.texts == []
 
 
-async def test_a_request_that_arrives_after_it_was_sent_again_makes_nothing(desk):
+async def test_late_request_after_resend_creates_nothing(desk):
     intent = desk.intent("One.", "Two.")
     desk.proxy.faults.append(Cut.LATE)
     with pytest.raises(UnknownOutcomeError):
@@ -185,7 +187,7 @@ async def test_a_request_that_arrives_after_it_was_sent_again_makes_nothing(desk
     assert desk.texts == ["One.", "Two."]
 
 
-async def test_a_sender_that_is_cancelled_in_the_middle_leaves_a_thread_that_is_found(desk):
+async def test_thread_is_found_after_cancelled_send(desk):
     intent = desk.intent("One.", "Two.")
     desk.proxy.faults.append(Cut.SILENT)
     sending = asyncio.create_task(desk.bluesky.send(desk.account, intent, ()))
@@ -197,7 +199,7 @@ async def test_a_sender_that_is_cancelled_in_the_middle_leaves_a_thread_that_is_
     assert await desk.bluesky.look_up(desk.account, intent, (), NOW) is not None
 
 
-async def test_an_edited_post_is_not_taken_for_ours(desk):
+async def test_edited_post_is_unknown(desk):
     intent = desk.intent("One.")
     await desk.bluesky.send(desk.account, intent, ())
     desk.pds.edit(desk.writer, intent.steps[0].keys[0], "Else.")
@@ -206,7 +208,7 @@ async def test_an_edited_post_is_not_taken_for_ours(desk):
 
 
 @pytest.mark.parametrize("text", ["x" * 301, "👩‍👩‍👧‍👦" * 121])
-async def test_what_is_said_to_be_too_long_is_too_long(desk, text):
+async def test_overlong_text_is_refused_by_server_too(desk, text):
     post = Post(format=Format.SHORT, parts=(text,), at=NOW)
     assert desk.bluesky.problems(post, desk.account) != []
     with pytest.raises(RefusedPostError):
@@ -214,19 +216,19 @@ async def test_what_is_said_to_be_too_long_is_too_long(desk, text):
 
 
 @pytest.mark.parametrize("text", ["x" * 300, "👩‍👩‍👧‍👦" * 120])
-async def test_what_is_said_to_fit_fits(desk, text):
+async def test_longest_allowed_text_is_accepted(desk, text):
     await desk.bluesky.send(desk.account, desk.intent(text), ())
     assert desk.texts == [text]
 
 
-async def test_the_longest_thread_is_taken(desk):
+async def test_longest_allowed_thread_is_accepted(desk):
     parts = tuple(f"Part {number}. #tag https://example.com/{number} " + "é" * 200 for number in range(100))
     assert desk.bluesky.problems(Post(format=Format.THREAD, parts=parts, at=NOW), desk.account) == []
-    made = await desk.bluesky.send(desk.account, desk.intent(*parts), ())
-    assert len(made.ids) == len(desk.texts) == 100
+    result = await desk.bluesky.send(desk.account, desk.intent(*parts), ())
+    assert len(result.ids) == len(desk.texts) == 100
 
 
-async def test_a_token_that_ran_out_is_renewed(desk):
+async def test_expired_token_is_refreshed(desk):
     await desk.bluesky.check(desk.account)
     before = len(desk.proxy.seen)
     tokens = desk.bluesky._sessions._access
@@ -236,14 +238,14 @@ async def test_a_token_that_ran_out_is_renewed(desk):
     assert desk.texts == ["One."]
 
 
-async def test_a_start_renews_by_the_kept_token_and_not_by_the_password(desk):
+async def test_start_uses_saved_refresh_token(desk):
     await desk.bluesky.check(desk.account)
     desk.secrets.held.pop("password")
     await desk.fresh().check(desk.account)
     assert desk.asked == ["createSession", "getSession", "refreshSession", "getSession"]
 
 
-async def test_whoever_is_killed_before_a_renewed_pair_is_kept_uses_the_old_one_again(desk):
+async def test_old_refresh_token_works_if_renewal_was_lost(desk):
     await desk.bluesky.check(desk.account)
     old = dict(desk.secrets.held)
     await desk.fresh().check(desk.account)
@@ -251,43 +253,43 @@ async def test_whoever_is_killed_before_a_renewed_pair_is_kept_uses_the_old_one_
     assert (await desk.fresh().check(desk.account)).id == desk.writer.did
 
 
-async def test_connecting_with_a_handle_gives_the_account(desk):
-    given = {"handle": f"@{desk.account.name}", "password": desk.writer.app_password}
-    connected = await desk.bluesky.connect(desk.proxy.url, given)
+async def test_connect_by_handle_returns_account(desk):
+    credentials = {"handle": f"@{desk.account.name}", "password": desk.writer.app_password}
+    connected = await desk.bluesky.connect(desk.proxy.url, credentials)
     assert connected.account == desk.account
     desk.secrets.held = dict(connected.secrets)
     assert await desk.bluesky.check(connected.account) == desk.account
 
 
-async def test_a_wrong_password_is_said_to_be_one(desk):
+async def test_invalid_password_is_reported(desk):
     with pytest.raises(LoginError, match="Invalid identifier or password"):
         await desk.bluesky.connect(desk.proxy.url, {"handle": desk.account.name, "password": "wrong"})
 
 
-async def test_tokens_and_password_that_do_not_count_are_a_matter_of_login(desk):
+async def test_invalid_credentials_raise_login_error(desk):
     desk.secrets.held = {"password": "wrong", "refresh": "garbage"}
     with pytest.raises(LoginError):
         await desk.bluesky.send(desk.account, desk.intent("One."), ())
     assert desk.texts == []
 
 
-async def test_posts_are_taken_back_and_a_second_time_is_no_error(desk):
+async def test_deleting_twice_is_no_error(desk):
     intent = desk.intent("One.", "Two.")
-    made = await desk.bluesky.send(desk.account, intent, ())
-    await desk.bluesky.delete(desk.account, made)
-    await desk.bluesky.delete(desk.account, made)
+    result = await desk.bluesky.send(desk.account, intent, ())
+    await desk.bluesky.delete(desk.account, result)
+    await desk.bluesky.delete(desk.account, result)
     assert desk.texts == []
     assert await desk.bluesky.look_up(desk.account, intent, (), NOW) is None
 
 
-async def test_without_an_index_there_are_no_figures(desk):
-    made = await desk.bluesky.send(desk.account, desk.intent("One."), ())
+async def test_metrics_need_an_index(desk):
+    result = await desk.bluesky.send(desk.account, desk.intent("One."), ())
     with pytest.raises(NotSentError):
-        await desk.bluesky.figures(desk.account, made.ids)
+        await desk.bluesky.figures(desk.account, result.ids)
 
 
 def drawn(kind: str, size: tuple[int, int], alt: str) -> Picture:
-    """A small picture."""
+    """Return a small one-colour picture."""
     raw = io.BytesIO()
     Image.new("RGB", size, "red").save(raw, kind)
     return Picture(content=raw.getvalue(), media_type=f"image/{kind}", width=size[0], height=size[1], alt=alt)

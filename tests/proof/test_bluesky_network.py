@@ -1,4 +1,4 @@
-"""Figures from the whole Bluesky network: what people did on it is what Copydesk reports, and nothing else."""
+"""Tests of metrics against a complete local Bluesky network."""
 
 import os
 import signal
@@ -50,7 +50,7 @@ _numbers = count(1)
 
 @pytest.fixture(scope="module")
 def network() -> Iterator[Network]:
-    """The network, where it can be."""
+    """The running network; skip if it is unavailable."""
     with ExitStack() as stack:
         try:
             started = stack.enter_context(bsky_network.running())
@@ -61,12 +61,12 @@ def network() -> Iterator[Network]:
 
 @pytest.fixture(scope="module")
 def people(network: Network) -> list[Writer]:
-    """Who reads what is posted."""
+    """Accounts that react to posts."""
     return [network.pds.writer(f"reader{number}") for number in range(4)]
 
 
 class Author:
-    """An account that posts, and is asked for through a proxy."""
+    """An account that posts through a proxy."""
 
     def __init__(self, network: Network, proxy: CuttingProxy) -> None:
         self.writer = network.pds.writer(f"author{next(_numbers)}")
@@ -77,20 +77,20 @@ class Author:
         self.bluesky = Bluesky(Caller(self.transport, asking=5), secrets, clock=lambda: NOW)
 
     async def posts(self, *parts: str) -> tuple[str, ...]:
-        """Post something; the addresses of the records."""
+        """Post one text or a thread; return the records' URIs."""
         kind = Format.THREAD if len(parts) > 1 else Format.SHORT
         intent = self.bluesky.render(Post(format=kind, parts=parts, at=NOW), self.account, new_id(NOW))
         return (await self.bluesky.send(self.account, intent, ())).ids
 
     async def figures(self, *uris: str) -> list[Figures | None]:
-        """What is reported of posts."""
-        found = await self.bluesky.figures(self.account, uris)
-        assert tuple(found) == uris
-        return [found[uri] for uri in uris]
+        """Return the metrics of the posts, in the order of `uris`."""
+        reported = await self.bluesky.figures(self.account, uris)
+        assert tuple(reported) == uris
+        return [reported[uri] for uri in uris]
 
     def asked(self) -> list[int]:
-        """For how many posts each request for figures was."""
-        return [each.path.count("uris=") for each in self.proxy.seen if f"GET {each.path}".startswith(ASKED)]
+        """Return the number of posts in each metrics request."""
+        return [request.path.count("uris=") for request in self.proxy.seen if f"GET {request.path}".startswith(ASKED)]
 
 
 @pytest.fixture
@@ -101,22 +101,22 @@ async def author(network: Network) -> AsyncIterator[Author]:
         await author.transport.aclose()
 
 
-async def test_what_people_did_is_what_is_reported(network, people, author):
-    seen, unseen = [(await author.posts(text))[0] for text in ("Everybody sees this.", "Nobody sees this.")]
+async def test_reactions_are_reported_as_metrics(network, people, author):
+    liked, ignored = [(await author.posts(text))[0] for text in ("Everybody sees this.", "Nobody sees this.")]
     for reader in people[:3]:
-        network.like(reader, seen)
-    network.repost(people[0], seen)
+        network.like(reader, liked)
+    network.repost(people[0], liked)
     for reader in people[2:]:
-        network.reply(reader, seen)
-    network.quote(people[3], seen)
+        network.reply(reader, liked)
+    network.quote(people[3], liked)
     network.settle()
-    assert await author.figures(seen, unseen) == [
+    assert await author.figures(liked, ignored) == [
         Figures(likes=3, replies=2, reposts=1, impressions=None, clicks=None),
         Figures(likes=0, replies=0, reposts=0, impressions=None, clicks=None),
     ]
 
 
-async def test_what_people_took_back_counts_no_more(network, people, author):
+async def test_removed_reactions_are_not_counted(network, people, author):
     (uri,) = await author.posts("Is this good?")
     likes = [network.like(reader, uri) for reader in people[:2]]
     repost = network.repost(people[0], uri)
@@ -130,7 +130,7 @@ async def test_what_people_took_back_counts_no_more(network, people, author):
     assert await author.figures(uri) == [Figures(likes=1, replies=0, reposts=0)]
 
 
-async def test_who_likes_twice_counts_once(network, people, author):
+async def test_repeated_reaction_counts_once(network, people, author):
     (uri,) = await author.posts("Again, again!")
     for _ in range(2):
         network.like(people[0], uri)
@@ -139,48 +139,48 @@ async def test_who_likes_twice_counts_once(network, people, author):
     assert await author.figures(uri) == [Figures(likes=1, replies=0, reposts=1)]
 
 
-async def test_the_next_post_of_a_thread_is_a_reply_to_the_one_before(network, people, author):
+async def test_next_thread_post_counts_as_reply(network, people, author):
     first, second, last = await author.posts("One.", "Two.", "Three.")
     network.reply(people[0], second, first)
     network.settle()
-    assert [each.replies for each in await author.figures(first, second, last)] == [1, 2, 0]
+    assert [metrics.replies for metrics in await author.figures(first, second, last)] == [1, 2, 0]
 
 
-async def test_more_than_25_posts_are_asked_for_in_batches(network, people, author):
+async def test_metrics_are_requested_in_batches_of_25(network, people, author):
     uris = await author.posts(*[f"Part {number}." for number in range(60)])
     liked = {0: 1, 24: 2, 25: 3, 49: 1, 50: 2, 59: 4}
-    for place, likes in liked.items():
+    for position, likes in liked.items():
         for reader in people[:likes]:
-            network.like(reader, uris[place])
+            network.like(reader, uris[position])
     network.settle()
     found = await author.figures(*uris)
-    assert [each.likes for each in found] == [liked.get(place, 0) for place in range(60)]
+    assert [metrics.likes for metrics in found] == [liked.get(position, 0) for position in range(60)]
     assert author.asked() == [25, 25, 10]
 
 
-async def test_one_more_than_25_would_be_refused(author, monkeypatch):
+async def test_batch_of_26_is_refused(author, monkeypatch):
     uris = await author.posts(*[f"Part {number}." for number in range(26)])
     monkeypatch.setattr("copydesk.posting.bluesky.platform.MOST_ASKED", 26)
     with pytest.raises(NotSentError):
         await author.figures(*uris)
 
 
-async def test_a_deleted_post_is_gone_and_the_others_are_not(network, people, author):
-    deleted, kept = [(await author.posts(text))[0] for text in ("A typpo.", "No typo.")]
+async def test_only_deleted_post_has_no_metrics(network, people, author):
+    deleted, existing = [(await author.posts(text))[0] for text in ("A typpo.", "No typo.")]
     network.like(people[0], deleted)
-    network.like(people[0], kept)
+    network.like(people[0], existing)
     network.delete(author.writer, deleted)
     network.settle()
-    assert await author.figures(deleted, kept) == [None, Figures(likes=1, replies=0, reposts=0)]
+    assert await author.figures(deleted, existing) == [None, Figures(likes=1, replies=0, reposts=0)]
 
 
-async def test_a_post_is_not_gone_before_the_index_knows_of_it(author):
-    # Nothing waits here: whether the index has it already is a matter of milliseconds.
+async def test_unindexed_post_is_not_reported_as_deleted(author):
+    # No waiting here: whether the index already has the post is a matter of milliseconds.
     uris = [(await author.posts(f"Number {number}."))[0] for number in range(5)]
     assert None not in await author.figures(*uris)
 
 
-async def test_a_desk_reads_what_its_posts_came_to_until_they_are_gone(network, people, author, tmp_path: Path):
+async def test_desk_reads_metrics_until_post_is_deleted(network, people, author, tmp_path: Path):
     watch = Watch()
     async with open_posting(tmp_path, {"bluesky": author.bluesky}, clock=watch) as desk:
         await desk.ground.write(accounts.connect, new_id(NOW), author.account, NOW)
@@ -197,8 +197,8 @@ async def test_a_desk_reads_what_its_posts_came_to_until_they_are_gone(network, 
         network.settle()
         watch.now = NOW + timedelta(hours=6)
         assert await desk.posting.read_figures() == 1
-        read = [(2, 0, 1, None, None, 0), (3, 1, 1, None, None, 0)]
-        assert rows(tmp_path, READINGS) == read
+        readings = [(2, 0, 1, None, None, 0), (3, 1, 1, None, None, 0)]
+        assert rows(tmp_path, READINGS) == readings
 
         network.delete(author.writer, uri)
         network.settle()
@@ -210,22 +210,22 @@ async def test_a_desk_reads_what_its_posts_came_to_until_they_are_gone(network, 
         assert (top.likes, top.replies, top.reposts, top.impressions) == (3, 1, 1, None)
         watch.now = NOW + timedelta(days=30)
         assert await desk.posting.read_figures() == 0
-    assert rows(tmp_path, READINGS) == read
+    assert rows(tmp_path, READINGS) == readings
 
 
-def test_it_ends_with_whoever_started_it_even_where_that_is_killed(network):
-    others = folders()
+def test_network_ends_when_starter_is_killed(network):
+    earlier = folders()
     with subprocess.Popen([sys.executable, "-c", HOLD], env=WITH_TESTS, stdout=subprocess.PIPE, text=True) as holder:
         assert holder.stdout is not None
         assert holder.stdout.readline() == "ready\n"
-        assert len(folders() - others) == 2
+        assert len(folders() - earlier) == 2
         holder.send_signal(signal.SIGKILL)
-    ends = time.monotonic() + 60
-    while folders() - others:
-        assert time.monotonic() < ends
+    deadline = time.monotonic() + 60
+    while folders() - earlier:
+        assert time.monotonic() < deadline
         time.sleep(0.1)
 
 
 def folders() -> set[Path]:
-    """What the networks that run now keep; each removes its own when everything that it started has ended."""
+    """Return the data folders of running networks; each is removed when all its processes have ended."""
     return {path for name in ("bsky", "postgres") for path in Path(tempfile.gettempdir()).glob(f"copydesk-{name}-*")}

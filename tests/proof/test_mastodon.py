@@ -1,7 +1,7 @@
-"""Posts to mastodon-mock through a network that breaks: each post is there once, each thread whole and in order.
+"""Tests of the Mastodon platform against mastodon-mock through a faulty network.
 
-mastodon-mock honours keys as Mastodon 4.6 does. Behind a proxy that takes the key away it is a server that does not
-know them.
+mastodon-mock honours idempotency keys as Mastodon 4.6 does. Behind a proxy that removes the key it acts as a server
+without them.
 """
 
 from collections.abc import AsyncIterator, Iterator
@@ -47,7 +47,7 @@ def names() -> Iterator[str]:
 
 @pytest.fixture
 def name(names: Iterator[str]) -> str:
-    """An account that nobody used before."""
+    """An unused account."""
     return next(names)
 
 
@@ -71,19 +71,19 @@ async def connected(caller: Caller, url: str, name: str, clock: Clock) -> tuple[
     return platform, (await platform.connect(url, {"token": MockMastodon.token(name)})).account
 
 
-async def test_it_says_who_it_is_and_what_it_takes(server, name, caller):
+async def test_connect_reads_server_information(server, name, caller):
     platform, account = await connected(caller, server.url, name, Clock())
     assert (account.name, account.software, account.longest) == (f"{name}@mock.example", "mastodon 4.6.0", 500)
     assert await platform.check(account) == account
 
 
-async def test_a_thread_is_there_in_order_and_each_post_at_its_address(server, name, caller):
+async def test_thread_is_posted_in_order(server, name, caller):
     clock = Clock()
     platform, account = await connected(caller, server.url, name, clock)
-    done = await run(platform, account, platform.render(thread(*PARTS), account, seed()), clock)
-    assert done.state is State.SENT
+    delivery = await run(platform, account, platform.render(thread(*PARTS), account, seed()), clock)
+    assert delivery.state is State.SENT
     assert server.said(name) == [(PARTS[0], None), (PARTS[1], PARTS[0]), (PARTS[2], PARTS[1])]
-    assert [made.ids[0] for made in done.made] == [post["id"] for post in server.posts(name)]
+    assert [result.ids[0] for result in delivery.made] == [post["id"] for post in server.posts(name)]
     assert all(post["visibility"] == "public" for post in server.posts(name))
 
 
@@ -94,7 +94,7 @@ LATER = [[None, Cut.AFTER], [None, Cut.LATE], [None, None, Cut.HALF], [Cut.AFTER
 
 @pytest.mark.parametrize("keyed", [True, False], ids=["keys", "no keys"])
 @pytest.mark.parametrize("faults", [*ONCE, *TWICE, *LATER], ids=str)
-async def test_whatever_breaks_each_post_is_there_once_and_in_order(server, name, caller, faults, keyed):
+async def test_post_is_created_once_in_order_under_faults(server, name, caller, faults, keyed):
     clock = Clock()
     async with CuttingProxy(server.url, aim=POSTING) as proxy:
         platform, account = await connected(caller, proxy.url, name, clock)
@@ -103,16 +103,16 @@ async def test_whatever_breaks_each_post_is_there_once_and_in_order(server, name
             account = replace(account, software="gotosocial 0.20.1")
         proxy.faults.extend(faults)
         intent = platform.render(thread(*PARTS), account, seed())
-        done = await run(platform, account, intent, clock, waiting=proxy.arrive)
+        delivery = await run(platform, account, intent, clock, waiting=proxy.arrive)
         await proxy.arrive()
         assert not proxy.faults
-    assert done.state is State.SENT, done.error
+    assert delivery.state is State.SENT, delivery.error
     assert server.said(name) == [(PARTS[0], None), (PARTS[1], PARTS[0]), (PARTS[2], PARTS[1])]
-    assert [made.ids[0] for made in done.made] == [post["id"] for post in server.posts(name)]
+    assert [result.ids[0] for result in delivery.made] == [post["id"] for post in server.posts(name)]
 
 
 class NewKeys(Mastodon):
-    """A new key for each attempt."""
+    """Uses a new key for each attempt."""
 
     async def send(self, account, intent, made, pictures=()):
         steps = [replace(step, keys=(seed(),)) for step in intent.steps]
@@ -120,14 +120,14 @@ class NewKeys(Mastodon):
 
 
 class NoReadBack(Mastodon):
-    """Takes what it did not look for as absent."""
+    """Reports every post as absent without looking."""
 
     async def look_up(self, account, intent, made, since):
         return None
 
 
 class NoQuiet(Mastodon):
-    """Takes what is not there yet as absent."""
+    """Reports a post as absent without waiting for late arrivals."""
 
     def trust(self, account):
         return replace(super().trust(account), quiet=timedelta(0))
@@ -143,80 +143,89 @@ class NoQuiet(Mastodon):
         (NoQuiet, "gotosocial 0.20.1", Cut.LATE, 2),
     ],
 )
-async def test_what_is_done_wrongly_is_seen(server, name, caller, wrong, software, fault, copies):
+async def test_mutant_is_detected(server, name, caller, wrong, software, fault, copies):
     clock = Clock()
 
-    async def later() -> None:
+    async def arrive_after_settle_time() -> None:
         if clock.ahead > timedelta(seconds=70):
             await proxy.arrive()
 
     async with CuttingProxy(server.url, aim=POSTING) as proxy:
         platform = wrong(caller, Keys({"token": MockMastodon.token(name)}), clock=clock)
-        found = await platform.connect(proxy.url, {"token": MockMastodon.token(name)})
-        account = replace(found.account, software=software)
+        connection = await platform.connect(proxy.url, {"token": MockMastodon.token(name)})
+        account = replace(connection.account, software=software)
         if not software.startswith("mastodon"):
             proxy.rewrite = lambda request: request.without("idempotency-key")
         proxy.faults.append(fault)
-        await run(platform, account, platform.render(thread("Once."), account, seed()), clock, waiting=later)
+        await run(
+            platform,
+            account,
+            platform.render(thread("Once."), account, seed()),
+            clock,
+            waiting=arrive_after_settle_time,
+        )
         await proxy.arrive()
     assert server.said(name) == [("Once.", None)] * copies
 
 
-async def test_where_keys_are_not_known_a_lost_answer_is_settled_by_looking(server, name, caller):
+async def test_lost_response_without_keys_is_found_by_search(server, name, caller):
     clock = Clock()
     async with CuttingProxy(server.url, aim=POSTING) as proxy:
         platform, account = await connected(caller, proxy.url, name, clock)
         account = replace(account, software="")
         proxy.faults.append(Cut.AFTER)
-        done = await run(platform, account, platform.render(thread("Once."), account, seed()), clock)
-        assert len([each for each in proxy.seen if each.method == "POST"]) == 1
-    assert (done.state, done.made[0].evidence) == (State.SENT, Evidence.READ_BACK)
+        delivery = await run(platform, account, platform.render(thread("Once."), account, seed()), clock)
+        assert len([request for request in proxy.seen if request.method == "POST"]) == 1
+    assert (delivery.state, delivery.made[0].evidence) == (State.SENT, Evidence.READ_BACK)
 
 
-async def test_a_refused_connection_sends_nothing_and_is_tried_again(server, name, caller):
+async def test_refused_connection_is_retried(server, name, caller):
     clock = Clock()
     async with CuttingProxy(server.url, aim=POSTING) as proxy:
         platform, account = await connected(caller, proxy.url, name, clock)
         intent = platform.render(thread("Once."), account, seed())
         refusing = proxy.refusing()
         await refusing.__aenter__()
-        done = await run(platform, account, intent, clock, waiting=lambda: refusing.__aexit__(None, None, None))
-    assert (done.state, server.said(name)) == (State.SENT, [("Once.", None)])
+        delivery = await run(platform, account, intent, clock, waiting=lambda: refusing.__aexit__(None, None, None))
+    assert (delivery.state, server.said(name)) == (State.SENT, [("Once.", None)])
 
 
-async def test_pictures_are_there_with_their_descriptions(server, name, caller):
+async def test_pictures_are_stored_with_alt_texts(server, name, caller):
     platform, account = await connected(caller, server.url, name, Clock())
     pictures = [Picture(content=ONE_PIXEL, media_type="image/png", width=1, height=1, alt=alt) for alt in ("A é", "B")]
     await platform.send(account, platform.render(thread("Look."), account, seed()), (), pictures)
     attachments = server.posts(name)[0]["media_attachments"]
-    assert [(each["type"], each["description"]) for each in attachments] == [("image", "A é"), ("image", "B")]
+    assert [(attachment["type"], attachment["description"]) for attachment in attachments] == [
+        ("image", "A é"),
+        ("image", "B"),
+    ]
 
 
-async def test_figures_are_those_of_the_server_and_a_deleted_post_is_gone(server, name, names, caller):
+async def test_metrics_are_read_and_deleted_post_has_none(server, name, names, caller):
     clock, reader = Clock(), next(names)
     platform, account = await connected(caller, server.url, name, clock)
-    done = await run(platform, account, platform.render(thread("Liked.", "Gone."), account, seed()), clock)
-    first, second = done.made
+    delivery = await run(platform, account, platform.render(thread("Liked.", "Gone."), account, seed()), clock)
+    first, second = delivery.made
     for action in ("favourite", "reblog"):
         assert server.ask("POST", f"/api/v1/statuses/{first.ids[0]}/{action}", reader).status_code == 200
     await platform.delete(account, second)
     await platform.delete(account, second)
-    figures = await platform.figures(account, [first.ids[0], second.ids[0]])
-    liked = figures[first.ids[0]]
+    metrics = await platform.figures(account, [first.ids[0], second.ids[0]])
+    liked = metrics[first.ids[0]]
     assert isinstance(liked, Figures)
     assert (liked.likes, liked.reposts, liked.impressions, liked.clicks) == (1, 1, None, None)
-    assert figures[second.ids[0]] is None
+    assert metrics[second.ids[0]] is None
 
 
-async def test_the_browser_leads_into_an_account_and_the_way_is_closed_again(server, name, caller):
+async def test_browser_sign_in_and_disconnect(server, name, caller):
     keys = Keys({})
     platform = Mastodon(caller, keys, clock=Clock())
-    begun = await platform.begin(server.url, {}, "http://127.0.0.1:8765/back")
-    asked = {key: values[0] for key, values in parse_qs(urlsplit(begun.url).query).items()}
-    back = server.agree(asked, name)
-    answer = parse_qs(urlsplit(back).query)
-    assert (back.startswith(begun.redirect), answer["state"]) == (True, [begun.state])
-    account, keys.held = await _finished(platform, server.url, begun, answer["code"][0])
+    sign_in = await platform.begin(server.url, {}, "http://127.0.0.1:8765/back")
+    authorization = {key: values[0] for key, values in parse_qs(urlsplit(sign_in.url).query).items()}
+    redirect = server.agree(authorization, name)
+    answer = parse_qs(urlsplit(redirect).query)
+    assert (redirect.startswith(sign_in.redirect), answer["state"]) == (True, [sign_in.state])
+    account, keys.held = await _finish_sign_in(platform, server.url, sign_in, answer["code"][0])
     assert account.name == f"{name}@mock.example"
     await platform.send(account, platform.render(thread("In."), account, seed()), ())
     assert server.said(name) == [("In.", None)]
@@ -225,6 +234,6 @@ async def test_the_browser_leads_into_an_account_and_the_way_is_closed_again(ser
         await platform.check(account)
 
 
-async def _finished(platform, url, begun, code):
-    found = await platform.finish(url, begun, code)
-    return found.account, found.secrets
+async def _finish_sign_in(platform, url, sign_in, code):
+    connection = await platform.finish(url, sign_in, code)
+    return connection.account, connection.secrets

@@ -1,4 +1,4 @@
-"""Two see the same draft; the one who is slower is told so, whatever both wanted."""
+"""Tests that the slower of two concurrent changes is refused as a conflict."""
 
 import pytest
 
@@ -10,31 +10,31 @@ from proof_desk import assert_agrees, drafts_in, furnish
 
 
 async def between(desk, monkeypatch, method, meanwhile):
-    """Let `meanwhile` happen after `desk` has read and before it writes."""
+    """Run `other_change` after `desk` has read and before it writes."""
     write = getattr(desk.ground, method)
 
-    async def late(*args):
+    async def run_then_write(*args):
         monkeypatch.setattr(desk.ground, method, write)
         await meanwhile()
         return await write(*args)
 
-    monkeypatch.setattr(desk.ground, method, late)
+    monkeypatch.setattr(desk.ground, method, run_then_write)
 
 
-async def test_the_slower_of_two_changes_is_a_conflict_with_the_state_as_it_is_now(tmp_path, monkeypatch):
+async def test_slower_change_conflicts_with_current_state(tmp_path, monkeypatch):
     async with open_at(tmp_path) as slow, open_at(tmp_path) as fast:
         (draft_id,) = await furnish(slow, ["pending_review"])
         before = drafts_in(tmp_path)
         await between(slow, monkeypatch, "write", lambda: fast.drafts.approve(draft_id))
-        with pytest.raises(ConflictError) as refused:
+        with pytest.raises(ConflictError) as caught:
             await slow.drafts.reject(draft_id)
-    assert refused.value.current_status == Status.APPROVED
-    assert set(refused.value.allowed_actions) == {"reject", "schedule", "archive", "unapprove", "post"}
+    assert caught.value.current_status == Status.APPROVED
+    assert set(caught.value.allowed_actions) == {"reject", "schedule", "archive", "unapprove", "post"}
     assert drafts_in(tmp_path)[draft_id]["status"] == "approved"
     assert_agrees(tmp_path, before)
 
 
-async def test_an_edit_that_leaves_the_state_overtakes_too(tmp_path, monkeypatch):
+async def test_edit_without_status_change_conflicts_too(tmp_path, monkeypatch):
     async with open_at(tmp_path) as slow, open_at(tmp_path) as fast:
         (draft_id,) = await furnish(slow, ["pending_review"])
         before = drafts_in(tmp_path)
@@ -45,15 +45,15 @@ async def test_an_edit_that_leaves_the_state_overtakes_too(tmp_path, monkeypatch
     assert_agrees(tmp_path, before)
 
 
-async def test_in_a_bulk_only_the_overtaken_drafts_fail(tmp_path, monkeypatch):
+async def test_only_conflicting_drafts_of_bulk_fail(tmp_path, monkeypatch):
     async with open_at(tmp_path) as slow, open_at(tmp_path) as fast:
         ids = await furnish(slow, ["pending_review"] * 60)
         before = drafts_in(tmp_path)
-        taken = tuple(ids[10:50:7])
-        meanwhile = BulkChange(action=Action.ARCHIVE, ids=taken)
-        await between(slow, monkeypatch, "write_each", lambda: fast.drafts.bulk(meanwhile))
+        conflicting = tuple(ids[10:50:7])
+        other_change = BulkChange(action=Action.ARCHIVE, ids=conflicting)
+        await between(slow, monkeypatch, "write_each", lambda: fast.drafts.bulk(other_change))
         outcome = await slow.drafts.bulk(BulkChange(action=Action.APPROVE, ids=tuple(ids)))
-    assert tuple(failure.id for failure in outcome.results.failed) == taken
+    assert tuple(failure.id for failure in outcome.results.failed) == conflicting
     assert all("archived now" in failure.error for failure in outcome.results.failed)
-    assert {each["status"] for each in drafts_in(tmp_path).values()} == {"approved", "pending_review"}
+    assert {row["status"] for row in drafts_in(tmp_path).values()} == {"approved", "pending_review"}
     assert_agrees(tmp_path, before)

@@ -1,4 +1,4 @@
-"""The PDS of the proofs leaves nothing running, and says of itself what a real one says when it is asked too often."""
+"""Tests of the local PDS used by the proofs: it leaves nothing running, and rate-limits as a real one."""
 
 import asyncio
 import os
@@ -30,36 +30,36 @@ with pds_server.running() as pds:
 """
 
 
-def test_it_ends_with_whoever_started_it_even_where_that_is_killed(pds: Pds):
+def test_pds_ends_when_starter_is_killed(pds: Pds):
     with subprocess.Popen([sys.executable, "-c", HOLD], env=WITH_TESTS, stdout=subprocess.PIPE, text=True) as holder:
         assert holder.stdout is not None
         urls = holder.stdout.readline().split()
         holder.send_signal(signal.SIGKILL)
     assert len(urls) == 2
-    ends = time.monotonic() + 60
+    deadline = time.monotonic() + 60
     while any(listens(url) for url in urls):
-        assert time.monotonic() < ends
+        assert time.monotonic() < deadline
         time.sleep(0.05)
 
 
-async def test_who_logs_in_too_often_is_told_when_to_come_back(pds: Pds):
+async def test_login_rate_limit_has_retry_time(pds: Pds):
     now = datetime.now(UTC)
     transport = GuardedTransport(allow_private=True, concurrency=1)
     bluesky = Bluesky(Caller(transport), KeptSecrets(), clock=lambda: now)
     with running("--rate-limits") as strict:
-        given = {"handle": "nobody.test", "password": "wrong"}
-        asked = {"identifier": given["handle"], "password": given["password"]}
+        credentials = {"handle": "nobody.test", "password": "wrong"}
+        login = {"identifier": credentials["handle"], "password": credentials["password"]}
         async with httpx.AsyncClient() as client:
             url = f"{strict.url}/xrpc/com.atproto.server.createSession"
-            await asyncio.gather(*[client.post(url, json=asked) for _ in range(30)])
+            await asyncio.gather(*[client.post(url, json=login) for _ in range(30)])
         with pytest.raises(NotSentError) as caught:
-            await bluesky.connect(strict.url, given)
+            await bluesky.connect(strict.url, credentials)
     await transport.aclose()
     assert timedelta(0) < caught.value.retry_after - now <= timedelta(minutes=5, seconds=30)
 
 
 def listens(url: str) -> bool:
-    """Whether anybody takes connections there."""
+    """Return whether a connection to `url` succeeds."""
     host, port = url.removeprefix("http://").split(":")
     try:
         socket.create_connection((host, int(port))).close()

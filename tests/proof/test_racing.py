@@ -1,4 +1,4 @@
-"""Two processes change the same fifty drafts as fast as they can: every change that was answered is there, once."""
+"""Tests that no change is lost when two processes change the same fifty drafts as fast as they can."""
 
 from copydesk.model.draft import Status
 from desk_fixtures import open_at
@@ -10,7 +10,7 @@ SECONDS = 20.0 if PROVE else 1.0
 STATES = [status for status in Status if status not in {Status.POSTING, Status.SCHEDULED, Status.PENDING_GENERATION}]
 
 
-async def test_no_change_is_lost_and_none_is_made_that_was_refused(tmp_path):
+async def test_concurrent_changes_are_neither_lost_nor_repeated(tmp_path):
     async with open_at(tmp_path) as desk:
         await furnish(desk, (STATES * DRAFTS)[:DRAFTS])
         await desk.schedule.set_slots(HOURLY)
@@ -19,32 +19,34 @@ async def test_no_change_is_lost_and_none_is_made_that_was_refused(tmp_path):
     answers = races(tmp_path, [1, 2], SECONDS)
 
     assert [answer["wrong"] for answer in answers] == [[], []]
-    # One chain of versions for each draft, each change made to what the one before it left.
+    # Each draft has one chain of versions, and each change follows from the state before it.
     assert_agrees(tmp_path, before)
     events = events_in(tmp_path)
-    assert sum(len(each) - 1 for each in events.values()) == sum(answer["done"] for answer in answers)
+    assert sum(len(draft_events) - 1 for draft_events in events.values()) == sum(answer["done"] for answer in answers)
     changed = [tuple(change) for answer in answers for change in answer["changed"]]
     assert len({(draft_id, version) for draft_id, version, _ in changed}) == len(changed)
     for draft_id, version, text in changed:
         event = events[draft_id][version - 1]
         assert event["kind"] == "change"
         assert event["action"] != "edit" or event["after"].get("text", text) == text
-    # A refusal is a conflict that says how the draft is now, or that there is nothing to take back.
-    refused = [error for answer in answers for error in answer["refused"]]
-    assert any("changed meanwhile" in error for error in refused)
+    # A refusal is a conflict naming the draft's current state, or says that there is nothing to undo.
+    refusals = [error for answer in answers for error in answer["refused"]]
+    assert any("changed meanwhile" in error for error in refusals)
     assert_no_slot_was_given_twice(before, events)
 
 
 def assert_no_slot_was_given_twice(before, events):
-    """Whoever was given a slot was alone there then. An undo may bring a draft back to where another is by now."""
-    stands = dict.fromkeys(before)
+    """Assert that each automatically assigned slot was free. An undo may return a draft to a slot taken since."""
+    slots = dict.fromkeys(before)
     rows = {draft_id: dict(row) for draft_id, row in before.items()}
-    given = 0
-    for event in sorted((event for each in events.values() for event in each), key=lambda event: event["rid"]):
+    assigned = 0
+    for event in sorted(
+        (event for draft_events in events.values() for event in draft_events), key=lambda event: event["rid"]
+    ):
         draft_id, row = event["draft_id"], rows[event["draft_id"]]
         row |= event["after"]
-        stands[draft_id] = row["scheduled_at"] if row["status"] == "scheduled" else None
+        slots[draft_id] = row["scheduled_at"] if row["status"] == "scheduled" else None
         if event["kind"] == "change" and event["action"] == "schedule":
-            given += 1
-            assert list(stands.values()).count(row["scheduled_at"]) == 1, event
-    assert given > 20
+            assigned += 1
+            assert list(slots.values()).count(row["scheduled_at"]) == 1, event
+    assert assigned > 20

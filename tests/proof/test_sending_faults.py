@@ -1,7 +1,7 @@
-"""Whatever breaks while a draft is sent, the server holds each post once, each thread whole and in order.
+"""Tests that each post is published exactly once, and each thread completely and in order, under faults.
 
-What is not tried, for nothing can keep it from going wrong: a sender that is stopped (SIGSTOP) after its commit and
-before its first byte, for longer than its lease and the quiet period, and then goes on, on a server that knows no keys.
+Not covered, because nothing can prevent it: a sender stopped (SIGSTOP) after its commit and before its first byte, for
+longer than its lease and the settle time, that then continues on a server without idempotency keys.
 """
 
 import asyncio
@@ -62,46 +62,46 @@ FAKE_FAULTS = [
 ] + [(Fault.CUT_AFTER, Fault.CUT_AFTER), (Fault.LATE, Fault.CUT_BEFORE), (Fault.CUT_BEFORE, Fault.NO_CONNECTION)]
 
 
-def test_no_fault_is_left_out():
+def test_number_of_faults():
     assert len(FAULTS) == (3 * 2 * 13 + 2 * 13 if PROVE else 3 * 5 + 2 * 2)
     assert len(FAKE_FAULTS) == 8
 
 
 @pytest.mark.parametrize(("name", "parts", "faults"), FAULTS, ids=str)
-async def test_whatever_the_network_does_it_is_there_once(desks, places, name, parts, faults):
-    place, proxy = await places.behind(name, AIM[name])
-    case = await desks.case(place, parts)
+async def test_post_is_published_once_under_network_faults(desks, places, name, parts, faults):
+    server, proxy = await places.behind(name, AIM[name])
+    case = await desks.case(server, parts)
     proxy.faults.extend(faults)
-    story = await desks.to_the_end(case)
-    assert story.wrong == ()
-    # The first one was met; a second one is not where the first one was found to have arrived.
-    assert len(proxy.faults) < len([each for each in faults if each])
+    result = await desks.to_the_end(case)
+    assert result.wrong == ()
+    # The first fault was met; a second one is not met if the first request was found to have arrived.
+    assert len(proxy.faults) < len([fault for fault in faults if fault])
 
 
 @pytest.mark.parametrize("place_in_thread", [0, 1, 2] if PROVE else [1])
 @pytest.mark.parametrize("faults", FAKE_FAULTS, ids=str)
 @pytest.mark.parametrize("name", FAKES)
-async def test_whatever_a_request_comes_to_it_is_there_once(desks, places, name, faults, place_in_thread):
+async def test_post_is_published_once_under_request_faults(desks, places, name, faults, place_in_thread):
     case = await desks.case(await places.at(name), 3)
-    story = await desks.to_the_end(case, faults=("",) * place_in_thread + tuple(faults))
-    assert story.wrong == ()
+    result = await desks.to_the_end(case, faults=("",) * place_in_thread + tuple(faults))
+    assert result.wrong == ()
 
 
 @pytest.mark.parametrize("parts", [1, 3] if PROVE else [1])
 @pytest.mark.parametrize("name", REAL)
-async def test_a_refused_connection_sends_nothing_and_is_tried_again(desks, places, name, parts):
-    place, proxy = await places.behind(name)
-    case = await desks.case(place, parts)
+async def test_refused_connection_is_retried(desks, places, name, parts):
+    server, proxy = await places.behind(name)
+    case = await desks.case(server, parts)
     async with proxy.refusing():
         await desks.send_once(case)
-    assert (place.held(case) == [], is_over(case.home)) == (True, False)
+    assert (server.held(case) == [], is_over(case.home)) == (True, False)
     assert (await desks.to_the_end(case)).wrong == ()
 
 
 @pytest.mark.parametrize("fault", [Cut.BEFORE, Cut.AFTER, Cut.LATE, Instead(500), GARBAGE], ids=str)
-async def test_when_new_tokens_are_lost_the_old_ones_do(desks, places, fault):
-    place, proxy = await places.behind("pds", REFRESHES)
-    case = await desks.case(place, 3)
+async def test_old_tokens_work_if_new_ones_are_lost(desks, places, fault):
+    server, proxy = await places.behind("pds", REFRESHES)
+    case = await desks.case(server, 3)
     proxy.faults.append(fault)
     assert (await desks.to_the_end(case)).wrong == ()
     assert not proxy.faults
@@ -109,88 +109,88 @@ async def test_when_new_tokens_are_lost_the_old_ones_do(desks, places, fault):
 
 @pytest.mark.parametrize("parts", [1, 3] if PROVE else [3])
 @pytest.mark.parametrize("name", EVERYWHERE if PROVE else ("fake without keys", "mastodon with keys", "pds"))
-async def test_a_disk_that_is_full_at_any_commit_makes_nothing_twice(desks, places, name, parts):
-    place = await places.at(name)
-    passed = (await desks.to_the_end(await desks.case(place, parts))).passed
-    commits = [each for each in passed if each.startswith("before ") and not _is_request(each)]
+async def test_disk_full_at_any_commit_posts_nothing_twice(desks, places, name, parts):
+    server = await places.at(name)
+    passed = (await desks.to_the_end(await desks.case(server, parts))).passed
+    commits = [boundary for boundary in passed if boundary.startswith("before ") and not _is_request(boundary)]
     assert len(commits) == 4 + 2 * (parts if name != "pds" else 1)
     for number, commit in enumerate(commits, 1):
-        story = await desks.to_the_end(await desks.case(place, parts), full_from=number)
-        first = story.runs[0]
-        assert story.wrong == (), commit
-        # What lets go of the account may fail: nobody waits for it.
+        result = await desks.to_the_end(await desks.case(server, parts), full_from=number)
+        first = result.runs[0]
+        assert result.wrong == (), commit
+        # Releasing the account lease may fail: it expires.
         assert first.code == (0 if commit == "before release" else NO_STORE), commit
-        # Of each two commits from the fourth on a request is between: after one that failed nothing is asked.
+        # From the fourth commit on there is a request between each two commits; after a failed commit none is sent.
         assert _requests(first.passed) == max(0, (number - 3) // 2), commit
         assert commit in first.passed
 
 
 @pytest.mark.parametrize("parts", [1, 3] if PROVE else [3])
 @pytest.mark.parametrize("name", EVERYWHERE)
-async def test_of_four_processes_at_once_one_sends_it(desks, places, name, parts):
+async def test_one_of_four_processes_sends(desks, places, name, parts):
     case = await desks.case(await places.at(name), parts)
-    story = await desks.to_the_end(case, senders=4)
-    assert story.wrong == ()
-    asked = [_requests(run.passed) for run in story.runs[:4]]
-    assert sum(asked) == (parts if name != "pds" else 1)
+    result = await desks.to_the_end(case, senders=4)
+    assert result.wrong == ()
+    request_counts = [_requests(run.passed) for run in result.runs[:4]]
+    assert sum(request_counts) == (parts if name != "pds" else 1)
 
 
 @pytest.mark.parametrize("parts", [1, 3] if PROVE else [3])
 @pytest.mark.parametrize("name", EVERYWHERE)
-async def test_of_four_desks_in_one_process_one_sends_it(desks, places, name, parts):
+async def test_one_of_four_desks_in_one_process_sends(desks, places, name, parts):
     case = await desks.case(await places.at(name), parts)
     async with AsyncExitStack() as stack:
-        opened = [await stack.enter_async_context(desk_of(case)) for _ in range(4)]
-        await asyncio.gather(*[pick_up_and_send(desk) for desk in opened])
+        opened_desks = [await stack.enter_async_context(desk_of(case)) for _ in range(4)]
+        await asyncio.gather(*[pick_up_and_send(desk) for desk in opened_desks])
     assert (await desks.to_the_end(case)).wrong == ()
 
 
 class Answer(NamedTuple):
-    """The answer to the first request that posts something, which is kept back."""
+    """The withheld response to the first posting request."""
 
     given: asyncio.Event
-    """The server has made it."""
+    """Set when the server has created the post."""
     go: asyncio.Event
 
 
 @asynccontextmanager
 async def desk_of(case: Case) -> AsyncIterator[Desk]:
-    """The desk of a case, in this process, at DUE."""
+    """Open the desk of a case in this process, with the clock at DUE."""
     order = case.place.order(case.home)
     boundaries = Boundaries(-1, order)
     transport = WatchedTransport(boundaries)
-    given = {order.platform: platform_of(order, boundaries, transport)}
-    async with open_desk(settings_at(case.home), clock=lambda: DUE, platforms=given) as desk:
+    platforms = {order.platform: platform_of(order, boundaries, transport)}
+    async with open_desk(settings_at(case.home), clock=lambda: DUE, platforms=platforms) as desk:
         yield desk
     await transport.aclose()
 
 
 async def pick_up_and_send(desk: Desk) -> None:
-    """What a daemon does."""
+    """Dispatch due drafts and send them, as the daemon does."""
     await desk.schedule.picking_up.pick_up()
     await desk.posting.send_due()
 
 
 def keep_back(proxy: CuttingProxy) -> Answer:
-    """Let the server make it, and keep the answer back until it may go."""
-    answer, ask = Answer(asyncio.Event(), asyncio.Event()), proxy._ask
+    """Let the server process the posting request, and withhold its response until released."""
+    answer, original = Answer(asyncio.Event(), asyncio.Event()), proxy._ask
 
-    async def slow(request):
-        said = await ask(request)
+    async def request_and_hold(request):
+        response = await original(request)
         if request.method == "POST" and request.path.endswith(("/statuses", "applyWrites")):
             answer.given.set()
             await answer.go.wait()
-        return said
+        return response
 
-    proxy._ask = slow
+    proxy._ask = request_and_hold
     return answer
 
 
 @pytest.mark.parametrize("how", ["closed", "cancelled", "closed while posting now"])
 @pytest.mark.parametrize("name", REAL if PROVE else REAL[1:])
-async def test_a_console_that_is_left_while_it_sends_ends_when_it_is_known_what_came_of_it(desks, places, name, how):
-    place, proxy = await places.behind(name)
-    case, answer = await desks.case(place, 3), keep_back(proxy)
+async def test_closing_console_waits_for_outcome(desks, places, name, how):
+    server, proxy = await places.behind(name)
+    case, answer = await desks.case(server, 3), keep_back(proxy)
     async with desk_of(case) as desk:
         if "now" in how:
             draft = (await desk.drafts.list()).items[0].id
@@ -209,9 +209,9 @@ async def test_a_console_that_is_left_while_it_sends_ends_when_it_is_known_what_
 
 @pytest.mark.parametrize("told", [(signal.SIGTERM,), (signal.SIGTERM, signal.SIGTERM), (signal.SIGINT,)], ids=str)
 @pytest.mark.parametrize("name", MASTODONS if PROVE else MASTODONS[1:])
-async def test_a_daemon_that_is_told_to_end_while_it_sends_ends_when_it_is_known(desks, places, name, told):
-    place, proxy = await places.behind(name)
-    case, answer = await desks.case(place, 1, an_hour_that_is_due()), keep_back(proxy)
+async def test_stopped_daemon_waits_for_outcome(desks, places, name, told):
+    server, proxy = await places.behind(name)
+    case, answer = await desks.case(server, 1, an_hour_that_is_due()), keep_back(proxy)
     daemon = start_daemon(case)
     await asyncio.wait_for(answer.given.wait(), 60)
     for number in told:
@@ -224,9 +224,9 @@ async def test_a_daemon_that_is_told_to_end_while_it_sends_ends_when_it_is_known
 
 
 @pytest.mark.parametrize("parts", [1, 3] if PROVE else [3])
-async def test_after_a_daemon_that_was_killed_while_it_sent_the_next_one_goes_on(desks, places, parts):
-    place, proxy = await places.behind("mastodon with keys")
-    case, answer = await desks.case(place, parts, an_hour_that_is_due()), keep_back(proxy)
+async def test_next_daemon_continues_after_killed_one(desks, places, parts):
+    server, proxy = await places.behind("mastodon with keys")
+    case, answer = await desks.case(server, parts, an_hour_that_is_due()), keep_back(proxy)
     daemon = start_daemon(case)
     await asyncio.wait_for(answer.given.wait(), 60)
     daemon.kill()
@@ -240,23 +240,23 @@ async def test_after_a_daemon_that_was_killed_while_it_sent_the_next_one_goes_on
 
 
 def an_hour_that_is_due() -> datetime:
-    """When a desk was made whose draft is due now."""
+    """Return a creation time for a desk whose draft is due now."""
     now = datetime.now(UTC)
     return now.replace(microsecond=0) - timedelta(seconds=61)
 
 
 def start_daemon(case: Case) -> "subprocess.Popen[bytes]":
-    """`copydesk daemon` on the desk of a case."""
+    """Start `copydesk daemon` on the desk of a case."""
     secret = (case.home / "secrets.json").read_text(encoding="utf-8")
-    named = environment(case.home, copydesk_secret_mastodon=secret)
-    return subprocess.Popen([*COMMAND, "daemon"], env=named, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    variables = environment(case.home, copydesk_secret_mastodon=secret)
+    return subprocess.Popen([*COMMAND, "daemon"], env=variables, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
 
 def until(condition: Callable[[], object]) -> None:
-    """Wait until something is so."""
-    end = time.monotonic() + 60
+    """Wait until the condition holds."""
+    deadline = time.monotonic() + 60
     while not condition():
-        assert time.monotonic() < end
+        assert time.monotonic() < deadline
         time.sleep(0.02)
 
 
@@ -266,5 +266,5 @@ def _is_request(boundary: str) -> bool:
 
 
 def _requests(passed: Sequence[str]) -> int:
-    """How many requests were made that make something."""
-    return sum(each in REQUESTS for each in passed)
+    """Count the requests that create posts."""
+    return sum(boundary in REQUESTS for boundary in passed)

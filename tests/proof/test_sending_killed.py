@@ -1,8 +1,8 @@
-"""kill -9 at any moment of sending: the server holds each post once, each thread whole and in order.
+"""Tests that each post is published exactly once when the sender is killed (SIGKILL) at any point.
 
-A clean run lists the boundaries; then somebody is killed at each, at each pair of them, and at random moments. Whoever
-comes next goes on, with the clock moved whenever there is nothing to do before. What counts is what the server holds,
-and that its ids are in the database.
+A clean run lists the boundaries; then the sender is killed at each boundary, at each pair of them, and at random times.
+The next sender continues, with the clock advanced whenever nothing is due. Assertions are on what the server holds, and
+that its ids are in the database.
 """
 
 import random
@@ -22,81 +22,81 @@ STEP = {
     "mastodon": (("begin", "POST statuses", "keep made"), 1),
     "pds": (("begin", "POST refreshSession", "keep secrets", "POST applyWrites", "keep made"), 3),
 }
-"""What is done for each request that makes something, and how many posts of a thread that makes at most."""
+"""Per server: the boundaries of one posting request, and the most posts of a thread that it creates."""
 LEAST_PAIRS = {1: 120, 3: 430}
-"""By the posts of a draft; each server has as many pairs, or more."""
+"""Per number of posts; each server has at least as many pairs."""
 RANDOM = 100 if PROVE else 2
 SAMPLE = 2
 CASES = [(name, parts) for name in PLACES for parts in PARTS if PROVE or parts > 1 or name in FAKES]
-"""A thread passes all boundaries that a single post does; without time for both it stands for both."""
+"""A thread passes all boundaries of a single post; without time for both it stands for both."""
 THREADS = 120
-"""Pairs of a thread that are killed on a real server, of several hundred: each takes a second."""
+"""Pairs tested for a thread on a real server, of several hundred: each takes a second."""
 
 
 def boundaries(place: str, parts: int) -> list[str]:
-    """What a clean run passes."""
-    step, most = STEP[place.partition(" ")[0]]
-    steps = -(-parts // most)
-    once = ["look again", "pick up", "claim", *step * steps, "release"]
-    return [f"{when} {name}" for name in once for when in ("before", "after")]
+    """Return the boundaries that a clean run passes."""
+    step, max_posts = STEP[place.partition(" ")[0]]
+    steps = -(-parts // max_posts)
+    names = ["look again", "pick up", "claim", *step * steps, "release"]
+    return [f"{when} {name}" for name in names for when in ("before", "after")]
 
 
 async def clean(desks: Desks, place: Place, parts: int) -> Story:
-    """A run that nobody kills."""
-    story = await desks.to_the_end(await desks.case(place, parts))
-    assert (story.wrong, story.kills) == ((), 0)
-    return story
+    """Run a case without killing; return its result."""
+    result = await desks.to_the_end(await desks.case(place, parts))
+    assert (result.wrong, result.kills) == ((), 0)
+    return result
 
 
 @pytest.mark.parametrize(("name", "parts"), CASES)
-async def test_killed_at_any_boundary_it_is_there_once(desks, places, name, parts):
-    place = await places.at(name)
-    passed = (await clean(desks, place, parts)).passed
+async def test_kill_at_any_boundary_posts_once(desks, places, name, parts):
+    server = await places.at(name)
+    passed = (await clean(desks, server, parts)).passed
     assert passed == boundaries(name, parts)
-    wrong = {}
-    for at, boundary in enumerate(passed, 1):
-        story = await desks.to_the_end(await desks.case(place, parts), kills=[at])
-        assert (story.kills, story.runs[0].passed[-1]) == (1, boundary)
-        if story.wrong:
-            wrong[boundary] = story.wrong
-    assert wrong == {}
+    errors = {}
+    for position, boundary in enumerate(passed, 1):
+        result = await desks.to_the_end(await desks.case(server, parts), kills=[position])
+        assert (result.kills, result.runs[0].passed[-1]) == (1, boundary)
+        if result.wrong:
+            errors[boundary] = result.wrong
+    assert errors == {}
 
 
 @pytest.mark.parametrize(("name", "parts"), CASES)
-async def test_killed_at_any_two_boundaries_it_is_there_once(desks, places, name, parts):
-    place = await places.at(name)
+async def test_kill_at_any_two_boundaries_posts_once(desks, places, name, parts):
+    server = await places.at(name)
     rng = random.Random(f"{name} {parts}")
     firsts = range(1, len(boundaries(name, parts)) + 1)
     pairs: list[tuple[int, int]] = []
     for first in firsts if PROVE else rng.sample(firsts, 2):
-        # Where nothing was left to do after it there is no second one.
-        once = await desks.to_the_end(await desks.case(place, parts), kills=[first])
-        pairs += [(first, second) for second in range(1, once.after_kill + 1)]
+        # If nothing is left to do after the first kill, there is no second one.
+        first_run = await desks.to_the_end(await desks.case(server, parts), kills=[first])
+        pairs += [(first, second) for second in range(1, first_run.after_kill + 1)]
     if PROVE:
         assert len(pairs) >= LEAST_PAIRS[parts if name != "pds" else 1]
-    most = SAMPLE if not PROVE else THREADS if parts > 1 and name not in FAKES else len(pairs)
-    wrong, done = {}, 0
-    for pair in rng.sample(pairs, min(most, len(pairs))):
-        story = await desks.to_the_end(await desks.case(place, parts), kills=pair)
-        assert story.kills == 2, (pair, story.runs)
-        done += 1
-        if story.wrong:
-            wrong[pair] = story.wrong
-    assert (wrong, done) == ({}, min(most, len(pairs)))
+    limit = SAMPLE if not PROVE else THREADS if parts > 1 and name not in FAKES else len(pairs)
+    errors, count = {}, 0
+    for pair in rng.sample(pairs, min(limit, len(pairs))):
+        result = await desks.to_the_end(await desks.case(server, parts), kills=pair)
+        assert result.kills == 2, (pair, result.runs)
+        count += 1
+        if result.wrong:
+            errors[pair] = result.wrong
+    assert (errors, count) == ({}, min(limit, len(pairs)))
 
 
 @pytest.mark.parametrize(("name", "parts"), CASES)
-async def test_killed_at_random_moments_it_is_there_once(desks, places, name, parts):
-    """Twice each, anywhere from the beginning to a little after the end."""
-    place = await places.at(name)
-    whole = median([(await clean(desks, place, parts)).runs[0].took for _ in range(3 if PROVE else 1)])
+async def test_kill_at_random_times_posts_once(desks, places, name, parts):
+    """Two kills each, anywhere from the start to a little after the end."""
+    server = await places.at(name)
+    duration = median([(await clean(desks, server, parts)).runs[0].took for _ in range(3 if PROVE else 1)])
     rng = random.Random(f"{name} {parts}")
-    wrong, killed = {}, 0
+    errors, killed = {}, 0
     for number in range(RANDOM):
-        moments = [whole * (number + rng.random()) / RANDOM * 1.1, whole * rng.random() * 1.1]
-        story = await desks.to_the_end(await desks.case(place, parts), kill_after=moments)
-        killed += story.kills > 0
-        if story.wrong:
-            wrong[tuple(moments)] = story.wrong
-    assert wrong == {}
+        kill_times = [duration * (number + rng.random()) / RANDOM * 1.1, duration * rng.random() * 1.1]
+        result = await desks.to_the_end(await desks.case(server, parts), kill_after=kill_times)
+        killed += result.kills > 0
+        if result.wrong:
+            errors[tuple(kill_times)] = result.wrong
+    assert errors == {}
     assert killed >= RANDOM / 2

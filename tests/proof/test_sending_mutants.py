@@ -1,7 +1,4 @@
-"""That the proof of sending sees what is done wrongly: each wrong variant makes a post twice, or loses one.
-
-The right one goes through the same and does not.
-"""
+"""Tests that the proofs detect faulty senders: each mutant posts twice or loses a post."""
 
 import pytest
 
@@ -17,7 +14,7 @@ POSTING = "POST /api/v1/statuses"
 KILLED = [
     *[("new keys", name, "after", "2 times") for name in (FAKE, KEYLESS_FAKE, MASTODON, PDS)],
     *[("no read-back", name, "after", "2 times") for name in (KEYLESS_FAKE, KEYLESS)],
-    # Its keys keep a PDS from making it twice; but that it is there is never found out.
+    # The PDS's keys prevent a second post, but this mutant never finds the first.
     ("no read-back", PDS, "after", "told as"),
     *[("done before sent", name, "before", "lost") for name in (FAKE, KEYLESS_FAKE, MASTODON, KEYLESS, PDS)],
 ]
@@ -26,33 +23,33 @@ LATE = [("no quiet period", name, "2 times") for name in (KEYLESS_FAKE, KEYLESS)
 
 @pytest.mark.parametrize("parts", PARTS)
 @pytest.mark.parametrize(("wrong", "name", "when", "seen"), KILLED)
-async def test_what_is_done_wrongly_is_seen_after_a_kill(desks, places, wrong, name, when, seen, parts):
-    place = await places.at(name)
+async def test_mutant_is_detected_after_kill(desks, places, wrong, name, when, seen, parts):
+    server = await places.at(name)
     boundary = f"{when} {REQUEST[name.partition(' ')[0]]}"
-    right = await desks.to_the_end(await desks.case(place, parts), kill_on=boundary)
-    assert (right.wrong, right.kills) == ((), 1)
-    story = await desks.to_the_end(await desks.case(place, parts), kill_on=boundary, wrong=wrong)
-    assert story.kills == 1
-    assert any(each.startswith(seen) for each in story.wrong), story.wrong
+    control = await desks.to_the_end(await desks.case(server, parts), kill_on=boundary)
+    assert (control.wrong, control.kills) == ((), 1)
+    result = await desks.to_the_end(await desks.case(server, parts), kill_on=boundary, wrong=wrong)
+    assert result.kills == 1
+    assert any(error.startswith(seen) for error in result.wrong), result.wrong
 
 
 @pytest.mark.parametrize("parts", PARTS)
 @pytest.mark.parametrize(("wrong", "name", "seen"), LATE)
-async def test_what_is_done_wrongly_is_seen_when_a_request_arrives_late(desks, places, wrong, name, seen, parts):
+async def test_mutant_is_detected_with_late_request(desks, places, wrong, name, seen, parts):
     real = not name.startswith("fake")
-    found = []
-    for how in ("", wrong):
+    results = []
+    for variant in ("", wrong):
         if real:
-            place, proxy = await places.behind(name, POSTING)
+            server, proxy = await places.behind(name, POSTING)
             proxy.faults.append(Cut.LATE)
         else:
-            place = await places.at(name)
-        case = await desks.case(place, parts)
-        found.append(await desks.to_the_end(case, wrong=how, faults=() if real else ("late",)))
-    right, story = found
-    assert right.wrong == ()
-    assert any(each.startswith(seen) for each in story.wrong), story.wrong
+            server = await places.at(name)
+        case = await desks.case(server, parts)
+        results.append(await desks.to_the_end(case, wrong=variant, faults=() if real else ("late",)))
+    control, result = results
+    assert control.wrong == ()
+    assert any(error.startswith(seen) for error in result.wrong), result.wrong
 
 
-def test_every_wrong_variant_is_tried():
+def test_all_mutants_are_tested():
     assert {case[0] for case in (*KILLED, *LATE)} == set(MUTANTS)

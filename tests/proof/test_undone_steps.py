@@ -1,4 +1,4 @@
-"""Two hundred random steps, undone one by one, bring back all that there was; done again, all that came of them."""
+"""Tests that undoing 200 random steps restores everything, and redoing them restores the results."""
 
 import random
 from collections.abc import Sequence
@@ -25,7 +25,7 @@ ENDED = ("posted", "pending_regeneration")
 
 
 class Person:
-    """Does one random thing after another, at one of two desks."""
+    """Makes random changes at one of two desks."""
 
     def __init__(self, desks: Sequence[Desk], ids: list[str], seed: int) -> None:
         self.desks = desks
@@ -33,22 +33,22 @@ class Person:
         self.rng = random.Random(seed)
 
     async def step(self) -> frozenset[str]:
-        """The drafts that it changed; none where there was nothing to do."""
+        """Make one random change; return the ids of the changed drafts, empty if nothing could be changed."""
         kind = self.rng.choice([self._change, self._change, self._edit, self._edit, self._bulk, self._auto])
         return await kind(self.rng.choice(self.desks))
 
     async def _change(self, desk: Desk) -> frozenset[str]:
         draft = await desk.drafts.get(self.rng.choice(self.ids))
         allowed = allowed_actions(draft.status, archived=draft.archived_at is not None)
-        # Archiving and regenerating lead nowhere that anything else can be done; they are done, but now and then.
-        ends = {Action.POST} if self.rng.random() < 0.1 else {Action.POST, Action.ARCHIVE, Action.REGENERATE}
-        fit = sorted(set(allowed) - ends)
-        if not fit:
+        # Nothing can follow archiving or regenerating, so choose them rarely.
+        excluded = {Action.POST} if self.rng.random() < 0.1 else {Action.POST, Action.ARCHIVE, Action.REGENERATE}
+        candidates = sorted(set(allowed) - excluded)
+        if not candidates:
             return frozenset()
-        asked = self._asked(self.rng.choice(fit))
+        request = self._asked(self.rng.choice(candidates))
         if self.rng.random() < 0.2 and draft.status not in (*ENDED, "rejected"):
-            asked = {**asked, "text": self._text()}
-        await desk.drafts.change(draft.id, ChangeDraft(**asked))
+            request = {**request, "text": self._text()}
+        await desk.drafts.change(draft.id, ChangeDraft(**request))
         return frozenset({draft.id})
 
     async def _edit(self, desk: Desk) -> frozenset[str]:
@@ -67,58 +67,58 @@ class Person:
 
     async def _auto(self, desk: Desk) -> frozenset[str]:
         outcome = await desk.schedule.auto(self.rng.sample(self.ids, 3))
-        return frozenset(each.draft_id for each in outcome.scheduled)
+        return frozenset(assignment.draft_id for assignment in outcome.scheduled)
 
     def _asked(self, action: Action) -> dict[str, object]:
-        asked: dict[str, object] = {"action": action}
+        request: dict[str, object] = {"action": action}
         if action in (Action.REJECT, Action.UNAPPROVE):
-            asked["feedback"] = self.rng.choice([None, "Too long.", "Who says so?"])
+            request["feedback"] = self.rng.choice([None, "Too long.", "Who says so?"])
         if action is Action.RESCHEDULE or (action is Action.SCHEDULE and self.rng.random() < 0.5):
-            asked["scheduled_at"] = NOW + timedelta(hours=self.rng.randrange(1, 200))
-        return asked
+            request["scheduled_at"] = NOW + timedelta(hours=self.rng.randrange(1, 200))
+        return request
 
     def _text(self) -> str:
         return text(self.rng.randrange(50), self.rng.randrange(9))
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-async def test_two_hundred_steps_back_and_forth_again(tmp_path, seed):
-    async with open_at(tmp_path) as one, open_at(tmp_path) as two:
-        ids = await furnish(one, STARTS * 4, FORMATS)
-        await one.schedule.set_slots(HOURLY)
-        first = drafts_in(tmp_path)
-        person = Person([one, two], ids, seed)
-        were, changed = [everything(tmp_path)], []
-        while len(changed) < STEPS:
-            if done := await person.step():
-                changed.append(done)
-                were.append(everything(tmp_path))
-        assert {1} < {len(done) for done in changed}  # single steps and bulks
+async def test_two_hundred_steps_are_undone_and_redone(tmp_path, seed):
+    async with open_at(tmp_path) as first_desk, open_at(tmp_path) as second_desk:
+        ids = await furnish(first_desk, STARTS * 4, FORMATS)
+        await first_desk.schedule.set_slots(HOURLY)
+        initial = drafts_in(tmp_path)
+        user = Person([first_desk, second_desk], ids, seed)
+        snapshots, changes = [everything(tmp_path)], []
+        while len(changes) < STEPS:
+            if changed_ids := await user.step():
+                changes.append(changed_ids)
+                snapshots.append(everything(tmp_path))
+        assert {1} < {len(changed_ids) for changed_ids in changes}  # both single changes and bulks
 
-        for before, done in zip(reversed(were[:-1]), reversed(changed), strict=True):
-            undone = await person.rng.choice(person.desks).drafts.undo()
-            assert (frozenset(undone.succeeded), undone.failed) == (done, ())
+        for before, changed_ids in zip(reversed(snapshots[:-1]), reversed(changes), strict=True):
+            undone = await user.rng.choice(user.desks).drafts.undo()
+            assert (frozenset(undone.succeeded), undone.failed) == (changed_ids, ())
             assert everything(tmp_path) == before
         with pytest.raises(ConflictError, match="nothing"):
-            await one.drafts.undo()
+            await first_desk.drafts.undo()
 
-        for after, done in zip(were[1:], changed, strict=True):
-            redone = await person.rng.choice(person.desks).drafts.redo()
-            assert (frozenset(redone.succeeded), redone.failed) == (done, ())
+        for after, changed_ids in zip(snapshots[1:], changes, strict=True):
+            redone = await user.rng.choice(user.desks).drafts.redo()
+            assert (frozenset(redone.succeeded), redone.failed) == (changed_ids, ())
             assert everything(tmp_path) == after
-    assert_agrees(tmp_path, first)
+    assert_agrees(tmp_path, initial)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-async def test_undone_draft_by_draft_in_any_order_they_come_to_the_same(tmp_path, seed):
-    async with open_at(tmp_path) as one, open_at(tmp_path) as two:
-        ids = await furnish(one, STARTS * 4, FORMATS)
-        await one.schedule.set_slots(HOURLY)
-        first, all_first = drafts_in(tmp_path), everything(tmp_path)
-        person = Person([one, two], ids, 1000 + seed)
-        left = [draft_id for _ in range(STEPS) for draft_id in await person.step()]
-        person.rng.shuffle(left)
-        for draft_id in left:
-            await person.rng.choice(person.desks).drafts.undo(draft_id)
-    assert everything(tmp_path) == all_first
-    assert_agrees(tmp_path, first)
+async def test_undoing_draft_by_draft_restores_everything(tmp_path, seed):
+    async with open_at(tmp_path) as first_desk, open_at(tmp_path) as second_desk:
+        ids = await furnish(first_desk, STARTS * 4, FORMATS)
+        await first_desk.schedule.set_slots(HOURLY)
+        initial, all_initial = drafts_in(tmp_path), everything(tmp_path)
+        user = Person([first_desk, second_desk], ids, 1000 + seed)
+        pending = [draft_id for _ in range(STEPS) for draft_id in await user.step()]
+        user.rng.shuffle(pending)
+        for draft_id in pending:
+            await user.rng.choice(user.desks).drafts.undo(draft_id)
+    assert everything(tmp_path) == all_initial
+    assert_agrees(tmp_path, initial)

@@ -1,4 +1,4 @@
-"""One page, one key: whatever way its address was spelled, tagged or shared."""
+"""Tests for canonical URLs: one key per page, however its address is spelled, tagged or shared."""
 
 import pytest
 from hypothesis import given, settings
@@ -96,26 +96,26 @@ NO_ADDRESS = [
 
 
 @pytest.mark.parametrize(("one", "other"), SAME_PAGE)
-def test_two_addresses_of_one_page_have_one_key(one: str, other: str) -> None:
+def test_same_page_has_same_key(one: str, other: str) -> None:
     assert canonical_url(one) == canonical_url(other) != ""
 
 
 @pytest.mark.parametrize(("one", "other"), OTHER_PAGE)
-def test_two_pages_have_two_keys(one: str, other: str) -> None:
+def test_different_pages_have_different_keys(one: str, other: str) -> None:
     assert canonical_url(one) != canonical_url(other)
 
 
 @pytest.mark.parametrize("url", NO_ADDRESS)
-def test_what_is_no_web_address_has_no_key(url: str) -> None:
+def test_invalid_url_has_no_key(url: str) -> None:
     assert canonical_url(url) == ""
 
 
-def test_ipv6_and_numeric_hosts_are_addresses() -> None:
+def test_ipv6_and_numeric_hosts_are_accepted() -> None:
     assert canonical_url("http://[2001:DB8::1]:8080/a") == "https://[2001:db8::1]:8080/a"
     assert canonical_url("http://192.0.2.1/a") == "https://192.0.2.1/a"
 
 
-def test_the_front_page_of_a_site_is_no_story() -> None:
+def test_front_page_is_not_a_story() -> None:
     assert not names_a_page(canonical_url("https://www.example.com/?utm_source=rss"))
     assert not names_a_page(canonical_url("https://example.com/index.html"))
     assert names_a_page(canonical_url("https://example.com/?p=12"))
@@ -133,7 +133,7 @@ ADDRESS_PIECE = st.sampled_from(PIECES.split(" "))
 
 @given(st.one_of(st.text(), st.lists(ADDRESS_PIECE, max_size=14).map("".join).map("https://".__add__)))
 @settings(max_examples=300)
-def test_the_key_of_a_key_is_that_key(url: str) -> None:
+def test_canonical_url_is_idempotent(url: str) -> None:
     key = canonical_url(url)
     assert canonical_url(key) == key
     assert key == "" or key.isascii()
@@ -141,22 +141,22 @@ def test_the_key_of_a_key_is_that_key(url: str) -> None:
 
 @given(st.lists(ADDRESS_PIECE, max_size=14).map("".join))
 @settings(max_examples=300)
-def test_any_path_of_a_site_has_a_stable_key(rest: str) -> None:
+def test_any_path_has_stable_key(rest: str) -> None:
     for host in ("example.com", "x.com", "www.youtube.com", "youtu.be", "old.reddit.com", "redd.it"):
         key = canonical_url(f"https://{host}/{rest}")
         assert key
         assert canonical_url(key) == key
 
 
-def test_a_post_with_an_odd_number_has_a_stable_key() -> None:
+def test_odd_post_id_has_stable_key() -> None:
     assert canonical_url("https://redd.it/amp/x") == canonical_url("https://reddit.com/comments/amp")
 
 
 @pytest.mark.parametrize("piece", ["@", "%", "%41", "/..", "&amp;", "//", "a.amp.", ":", "[", "www.", "/status/1", "?"])
-def test_a_hostile_address_costs_no_more_than_its_length(piece: str) -> None:
-    def both(url: str) -> None:
+def test_hostile_url_takes_linear_time(piece: str) -> None:
+    def canonicalize(url: str) -> None:
         canonical._host.cache_clear()
         canonical_url(url)
         canonical_url("https://example.com/" + url)
 
-    assert_in_proportion(lambda size: "https://x.com" + piece * (size // len(piece)), both, 8000)
+    assert_in_proportion(lambda size: "https://x.com" + piece * (size // len(piece)), canonicalize, 8000)

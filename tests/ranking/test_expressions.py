@@ -1,4 +1,4 @@
-"""How long the user's expressions may take: a good one as long as it needs, a bad one never for ever."""
+"""Tests for the time limits of user patterns: slow machines are tolerated, endless searches are not."""
 
 from typing import Any, cast
 
@@ -9,7 +9,7 @@ from copydesk.ranking.expressions import Expression, TooSlowError
 
 
 class Sluggish:
-    """Stands for a compiled expression; each search takes so many seconds of the clock's, unless it is given up."""
+    """A fake compiled pattern: a search takes `seconds` of process time, at most its timeout."""
 
     pattern = "slow"
 
@@ -28,29 +28,27 @@ def expression(pattern: Sluggish) -> Expression:
     return Expression(cast("Any", pattern))
 
 
-def test_an_expression_is_not_given_up_because_the_machine_is_slow(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_slow_machine_does_not_fail_pattern(monkeypatch: pytest.MonkeyPatch) -> None:
     assert expression(Sluggish(0.9, monkeypatch)).found_in("a") is True
 
 
-def test_what_takes_the_usual_time_may_be_asked_any_number_of_texts(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_normal_pattern_searches_any_number_of_texts(monkeypatch: pytest.MonkeyPatch) -> None:
     usual = Sluggish(0.05, monkeypatch)
-    asked = expression(usual)
-    assert all(asked.found_in("a") for _ in range(10_000))
+    pattern = expression(usual)
+    assert all(pattern.found_in("a") for _ in range(10_000))
     usual.seconds = 0.9
-    assert asked.found_in("a") is True
+    assert pattern.found_in("a") is True
 
 
 @pytest.mark.parametrize("seconds", [0.9, 600.0])
-def test_a_slow_expression_holds_up_ten_thousand_texts_for_seconds_only(
-    seconds: float, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_slow_pattern_is_bounded_over_many_texts(seconds: float, monkeypatch: pytest.MonkeyPatch) -> None:
     slow = Sluggish(seconds, monkeypatch)
-    asked, given_up = expression(slow), 0
+    pattern, given_up = expression(slow), 0
     for _ in range(10_000):
         try:
-            asked.found_in("a")
+            pattern.found_in("a")
         except TooSlowError:
             given_up += 1
     assert given_up > 9_990
-    # Three seconds more than the twentieth of one that each text is allowed.
+    # Each text is allowed a twentieth of a second; three seconds more are allowed in total.
     assert slow.now == pytest.approx(10_000 * 0.05 + 3, abs=1)

@@ -1,4 +1,4 @@
-"""Which items are left out, and what the user is told about it."""
+"""Tests for item filters and the reasons they give."""
 
 from datetime import timedelta
 
@@ -14,7 +14,7 @@ GERMAN = "Die Regierung hat am Dienstag angekündigt, dass das Gesetz nicht vor 
 ENGLISH = "The government said on Tuesday that it will not change the law before the end of the year."
 
 
-def test_without_rules_everything_passes() -> None:
+def test_no_rules_pass_everything() -> None:
     assert judge(item(), compile_rules(), NOW) is None
 
 
@@ -34,7 +34,7 @@ def test_without_rules_everything_passes() -> None:
         ("/^why/", "Why not"),
     ],
 )
-def test_a_word_is_found_whatever_its_case_and_accents(word: str, title: str) -> None:
+def test_match_ignores_case_and_accents(word: str, title: str) -> None:
     assert judge(item(title), compile_rules([word]), NOW) is None
     assert judge(item(title), compile_rules((), [word]), NOW) is not None
 
@@ -42,13 +42,13 @@ def test_a_word_is_found_whatever_its_case_and_accents(word: str, title: str) ->
 @pytest.mark.parametrize(
     ("word", "title"), [("art", "The party starts"), ("rust", "Trust me"), ("c", "C# and cc"), ("ai", "Said again")]
 )
-def test_a_part_of_a_word_is_not_that_word(word: str, title: str) -> None:
+def test_partial_word_does_not_match(word: str, title: str) -> None:
     rules = compile_rules((), [word])
     found = judge(item(title.replace("C#", "D#")), rules, NOW)
     assert found is None
 
 
-def test_words_are_looked_for_in_title_summary_text_and_tags() -> None:
+def test_title_summary_text_and_tags_are_searched() -> None:
     rules = compile_rules(["sqlite"])
     assert judge(item(summary="about SQLite"), rules, NOW) is None
     assert judge(item(text="about SQLite"), rules, NOW) is None
@@ -56,7 +56,7 @@ def test_words_are_looked_for_in_title_summary_text_and_tags() -> None:
     assert judge(item(text="x " * MAX_TEXT + "sqlite"), rules, NOW) is not None
 
 
-def test_the_reason_names_the_rule() -> None:
+def test_reason_names_the_rule() -> None:
     assert judge(item("Crypto crash"), compile_rules((), ["crypto", "nft"]), NOW) == "has the excluded crypto"
     assert judge(item("Crash"), compile_rules((), ["/cr.sh/"]), NOW) == "has the excluded /cr.sh/"
     assert judge(item("News"), compile_rules(["sqlite", "/post.*/"]), NOW) == "has none of sqlite, /post.*/"
@@ -65,15 +65,15 @@ def test_the_reason_names_the_rule() -> None:
     assert judge(item("x", summary=GERMAN), compile_rules(language="en"), NOW) == "in German, not in English"
 
 
-def test_exclude_beats_include() -> None:
+def test_exclude_overrides_include() -> None:
     assert judge(item("sqlite and crypto"), compile_rules(["sqlite"], ["crypto"]), NOW) == "has the excluded crypto"
 
 
-def test_blank_words_are_no_rule() -> None:
+def test_blank_terms_are_ignored() -> None:
     assert judge(item(), compile_rules(["", "  "], [" "]), NOW) is None
 
 
-def test_an_item_exactly_at_the_age_passes() -> None:
+def test_item_at_max_age_passes() -> None:
     assert judge(item(hours=72), compile_rules(max_age=timedelta(hours=72)), NOW) is None
 
 
@@ -88,15 +88,16 @@ def test_an_item_exactly_at_the_age_passes() -> None:
         ("ca", "El president va dir que la llei no es canviarà i que el govern no ho farà", "ca"),
     ],
 )
-def test_long_text_tells_its_language_better_than_the_feed(declared: str | None, text: str, told: str | None) -> None:
+def test_detected_language_overrides_declared_one(declared: str | None, text: str, told: str | None) -> None:
+    """The text must be long enough to be detected."""
     assert language_of(entry(text, language=declared)) == told
 
 
-def test_an_item_of_unknown_language_passes() -> None:
+def test_unknown_language_passes() -> None:
     assert judge(item("SQLite 3.51"), compile_rules(language="en-GB"), NOW) is None
 
 
-def test_a_language_that_text_cannot_tell_is_asked_of_the_feed_alone() -> None:
+def test_undetectable_language_uses_declared_one() -> None:
     catalan = compile_rules(language="ca")
     assert judge(item("x", summary=ENGLISH, language="ca"), catalan, NOW) is None
     assert judge(item("x", summary=ENGLISH), catalan, NOW) is None
@@ -104,37 +105,37 @@ def test_a_language_that_text_cannot_tell_is_asked_of_the_feed_alone() -> None:
 
 
 @pytest.mark.parametrize("bad", ["/[/", "/(/", "/(?P<a>x)(?P=b)/", "/a{99999999999}/", "/" + "a" * 600 + "/"])
-def test_what_is_no_expression_is_refused_by_name(bad: str) -> None:
+def test_invalid_pattern_is_refused(bad: str) -> None:
     with pytest.raises(InvalidError) as caught:
         compile_rules((), ["fine", bad])
-    assert [each.field for each in caught.value.errors] == ["config.exclude"]
+    assert [error.field for error in caught.value.errors] == ["config.exclude"]
     with pytest.raises(InvalidError, match=r"pipeline\.include"):
         compile_rules([bad], field="pipeline")
 
 
 @pytest.mark.parametrize("slow", ["/(a+)+$/", r"/(\w+\s?)+$/"])
-def test_an_expression_that_may_take_for_ever_is_refused(slow: str) -> None:
+def test_catastrophic_pattern_is_refused(slow: str) -> None:
     with pytest.raises(InvalidError, match="takes too long"):
         compile_rules([slow])
 
 
-def test_an_expression_that_is_slow_on_one_item_ends_and_says_so() -> None:
-    """It is quick on any one letter again and again, and takes for ever on its own syllable."""
+def test_pattern_slow_on_one_item_is_reported() -> None:
+    """Fast on any repeated letter, so it passes validation, but exponential on its own syllable."""
     rules = compile_rules(["/(?:xy|xyxy)+$/"])
     assert judge(item("xy" * 6000 + "!"), rules, NOW) == "the expression /(?:xy|xyxy)+$/ took too long on it"
 
 
-def test_text_of_any_length_is_judged_by_its_beginning() -> None:
+def test_long_text_costs_no_more() -> None:
     rules = compile_rules(["nothing of it"], ["/x{5}/", "neither"])
-    assert_no_dearer(lambda size: item("a " * size, text="b" * size), lambda each: judge(each, rules, NOW), 400_000)
+    assert_no_dearer(lambda size: item("a " * size, text="b" * size), lambda long: judge(long, rules, NOW), 400_000)
 
 
 @pytest.mark.parametrize(
     ("wanted", "text"), [("databases", "a database"), ("database", "two databases"), ("bus", "buses")]
 )
-def test_singular_and_plural_are_one_word(wanted: str, text: str) -> None:
+def test_singular_and_plural_match(wanted: str, text: str) -> None:
     assert Phrases([wanted]).found(text) == [wanted]
 
 
-def test_a_word_that_ends_in_s_is_not_cut_short() -> None:
+def test_trailing_s_is_not_cut_off() -> None:
     assert Phrases(["css", "boss"]).found("cs and bos") == []

@@ -1,4 +1,4 @@
-"""Which language a text is in."""
+"""Tests for language detection."""
 
 import pytest
 from hypothesis import given
@@ -57,26 +57,26 @@ UNSURE = [
 
 
 @pytest.mark.parametrize(("language", "text"), SENTENCES)
-def test_a_sentence_tells_its_language(language: str, text: str) -> None:
+def test_sentence_language_is_detected(language: str, text: str) -> None:
     assert guess_language(text) == language
 
 
 @pytest.mark.parametrize("text", UNSURE)
-def test_too_little_text_tells_nothing(text: str) -> None:
+def test_short_text_has_no_language(text: str) -> None:
     assert guess_language(text) is None
 
 
-def test_every_language_that_is_told_has_a_name() -> None:
+def test_detectable_languages_have_names() -> None:
     assert {language for language, _ in SENTENCES} == set(LANGUAGES)
 
 
 @pytest.mark.parametrize(
     ("tag", "base"), [("en-US", "en"), ("pt_BR", "pt"), (" DE ", "de"), ("nb-NO", "no"), ("", None), (None, None)]
 )
-def test_a_tag_has_a_base(tag: str | None, base: str | None) -> None:
+def test_base_language_of_tag(tag: str | None, base: str | None) -> None:
     assert base_language(tag) == base
 
 
 @given(st.text())
-def test_any_text_may_be_asked(text: str) -> None:
+def test_no_text_raises(text: str) -> None:
     assert guess_language(text) in {None, *LANGUAGES}

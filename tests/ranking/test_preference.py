@@ -1,4 +1,4 @@
-"""What is learnt from the user's decisions."""
+"""Tests for learning preferences from the user's decisions."""
 
 import math
 import random
@@ -17,32 +17,32 @@ FILLER = ["yesterday", "report", "people", "company", "plan", "week", "city", "g
 
 
 def made_up(count: int, seed: int = 7) -> list[Decision]:
-    """A reviewer who likes databases and not gossip, and is of two minds one time in ten."""
+    """Return the decisions of a reviewer who likes databases, dislikes gossip and contradicts that one time in ten."""
     rng = random.Random(seed)
     decisions = []
     for _ in range(count):
         topic = rng.choice(list(TOPICS))
-        words = rng.sample(TOPICS[topic], 2) + rng.sample(FILLER, 5)
+        tokens = rng.sample(TOPICS[topic], 2) + rng.sample(FILLER, 5)
         liked = (topic == "databases") ^ (rng.random() < 0.1)
-        decisions.append(Decision(text=" ".join(words), source_id=f"s{rng.randrange(5)}", approved=liked))
+        decisions.append(Decision(text=" ".join(tokens), source_id=f"s{rng.randrange(5)}", approved=liked))
     return decisions
 
 
-def test_without_decisions_everything_is_as_likely() -> None:
-    for nothing in (Preference(), train([])):
-        assert nothing.labels == 0
-        assert nothing.trust == 0
-        assert nothing.judge("sqlite", "s1").probability == 0.5
-        assert nothing.judge("sqlite", "s1").pulls == ()
+def test_untrained_preference_is_neutral() -> None:
+    for untrained in (Preference(), train([])):
+        assert untrained.labels == 0
+        assert untrained.trust == 0
+        assert untrained.judge("sqlite", "s1").probability == 0.5
+        assert untrained.judge("sqlite", "s1").pulls == ()
 
 
-def test_a_simple_taste_is_learnt() -> None:
+def test_simple_preference_is_learned() -> None:
     preference = train(made_up(200))
     assert preference.judge("A faster query planner in sqlite", "s1").probability > 0.8
     assert preference.judge("Celebrity yacht seen", "s1").probability < 0.2
 
 
-def test_the_reason_names_the_words_that_pull() -> None:
+def test_reason_names_strongest_terms() -> None:
     preference = train(made_up(200))
     liked = preference.judge("A new index for sqlite this week", "s1").pulls
     assert {pull.word for pull in liked[:2]} == {"sqlite", "index"}
@@ -50,7 +50,7 @@ def test_the_reason_names_the_words_that_pull() -> None:
     assert all(pull.strength < 0 for pull in preference.judge("Royal divorce with a celebrity", "s1").pulls)
 
 
-def test_a_source_is_learnt_where_the_words_say_nothing() -> None:
+def test_source_preference_is_learned() -> None:
     rng = random.Random(3)
     decisions = [
         Decision(text=" ".join(rng.sample(FILLER, 4)), source_id="good" if n % 2 else "bad", approved=bool(n % 2))
@@ -61,45 +61,48 @@ def test_a_source_is_learnt_where_the_words_say_nothing() -> None:
     assert preference.judge("report", "bad").probability < 0.3
 
 
-def test_trust_grows_with_the_number_of_decisions() -> None:
+def test_trust_grows_with_decisions() -> None:
     assert train(made_up(50)).trust == 0.5
     assert train(made_up(450)).trust == 0.9
 
 
-def test_the_order_of_the_decisions_does_not_matter() -> None:
+def test_decision_order_does_not_matter() -> None:
     decisions = made_up(60)
     shuffled = random.Random(1).sample(decisions, len(decisions))
     assert train(decisions).judge("sqlite", "s1").probability == train(shuffled).judge("sqlite", "s1").probability
 
 
-def test_the_opposite_taste_gives_the_opposite_answer() -> None:
+def test_opposite_decisions_give_opposite_result() -> None:
     decisions = made_up(80)
-    opposite = [Decision(text=each.text, source_id=each.source_id, approved=not each.approved) for each in decisions]
+    opposite = [
+        Decision(text=decision.text, source_id=decision.source_id, approved=not decision.approved)
+        for decision in decisions
+    ]
     for text in ("sqlite query", "celebrity yacht", "report", "never seen"):
         sum_of_both = train(decisions).judge(text, "s1").probability + train(opposite).judge(text, "s1").probability
         assert math.isclose(sum_of_both, 1, abs_tol=0.02)
 
 
-def test_a_decision_that_counts_more_pulls_more() -> None:
-    def after(weight: float) -> float:
-        for_it = Decision(text="sqlite", source_id="s1", approved=True, weight=weight)
-        return train([for_it, Decision(text="yacht", source_id="s2", approved=False)]).judge("sqlite", "s1").probability
+def test_heavier_decision_counts_more() -> None:
+    def probability_with(weight: float) -> float:
+        liked = Decision(text="sqlite", source_id="s1", approved=True, weight=weight)
+        return train([liked, Decision(text="yacht", source_id="s2", approved=False)]).judge("sqlite", "s1").probability
 
-    assert after(3) > after(1) > after(0.3) > 0.5
+    assert probability_with(3) > probability_with(1) > probability_with(0.3) > 0.5
 
 
 @pytest.mark.parametrize("weight", [0, -1, math.nan, math.inf])
-def test_a_weight_that_is_none_does_not_count(weight: float) -> None:
+def test_invalid_weight_is_ignored(weight: float) -> None:
     assert train([Decision(text="sqlite", source_id="s1", approved=True, weight=weight)]).labels == 0
 
 
 @given(st.lists(st.builds(Decision, text=st.text(max_size=60), source_id=st.text(max_size=5), approved=st.booleans())))
 @settings(max_examples=60)
-def test_any_text_can_be_learnt_and_asked(decisions: list[Decision]) -> None:
+def test_any_text_can_be_learned(decisions: list[Decision]) -> None:
     preference = train(decisions)
-    for each in decisions:
-        assert 0 <= preference.judge(each.text, each.source_id).probability <= 1
+    for decision in decisions:
+        assert 0 <= preference.judge(decision.text, decision.source_id).probability <= 1
 
 
-def test_empty_text_is_judged_by_its_source() -> None:
+def test_empty_text_is_judged_by_source() -> None:
     assert 0 < train(made_up(20)).judge("", "s1").probability < 1

@@ -1,4 +1,4 @@
-"""The score: each part between 0 and 1 times its weight, each with its reason."""
+"""Tests for the score: parts between 0 and 1, each with a weight and a reason."""
 
 import math
 from collections.abc import Sequence
@@ -20,7 +20,7 @@ PARTS = ["recency", "interest", "source", "popularity", "corroboration", "novelt
 
 
 def scored(*items: Item, context: Context | None = None) -> Score:
-    """The score of the first item's story, among the stories of all items."""
+    """Return the score of the first item's story among the stories of all items."""
     context = context or Context()
     stories = gather(items)
     first = next(story for story in stories if story.story_id == items[0].story_id)
@@ -28,15 +28,15 @@ def scored(*items: Item, context: Context | None = None) -> Score:
 
 
 def part(name: str, *items: Item, context: Context | None = None) -> ScorePart:
-    """One part of that score."""
-    return next(each for each in scored(*items, context=context).parts if each.name == name)
+    """Return one part of that score."""
+    return next(score_part for score_part in scored(*items, context=context).parts if score_part.name == name)
 
 
-def test_the_parts_come_in_their_order_and_add_up() -> None:
+def test_parts_are_ordered_and_add_up() -> None:
     whole = scored(item("Iran talks", points=5), context=Context(interests=("iran",)))
-    assert [each.name for each in whole.parts] == PARTS
-    assert whole.total == sum(each.points for each in whole.parts)
-    assert all(each.points == each.value * each.weight for each in whole.parts)
+    assert [score_part.name for score_part in whole.parts] == PARTS
+    assert whole.total == sum(score_part.points for score_part in whole.parts)
+    assert all(score_part.points == score_part.value * score_part.weight for score_part in whole.parts)
 
 
 @pytest.mark.parametrize(
@@ -51,48 +51,48 @@ def test_the_parts_come_in_their_order_and_add_up() -> None:
         (-5, 1.0, "less than a minute old"),
     ],
 )
-def test_recency_halves_with_the_half_life(hours: float, value: float, why: str) -> None:
+def test_recency_follows_half_life(hours: float, value: float, why: str) -> None:
     recency = part("recency", item(hours=hours))
     assert (recency.value, recency.why) == (value, why)
 
 
-def test_the_half_life_can_be_set() -> None:
+def test_half_life_is_configurable() -> None:
     assert part("recency", item(hours=6), context=Context(half_life_hours=6)).value == 0.5
 
 
-def test_a_story_is_as_old_as_its_lead() -> None:
+def test_story_age_is_its_leads_age() -> None:
     items = [item("A", id="a", story="x", hours=18, text="much " * 100), item("B", id="b", source="s2", story="x")]
     assert part("recency", *items).value == 0.5
 
 
-def test_interest_names_what_matched_title_first() -> None:
+def test_interest_names_title_matches_first() -> None:
     interests = Context(interests=("python", "sqlite", "go"))
     found = part("interest", item("SQLite news", summary="for Python people"), item("B", id="b"), context=interests)
     assert found.why == "matches sqlite, python"
     assert 0.5 < found.value < 1
 
 
-def test_a_phrase_in_the_title_counts_three_times() -> None:
-    interests, others = Context(interests=("sqlite",)), [item(f"O{n}", id=f"o{n}") for n in range(3)]
-    in_title = part("interest", item("About SQLite"), *others, context=interests).value
-    in_text = part("interest", item("About it", text="SQLite"), *others, context=interests).value
+def test_title_match_counts_three_times() -> None:
+    interests, fillers = Context(interests=("sqlite",)), [item(f"O{n}", id=f"o{n}") for n in range(3)]
+    in_title = part("interest", item("About SQLite"), *fillers, context=interests).value
+    in_text = part("interest", item("About it", text="SQLite"), *fillers, context=interests).value
     assert math.isclose(1 - in_title, (1 - in_text) ** 3, abs_tol=0.001)
 
 
-def test_a_rare_interest_counts_more_than_a_common_one() -> None:
+def test_rare_interest_outweighs_common_one() -> None:
     interests = Context(interests=("sqlite", "news"))
-    others = [item(f"News {n}", id=f"o{n}") for n in range(9)]
-    rare = part("interest", item("SQLite"), *others, context=interests).value
-    common = part("interest", item("News"), *others, context=interests).value
+    fillers = [item(f"News {n}", id=f"o{n}") for n in range(9)]
+    rare = part("interest", item("SQLite"), *fillers, context=interests).value
+    common = part("interest", item("News"), *fillers, context=interests).value
     assert rare > common > 0
 
 
-def test_another_sources_title_counts_for_the_story() -> None:
+def test_titles_of_all_sources_count() -> None:
     items = [item("They did it", id="a", story="x"), item("SQLite is out", id="b", source="s2", story="x")]
     assert part("interest", *items, context=Context(interests=("sqlite",))).why == "matches sqlite"
 
 
-def test_interest_without_any_is_average_and_without_a_match_nothing() -> None:
+def test_interest_without_phrases_or_match() -> None:
     assert part("interest", item()).value == 0.5
     assert part("interest", item(), context=Context(interests=(" ", "-"))).value == 0.5
     missed = part("interest", item(), context=Context(interests=("sqlite",)))
@@ -110,12 +110,12 @@ def test_interest_without_any_is_average_and_without_a_match_nothing() -> None:
         (Standing(weight=0, approved=9), 0.0, "9 approved, 0 rejected from S1, weight 0"),
     ],
 )
-def test_a_source_counts_by_its_weight_and_what_was_approved(standing: Standing, value: float, why: str) -> None:
+def test_source_value_uses_weight_and_approvals(standing: Standing, value: float, why: str) -> None:
     source = part("source", item(), context=Context(standings={"s1": standing}))
     assert (source.value, source.why) == (value, why)
 
 
-def test_popularity_is_the_place_among_items_of_the_same_type() -> None:
+def test_popularity_is_rank_within_source_type() -> None:
     reddit = [item(f"R{n}", id=f"r{n}", type=SourceType.REDDIT, points=10 * n, comments=n) for n in range(1, 5)]
     news = item("N", id="n", type=SourceType.HACKERNEWS, points=3)
     assert part("popularity", reddit[3], *reddit[:3], news).value == 0.875
@@ -124,46 +124,46 @@ def test_popularity_is_the_place_among_items_of_the_same_type() -> None:
     assert part("popularity", reddit[3], *reddit[:3]).why == "40 points, 4 comments: above 88% of the reddit items"
 
 
-def test_figures_wear_off_with_age() -> None:
+def test_popularity_decays_with_age() -> None:
     old = item("Old", id="o", type=SourceType.REDDIT, points=100, hours=48)
     new = item("New", id="n", type=SourceType.REDDIT, points=100, hours=2)
     assert part("popularity", new, old).value > part("popularity", old, new).value
 
 
-def test_unknown_figures_are_average_not_nothing() -> None:
+def test_unknown_metrics_count_as_average() -> None:
     unknown = part("popularity", item(), item("Hit", id="h", points=10_000))
     assert (unknown.value, unknown.why) == (0.5, "no figures: counted as average")
 
 
-def test_odd_figures_do_no_harm() -> None:
+def test_extreme_metrics_are_handled() -> None:
     odd = [item(f"O{n}", id=f"o{n}", points=points, comments=-5) for n, points in enumerate((-7, 0, 10**30))]
     assert part("popularity", odd[2], *odd[:2]).value > part("popularity", odd[0], *odd[1:]).value
 
 
 @pytest.mark.parametrize(("count", "value"), [(1, 0), (2, 0.5), (3, 0.7925), (4, 1), (5, 1)])
-def test_corroboration_grows_with_the_number_of_sources(count: int, value: float) -> None:
+def test_corroboration_grows_with_sources(count: int, value: float) -> None:
     items = [item("T", id=f"i{n}", source=f"s{n}", story="x") for n in range(count)]
     assert part("corroboration", *items).value == value
     assert part("corroboration", *items).why == (f"{count} sources tell it" if count > 1 else "one source tells it")
 
 
-def test_one_source_that_tells_it_twice_is_one_source() -> None:
+def test_repeated_source_counts_once() -> None:
     items = [item("T", id=f"i{n}", story="x") for n in range(2)]
     assert part("corroboration", *items).value == 0
 
 
-def test_novelty_falls_with_likeness_to_what_was_drafted() -> None:
-    told = Context(told=("SQLite 3.51 adds faster joins", "Something else"))
-    like = part("novelty", item("SQLite 3.51 adds a new shell"), context=told)
+def test_novelty_falls_with_similarity() -> None:
+    context = Context(told=("SQLite 3.51 adds faster joins", "Something else"))
+    like = part("novelty", item("SQLite 3.51 adds a new shell"), context=context)
     assert like.value == 0.5
     assert like.why == "50% like “SQLite 3.51 adds faster joins”, drafted before"
-    assert part("novelty", item("Iran talks end"), context=told).why == "nothing like it drafted in 60 days"
-    assert part("novelty", item("SQLite in space"), context=told).value == 1
+    assert part("novelty", item("Iran talks end"), context=context).why == "nothing like it drafted in 60 days"
+    assert part("novelty", item("SQLite in space"), context=context).value == 1
     assert part("novelty", item("Iran talks end")).value == 1
 
 
-def test_preference_counts_more_the_more_was_decided() -> None:
-    def learnt(count: int) -> Context:
+def test_preference_weight_grows_with_decisions() -> None:
+    def trained(count: int) -> Context:
         return Context(
             preference=train(
                 Decision(text="sqlite index" if n % 2 else "celebrity yacht", source_id="s", approved=bool(n % 2))
@@ -173,21 +173,21 @@ def test_preference_counts_more_the_more_was_decided() -> None:
 
     nothing = part("preference", item("SQLite"))
     assert (nothing.value, nothing.weight, nothing.points, nothing.why) == (0.5, 0, 0, "nothing learnt yet")
-    some = part("preference", item("SQLite"), context=learnt(50))
+    some = part("preference", item("SQLite"), context=trained(50))
     assert some.weight == 0.15
     assert some.value > 0.6
     assert some.why == "you tend to approve sqlite"
-    assert part("preference", item("A yacht"), context=learnt(50)).why == "you tend to reject yacht"
-    assert part("preference", item("Neither"), context=learnt(50)).why == "learnt from 50 decisions"
+    assert part("preference", item("A yacht"), context=trained(50)).why == "you tend to reject yacht"
+    assert part("preference", item("Neither"), context=trained(50)).why == "learnt from 50 decisions"
 
 
-def test_weights_are_taken_as_set() -> None:
+def test_weights_are_applied() -> None:
     weights = Weights(recency=1, interest=0, source=0, popularity=0, corroboration=0, novelty=0, preference=0)
     assert scored(item(hours=18), context=Context(weights=weights)).total == 0.5
 
 
 @pytest.mark.parametrize("bad", [-0.1, math.nan, math.inf])
-def test_a_weight_is_never_below_nothing(bad: float) -> None:
+def test_invalid_weight_is_refused(bad: float) -> None:
     with pytest.raises(InvalidError, match=r"ranking\.novelty"):
         Weights(novelty=bad)
 
@@ -196,7 +196,7 @@ TITLES = st.text(alphabet="abc iran talks 12 日本", max_size=30)
 
 
 @given(st.lists(st.tuples(TITLES, st.integers(-9, 10**6), st.floats(-10, 10**5)), min_size=1, max_size=8))
-def test_every_value_is_a_share_and_the_total_their_sum(made: Sequence[tuple[str, int, float]]) -> None:
+def test_values_are_shares_and_sum_to_total(made: Sequence[tuple[str, int, float]]) -> None:
     items = [item(title, id=f"i{n}", points=points, hours=hours) for n, (title, points, hours) in enumerate(made)]
     context = Context(
         interests=("iran", "-talks", "日本"), told=("iran talks", "12"), standings={"s1": Standing(weight=9)}
@@ -205,5 +205,5 @@ def test_every_value_is_a_share_and_the_total_their_sum(made: Sequence[tuple[str
     field = survey(stories, context, NOW)
     for story in stories:
         whole = score(story, field, NOW)
-        assert whole.total == sum(each.points for each in whole.parts)
-        assert all(0 <= each.value <= 1 and each.why for each in whole.parts)
+        assert whole.total == sum(score_part.points for score_part in whole.parts)
+        assert all(0 <= score_part.value <= 1 and score_part.why for score_part in whole.parts)

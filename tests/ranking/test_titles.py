@@ -1,4 +1,4 @@
-"""Whether two titles tell one story. The pairs are of real feeds (February 2026), or of what real feeds do."""
+"""Tests for title similarity, on pairs from real feeds (February 2026) or modelled on them."""
 
 import pytest
 from hypothesis import given
@@ -64,17 +64,17 @@ OTHER = [
 
 
 @pytest.mark.parametrize(("one", "other"), SAME)
-def test_two_titles_of_one_story(one: str, other: str) -> None:
+def test_titles_of_same_story(one: str, other: str) -> None:
     assert same_story(read_title(one), read_title(other), HOUR) >= 0.55
     assert same_story(read_title(other), read_title(one), HOUR) >= 0.55
 
 
 @pytest.mark.parametrize(("one", "other"), OTHER)
-def test_two_titles_of_two_stories(one: str, other: str) -> None:
+def test_titles_of_different_stories(one: str, other: str) -> None:
     assert same_story(read_title(one), read_title(other), HOUR) == 0
 
 
-def test_after_three_days_more_must_be_the_same() -> None:
+def test_threshold_rises_after_three_days() -> None:
     one = read_title("Low expectations as Ukraine, Russia confirm new round of talks with U.S.")
     other = read_title("Ukraine and Russia Hold New Round of Peace Talks, but Expectations Are Low")
     assert same_story(one, other, 71 * HOUR) > 0
@@ -83,12 +83,12 @@ def test_after_three_days_more_must_be_the_same() -> None:
 
 
 @given(st.text(max_size=80), st.text(max_size=80))
-def test_likeness_does_not_depend_on_the_side(one: str, other: str) -> None:
+def test_similarity_is_symmetric(one: str, other: str) -> None:
     first, second = read_title(one), read_title(other)
     assert same_story(first, second, HOUR) == same_story(second, first, HOUR)
     assert 0 <= same_story(first, second, HOUR) <= 1
 
 
-def test_a_title_of_a_hundred_thousand_characters_is_cut() -> None:
+def test_long_title_is_truncated() -> None:
     assert len(read_title("breaking story " * 7000).text) <= 400
     assert read_title("a - " * 25_000).words == frozenset()

@@ -1,4 +1,4 @@
-"""Text as comparable words."""
+"""Tests for splitting text into comparable words."""
 
 import unicodedata
 
@@ -23,11 +23,11 @@ from copydesk.ranking.words import fold, words
         ("Ёлка", "елка"),
     ],
 )
-def test_case_and_accents_do_not_count(text: str, folded: str) -> None:
+def test_fold_ignores_case_and_accents(text: str, folded: str) -> None:
     assert fold(text) == folded
 
 
-def test_folding_is_the_same_for_both_ways_to_write_an_accent() -> None:
+def test_fold_is_independent_of_normalization() -> None:
     assert fold(unicodedata.normalize("NFD", "Jerí が")) == fold(unicodedata.normalize("NFC", "Jerí が"))
 
 
@@ -47,10 +47,10 @@ def test_folding_is_the_same_for_both_ways_to_write_an_accent() -> None:
         ("—!?…", []),
     ],
 )
-def test_words_are_what_carries_a_story(text: str, expected: list[str]) -> None:
+def test_text_is_split_into_tokens(text: str, expected: list[str]) -> None:
     assert words(text) == expected
 
 
 @given(st.text())
-def test_any_text_has_words(text: str) -> None:
+def test_any_text_can_be_tokenized(text: str) -> None:
     assert all(words(text))

@@ -1,4 +1,4 @@
-"""29 real feeds, as they were on one day, through the whole pipeline from a local server."""
+"""Tests for the whole pipeline over 29 real feeds, captured on one day and served locally."""
 
 import asyncio
 import io
@@ -25,7 +25,7 @@ GUIDING_PRINCIPLES = {"ndtv", "aljazeera", "bbc-world"}
 
 
 class FirstRun(NamedTuple):
-    """A desk after its first run, and what it made."""
+    """A desk after its first run, and the results of that run."""
 
     home: Path
     server: FeedServer
@@ -40,7 +40,7 @@ def serve(server: FeedServer, *, etag: bool = True, gzip: bool = True) -> None:
 
 
 async def furnish(desk: Desk, server: FeedServer) -> None:
-    """Each feed on a host of its own, as in life."""
+    """Add every feed as a source, each on a host of its own as in production."""
     for number, name in enumerate(real_feeds(), 2):
         await add(desk, server.url(f"/{name}", f"127.0.0.{number}"), name=name)
 
@@ -53,7 +53,7 @@ def open_at(home: Path, later: float = 0):
 
 @pytest.fixture(scope="module")
 def first(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FirstRun]:
-    """Everything that can be drafted is drafted, once for all tests."""
+    """Draft everything that can be drafted, once for all tests."""
     home = tmp_path_factory.mktemp("desk")
 
     async def work(server: FeedServer) -> FirstRun:
@@ -69,7 +69,7 @@ def first(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FirstRun]:
 
 @pytest.fixture
 def later(first, tmp_path) -> Path:
-    """A copy of the desk after its first run."""
+    """Return a copy of the desk after its first run."""
     shutil.copytree(first.home, tmp_path / "copy")
     return tmp_path / "copy"
 
@@ -79,7 +79,7 @@ async def run_again(home: Path) -> Run:
         return await desk.pipeline.run(RunRequest(max_drafts=1000))
 
 
-def test_all_feeds_come_in_with_as_many_entries_as_feedparser_finds(first):
+def test_item_counts_match_feedparser(first):
     feedparser = pytest.importorskip("feedparser")
     expected = {name: len(feedparser.parse(io.BytesIO(body)).entries) for name, body in real_feeds().items()}
 
@@ -91,12 +91,12 @@ def test_all_feeds_come_in_with_as_many_entries_as_feedparser_finds(first):
     assert damage(first.home) == []
 
 
-def test_no_host_was_asked_two_things_at_once(first):
+def test_hosts_get_one_request_at_a_time(first):
     assert len(first.server.most_at_once) == len(first.sources)
     assert set(first.server.most_at_once.values()) == {1}
 
 
-def test_every_story_of_the_last_two_days_is_drafted_and_every_draft_passes_its_checks(first):
+def test_recent_stories_are_drafted_and_pass_checks(first):
     stats = first.run.stats
     assert stats.items_filtered == stats.items_ranked == stats.drafts_created + stats.drafts_failed > 300
     assert stats.drafts_failed <= stats.items_ranked // 50
@@ -109,25 +109,25 @@ def test_every_story_of_the_last_two_days_is_drafted_and_every_draft_passes_its_
 
 
 def stories(home: Path) -> list[set[str]]:
-    """The names of the sources of each story that several items tell."""
+    """Return the names of the sources of each story that several items tell."""
     query = "SELECT story_id, source.name FROM item JOIN source ON source.id = source_id WHERE story_id != ''"
-    told: dict[object, list[str]] = {}
+    names_by_story: dict[object, list[str]] = {}
     for story, name in rows(home, query):
-        told.setdefault(story, []).append(str(name))
-    return [set(names) for names in told.values() if len(names) > 1]
+        names_by_story.setdefault(story, []).append(str(name))
+    return [set(names) for names in names_by_story.values() if len(names) > 1]
 
 
-def test_the_stories_that_several_sources_tell_are_one_draft_each(first):
+def test_multi_source_stories_become_one_draft(first):
     merged = stories(first.home)
 
     for story in (JACKSON, REPATRIATION, GUIDING_PRINCIPLES):
         assert story in merged
-    told = [{source.name for source in draft.score.sources} for draft in first.drafts if draft.score]
-    assert [told.count(story) for story in (JACKSON, REPATRIATION, GUIDING_PRINCIPLES)] == [1, 1, 1]
-    assert sum(len(names) > 1 for names in told) == len(merged)
+    source_names = [{source.name for source in draft.score.sources} for draft in first.drafts if draft.score]
+    assert [source_names.count(story) for story in (JACKSON, REPATRIATION, GUIDING_PRINCIPLES)] == [1, 1, 1]
+    assert sum(len(names) > 1 for names in source_names) == len(merged)
 
 
-def test_no_two_entries_of_one_source_are_one_story_because_of_their_titles(first):
+def test_source_entries_are_not_merged_by_title(first):
     twice = rows(
         first.home,
         "SELECT count(*), count(DISTINCT canonical) FROM item WHERE story_id != ''"
@@ -137,7 +137,7 @@ def test_no_two_entries_of_one_source_are_one_story_because_of_their_titles(firs
     assert 5 <= len(stories(first.home)) <= 20
 
 
-async def test_the_second_run_asks_with_validators_and_parses_nothing(first, later, monkeypatch):
+async def test_second_run_sends_validators_and_parses_nothing(first, later, monkeypatch):
     monkeypatch.setattr("copydesk.ingest.visit.parse_feed", None)
     before = len(first.server.requests)
     run = await run_again(later)
@@ -148,7 +148,7 @@ async def test_the_second_run_asks_with_validators_and_parses_nothing(first, lat
     assert all("if-none-match" in request.headers for request in first.server.requests[before:])
 
 
-async def test_without_validators_the_same_body_is_recognised(first, later, monkeypatch):
+async def test_unchanged_body_is_recognised_without_validators(first, later, monkeypatch):
     monkeypatch.setattr("copydesk.ingest.visit.parse_feed", None)
     serve(first.server, etag=False)
     try:
@@ -159,8 +159,8 @@ async def test_without_validators_the_same_body_is_recognised(first, later, monk
     assert (run.stats.sources_unchanged, run.stats.items_new, run.stats.sources_failed) == (29, 0, 0)
 
 
-async def test_packed_or_not_a_feed_is_the_same(first, later, monkeypatch):
-    """The first run read them packed with gzip."""
+async def test_uncompressed_body_is_the_same(first, later, monkeypatch):
+    """The first run fetched the feeds with gzip."""
     assert "gzip" in first.server.requests[0].headers["accept-encoding"]
     monkeypatch.setattr("copydesk.ingest.visit.parse_feed", None)
     serve(first.server, etag=False, gzip=False)
@@ -172,7 +172,7 @@ async def test_packed_or_not_a_feed_is_the_same(first, later, monkeypatch):
     assert (run.stats.sources_unchanged, run.stats.sources_failed) == (29, 0)
 
 
-async def test_a_feed_that_lost_an_entry_and_got_one_has_one_new_item(first, later):
+async def test_changed_feed_adds_one_item(first, later):
     body = real_feeds()["bbc-world"]
     start, end = body.index(b"<item>"), body.index(b"</item>") + len(b"</item>")
     fresh = b"<item><title>Ferry line to open in Port Ellery</title><link>https://bbc.example/new</link></item>"

@@ -1,4 +1,4 @@
-"""In every zone of the world, on the days around every clock change of three years, each slot gets its one time."""
+"""Tests for slots around every clock change of three years, in every time zone."""
 
 import os
 from datetime import UTC, datetime, timedelta
@@ -24,28 +24,28 @@ PROVE = os.environ.get("COPYDESK_PROVE", "") not in {"", "0"}
 
 @cache
 def zones_with_changes():
-    """Each zone with its changes. Zones that have the same offsets throughout are tried once: Prague stands for Berlin.
+    """Return (zone, changes) pairs. Zones with the same offsets throughout are tested once: Prague stands for Berlin.
 
-    With COPYDESK_PROVE set, every name is tried for itself.
+    With COPYDESK_PROVE set, every name is tested.
     """
-    found = {}
+    zones_by_changes = {}
     for name in ZONES:
         zone = ZoneInfo(name)
         start = FIRST.astimezone(zone).utcoffset()
-        found.setdefault((start, tuple(changes(zone)), name if PROVE else ""), zone)
-    return [(zone, key[1]) for key, zone in found.items()]
+        zones_by_changes.setdefault((start, tuple(changes(zone)), name if PROVE else ""), zone)
+    return [(zone, key[1]) for key, zone in zones_by_changes.items()]
 
 
 def every_change():
-    return [(zone, change) for zone, all_of_it in zones_with_changes() for change in all_of_it]
+    return [(zone, change) for zone, zone_changes in zones_with_changes() for change in zone_changes]
 
 
 def slots_around(zone, change):
-    """The walls of every quarter of an hour, and of the minutes beside the change, and the slots that they make."""
+    """Return the wall times of every quarter of an hour and of the minutes next to the change, and their slots."""
     first = (change.at - AROUND).astimezone(zone).replace(tzinfo=None)
     last = (change.at + AROUND).astimezone(zone).replace(tzinfo=None)
     edge = (change.at - MINUTE).astimezone(zone).replace(tzinfo=None)
-    ends = {edge + beside * MINUTE + shift for beside in range(-1, 4) for shift in (timedelta(0), change.forward)}
+    ends = {edge + distance * MINUTE + shift for distance in range(-1, 4) for shift in (timedelta(0), change.forward)}
     quarters = {first + count * 15 * MINUTE for count in range((last - first) // (15 * MINUTE))}
     walls = sorted(wall for wall in quarters | ends if first <= wall <= last)
     slots = [Slot(day_of_week=wall.isoweekday() % 7, hour=wall.hour, minute=wall.minute) for wall in walls]
@@ -53,15 +53,15 @@ def slots_around(zone, change):
 
 
 def until(end, times):
-    return list(takewhile(lambda each: each.at < end, times))
+    return list(takewhile(lambda occurrence: occurrence.at < end, times))
 
 
 def expected(wall, seen):
-    """By the clock alone: the first time that it shows `wall`, else the first minute that it shows after it."""
-    return seen.get(wall) or seen[min(shown for shown in seen if shown > wall)]
+    """Return the first instant at which the clock displays `wall`, else that of the first minute after it."""
+    return seen.get(wall) or seen[min(displayed for displayed in seen if displayed > wall)]
 
 
-def test_the_database_has_what_these_tests_are_about():
+def test_zone_database_has_relevant_changes():
     forwards = {abs(change.forward) for _, change in every_change()}
     assert timedelta(hours=1) in forwards
     assert timedelta(minutes=30) in forwards  # Lord Howe
@@ -69,42 +69,45 @@ def test_the_database_has_what_these_tests_are_about():
     assert len(every_change()) >= 150
 
 
-def test_a_wall_time_is_the_first_instant_at_which_the_clocks_show_it_or_the_first_minute_after_the_gap():
+def test_wall_time_maps_to_first_displayed_instant():
+    """A wall time within a gap maps to the first minute after it."""
     for zone, change in every_change():
-        seen = shown_by_clock(zone, change.at - 2 * AROUND, change.at + 2 * AROUND)
+        instants_by_wall = shown_by_clock(zone, change.at - 2 * AROUND, change.at + 2 * AROUND)
         walls, _ = slots_around(zone, change)
         for wall in walls:
-            assert instant_of_wall(wall, zone) == expected(wall, seen), (zone, wall)
+            assert instant_of_wall(wall, zone) == expected(wall, instants_by_wall), (zone, wall)
 
 
-def test_around_every_change_each_slot_comes_round_once_in_order_and_on_its_wall_time():
+def test_slots_occur_once_around_changes():
     for zone, change in every_change():
-        seen = shown_by_clock(zone, change.at - 2 * AROUND, change.at + 2 * AROUND)
+        instants_by_wall = shown_by_clock(zone, change.at - 2 * AROUND, change.at + 2 * AROUND)
         walls, slots = slots_around(zone, change)
         now = change.at - AROUND - DAY
-        came = until(change.at + AROUND + DAY, occurrences(slots, zone, now))
-        assert [each.at for each in came] == sorted({expected(wall, seen) for wall in walls}), zone
-        assert all(each.at > now for each in came)
-        for each in came:
-            wall = datetime.fromisoformat(each.meant.wall)
-            assert wall not in seen or each.at.astimezone(zone).replace(tzinfo=None) == wall
+        found = until(change.at + AROUND + DAY, occurrences(slots, zone, now))
+        assert [occurrence.at for occurrence in found] == sorted(
+            {expected(wall, instants_by_wall) for wall in walls}
+        ), zone
+        assert all(occurrence.at > now for occurrence in found)
+        for occurrence in found:
+            wall = datetime.fromisoformat(occurrence.meant.wall)
+            assert wall not in instants_by_wall or occurrence.at.astimezone(zone).replace(tzinfo=None) == wall
 
 
-def test_around_every_change_a_plan_puts_one_draft_on_each_slot_and_none_in_the_past():
+def test_plan_uses_slots_once_around_changes():
     for zone, change in every_change():
         _, slots = slots_around(zone, change)
         now = change.at + MINUTE / 2
         drafts = [Approved(id=f"{count:04}", confidence=0.5, created_at=now) for count in range(2 * len(slots))]
         planned = plan(drafts, slots, zone, (), now).scheduled
-        instants = [each.at for each in planned]
+        instants = [assignment.at for assignment in planned]
         assert len(planned) == len(drafts)
         assert instants == sorted(set(instants))
         assert instants[0] > now
-        assert all(instant_of(each.meant) == each.at for each in planned)
+        assert all(instant_of(assignment.meant) == assignment.at for assignment in planned)
 
 
-def test_every_slot_of_three_years_keeps_its_wall_time_in_every_zone():
-    """Slots on the days and near the hours at which the world changes its clocks, from the first to the last day."""
+def test_slots_hold_wall_time_for_three_years():
+    """Uses slots on the days and near the hours at which clocks change, over the whole period."""
     days, clocks = (0, 5, 6), [(hour, minute) for hour in (0, 2, 23) for minute in (0, 30)]
     slots = [Slot(day_of_week=day, hour=hour, minute=minute) for day in days for hour, minute in clocks]
     dates = [FIRST.replace(tzinfo=None) + count * DAY for count in range(2, (LAST - FIRST).days - 2)]
@@ -115,16 +118,18 @@ def test_every_slot_of_three_years_keeps_its_wall_time_in_every_zone():
         for hour, minute in clocks
     }
     for zone, _ in zones_with_changes():
-        came = {}
-        for each in until(LAST, occurrences(slots, zone, FIRST)):
-            came[datetime.fromisoformat(each.meant.wall)] = each.at
-        assert list(came.values()) == sorted(set(came.values()))
-        assert all(not is_shown(wall, zone) for wall in walls - came.keys()), zone
-        off = [wall for wall, at in came.items() if at.astimezone(zone).replace(tzinfo=None) != wall]
-        assert all(not is_shown(wall, zone) for wall in off), zone
+        instants_by_wall = {}
+        for occurrence in until(LAST, occurrences(slots, zone, FIRST)):
+            instants_by_wall[datetime.fromisoformat(occurrence.meant.wall)] = occurrence.at
+        assert list(instants_by_wall.values()) == sorted(set(instants_by_wall.values()))
+        assert all(not is_shown(wall, zone) for wall in walls - instants_by_wall.keys()), zone
+        moved_walls = [
+            wall for wall, at in instants_by_wall.items() if at.astimezone(zone).replace(tzinfo=None) != wall
+        ]
+        assert all(not is_shown(wall, zone) for wall in moved_walls), zone
 
 
-def test_an_instant_survives_being_written_on_the_wall_of_every_zone():
+def test_instant_round_trips_in_all_zones():
     for zone, change in every_change():
         for count in range(-150, 150):
             at = change.at + count * MINUTE
@@ -143,13 +148,13 @@ def test_an_instant_survives_being_written_on_the_wall_of_every_zone():
     ),
     st.integers(0, 60),
 )
-def test_whatever_the_slots_and_the_moment_no_draft_is_early_doubled_or_in_the_past(name, now, slots, count):
+def test_plan_has_no_early_or_double_slots(name, now, slots, count):
     zone = ZoneInfo(name)
     drafts = [Approved(id=f"{number:03}", confidence=number / 100, created_at=now) for number in range(count)]
     first = plan(drafts, slots, zone, (), now)
-    instants = [each.at for each in first.scheduled]
+    instants = [assignment.at for assignment in first.scheduled]
     assert len(instants) + first.skipped == count
     assert instants == sorted(set(instants))
     assert all(now < at <= now + HORIZON for at in instants)
-    again = plan(drafts, slots, zone, instants, now)
-    assert not set(instants) & {each.at for each in again.scheduled}
+    second = plan(drafts, slots, zone, instants, now)
+    assert not set(instants) & {assignment.at for assignment in second.scheduled}

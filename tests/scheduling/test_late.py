@@ -1,4 +1,4 @@
-"""What may still go out after its time, and how fast."""
+"""Tests for missed drafts, and for the pace at which late ones go out."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -22,44 +22,46 @@ def going(drafts, last_sent=None):
 
 
 @pytest.mark.parametrize(("format", "minutes"), [(Format.SHORT, 30), (Format.THREAD, 30), (Format.BLOG, 24 * 60)])
-def test_a_draft_is_missed_when_it_is_late_by_more_than_its_grace(format, minutes):
+def test_draft_is_missed_after_grace_period(format, minutes):
     at = NOW - timedelta(minutes=minutes)
     assert not is_missed(at, format, NOW)
     assert is_missed(at - MOMENT, format, NOW)
 
 
-def test_the_grace_is_the_users_to_set():
+def test_grace_period_is_configurable():
     grace = dict.fromkeys(Format, timedelta(0))
     assert not is_missed(NOW, Format.BLOG, NOW, grace)
     assert is_missed(NOW - MOMENT, Format.BLOG, NOW, grace)
 
 
-def test_after_downtime_one_draft_goes_out_and_it_is_the_oldest():
+def test_only_oldest_goes_out_after_downtime():
     assert going([due("new", 5), due("oldest", 25), due("old", 15)]) == ["oldest"]
 
 
-def test_each_account_has_its_own_pace():
+def test_pace_is_per_account():
     assert going([due("a1", 20, "a"), due("b1", 10, "b"), due("b2", 5, "b")]) == ["a1", "b1"]
 
 
-def test_an_account_rests_for_five_minutes():
+def test_account_pauses_five_minutes():
     assert going([due("d", 10)], {"a": NOW - PACE + MOMENT}) == []
     assert going([due("d", 10)], {"a": NOW - PACE}) == ["d"]
 
 
-def test_a_draft_waits_for_all_of_its_accounts_and_is_not_overtaken_on_any():
+def test_draft_waits_for_all_its_accounts():
+    """Later drafts do not overtake it on any of them."""
     assert going([due("both", 20, "a", "b"), due("only-b", 10, "b")], {"a": NOW}) == []
 
 
-def test_what_is_to_come_and_what_is_missed_stays():
+def test_future_and_missed_drafts_are_not_due():
     assert going([due("soon", -1), due("missed", 31, format=Format.SHORT), due("now", 0)]) == ["now"]
 
 
-def test_a_missed_draft_holds_no_account():
+def test_missed_draft_does_not_block_account():
     assert going([due("missed", 31, format=Format.SHORT), due("fresh", 1)]) == ["fresh"]
 
 
-def test_a_post_from_the_future_does_not_silence_an_account_for_years():
+def test_post_from_future_does_not_block_account():
+    """It was recorded while the system clock was ahead."""
     assert going([due("d", 10)], {"a": NOW + timedelta(days=400)}) == ["d"]
 
 
@@ -67,7 +69,8 @@ def test_a_post_from_the_future_does_not_silence_an_account_for_years():
     st.lists(st.tuples(st.integers(-5, 60), st.sets(st.sampled_from("abc"), min_size=1), st.sampled_from(Format))),
     st.dictionaries(st.sampled_from("abc"), st.integers(0, 10)),
 )
-def test_whatever_waits_no_account_sends_twice_and_in_the_end_all_is_sent_or_missed(waiting, sent):
+def test_all_drafts_are_sent_or_missed(waiting, sent):
+    """And no account sends twice within its pace."""
     drafts = {due(f"{count:02}", late, *on, format=kind) for count, (late, on, kind) in enumerate(waiting)}
     last = {account: NOW - timedelta(minutes=ago) for account, ago in sent.items()}
     now = NOW

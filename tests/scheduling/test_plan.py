@@ -1,4 +1,4 @@
-"""The plan that gives approved drafts the free slots."""
+"""Tests for assigning approved drafts to free slots."""
 
 import random
 from datetime import UTC, datetime, timedelta
@@ -23,10 +23,10 @@ def draft(name, confidence=0.5, age=0):
 
 
 def order(drafts):
-    return [each.draft_id for each in plan(drafts, MONDAYS, PRAGUE, (), NOW).scheduled]
+    return [assignment.draft_id for assignment in plan(drafts, MONDAYS, PRAGUE, (), NOW).scheduled]
 
 
-def test_the_surest_draft_goes_first_and_of_equals_the_oldest():
+def test_most_confident_then_oldest_draft_first():
     drafts = [
         draft("a-young", 0.5, 1),
         draft("sure", 0.9),
@@ -37,55 +37,55 @@ def test_the_surest_draft_goes_first_and_of_equals_the_oldest():
     assert order(drafts) == ["sure", "b-old", "a-young", "same-1", "same-2"]
 
 
-def test_the_order_in_which_drafts_are_given_is_no_matter():
+def test_input_order_does_not_matter():
     drafts = [draft(f"{count}", count % 3, count % 5) for count in range(30)]
     shuffled = random.Random(1).sample(drafts, len(drafts))
     assert order(shuffled) == order(drafts)
 
 
-def test_each_draft_gets_the_next_slot_where_none_stands():
-    made = plan([draft("a", 0.9), draft("b", 0.8)], MONDAYS, PRAGUE, [FIRST_MONDAY + WEEK], NOW)
-    assert [(each.draft_id, each.at) for each in made.scheduled] == [
+def test_drafts_get_next_free_slots():
+    result = plan([draft("a", 0.9), draft("b", 0.8)], MONDAYS, PRAGUE, [FIRST_MONDAY + WEEK], NOW)
+    assert [(assignment.draft_id, assignment.at) for assignment in result.scheduled] == [
         ("a", FIRST_MONDAY),
         ("b", FIRST_MONDAY + 2 * WEEK),
     ]
-    assert made.scheduled[0].meant.wall == "2026-11-23T09:00"
-    assert (made.skipped, made.reason) == (0, "")
+    assert result.scheduled[0].meant.wall == "2026-11-23T09:00"
+    assert (result.skipped, result.reason) == (0, "")
 
 
-def test_a_draft_that_is_given_twice_gets_one_slot():
-    made = plan([draft("a"), draft("a")], MONDAYS, PRAGUE, (), NOW)
-    assert (len(made.scheduled), made.skipped) == (1, 0)
+def test_duplicate_draft_gets_one_slot():
+    result = plan([draft("a"), draft("a")], MONDAYS, PRAGUE, (), NOW)
+    assert (len(result.scheduled), result.skipped) == (1, 0)
 
 
-def test_drafts_beyond_the_last_slot_of_the_year_are_skipped_and_it_says_why():
-    made = plan([draft(f"{count:02}") for count in range(60)], MONDAYS, PRAGUE, (), NOW)
-    assert len(made.scheduled) == 53
-    assert made.skipped == 7
-    assert made.reason == "no slot was left for 7 drafts: every slot of the next 366 days is taken"
+def test_drafts_beyond_last_slot_are_skipped():
+    result = plan([draft(f"{count:02}") for count in range(60)], MONDAYS, PRAGUE, (), NOW)
+    assert len(result.scheduled) == 53
+    assert result.skipped == 7
+    assert result.reason == "no slot was left for 7 drafts: every slot of the next 366 days is taken"
 
 
-def test_one_skipped_draft_is_one_draft():
-    made = plan([draft(f"{count:02}") for count in range(54)], MONDAYS, PRAGUE, (), NOW)
-    assert "1 draft:" in made.reason
+def test_reason_uses_singular_for_one_draft():
+    result = plan([draft(f"{count:02}") for count in range(54)], MONDAYS, PRAGUE, (), NOW)
+    assert "1 draft:" in result.reason
 
 
-def test_without_slots_everything_is_skipped_and_it_says_so():
-    made = plan([draft("a")], [], PRAGUE, (), NOW)
-    assert made == Plan(scheduled=(), skipped=1, reason="there are no slots to schedule to")
+def test_no_slots_skips_all_drafts():
+    result = plan([draft("a")], [], PRAGUE, (), NOW)
+    assert result == Plan(scheduled=(), skipped=1, reason="there are no slots to schedule to")
 
 
 @pytest.mark.parametrize("slots", [[], MONDAYS])
-def test_without_drafts_there_is_nothing_to_do_and_nothing_to_say(slots):
+def test_no_drafts_gives_empty_plan(slots):
     assert plan([], slots, PRAGUE, (), NOW) == Plan(scheduled=(), skipped=0, reason="")
 
 
 def many(count):
-    return [draft(f"{each:05}", each % 97 / 97, each % 7) for each in range(count)]
+    return [draft(f"{number:05}", number % 97 / 97, number % 7) for number in range(count)]
 
 
-def test_ten_thousand_drafts_are_planned_in_proportion_to_their_number():
+def test_ten_thousand_drafts_take_linear_time():
     slots = {Slot(day_of_week=count % 7, hour=count % 24, minute=count % 60) for count in range(0, 5000, 13)}
-    made = plan(many(10_000), slots, PRAGUE, (), NOW)
-    assert len({each.at for each in made.scheduled}) == 10_000
+    result = plan(many(10_000), slots, PRAGUE, (), NOW)
+    assert len({assignment.at for assignment in result.scheduled}) == 10_000
     assert_in_proportion(many, lambda drafts: plan(drafts, slots, PRAGUE, (), NOW), 10_000)

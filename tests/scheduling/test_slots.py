@@ -1,4 +1,4 @@
-"""Weekly slots: as people write them, as they come round, and which are free."""
+"""Tests for weekly slots: parsing, validation, occurrences and the next free one."""
 
 from datetime import UTC, datetime, timedelta
 from itertools import islice
@@ -26,7 +26,7 @@ def utc(text):
 
 
 def first_times(count, of, after, zone=PRAGUE):
-    return [each.at for each in islice(occurrences(of, zone, after), count)]
+    return [occurrence.at for occurrence in islice(occurrences(of, zone, after), count)]
 
 
 @pytest.mark.parametrize(
@@ -43,7 +43,7 @@ def first_times(count, of, after, zone=PRAGUE):
         ("tue 0:00", 2, 0, 0),
     ],
 )
-def test_a_slot_is_read_as_people_write_it(text, day, hour, minute):
+def test_slot_is_parsed(text, day, hour, minute):
     assert slot_read(text) == Slot(day_of_week=day, hour=hour, minute=minute)
 
 
@@ -53,7 +53,7 @@ def test_a_slot_is_read_as_people_write_it(text, day, hour, minute):
      "monday 9 10", "mon ٩", "mon 9:00\x1b[2J", "m" * 10_000 + " 9",
      "mon 9" + " " * 200 + "x"],
 )  # fmt: skip
-def test_what_is_no_weekly_time_is_refused_with_how_to_write_one(text):
+def test_invalid_slot_is_refused_with_example(text):
     with pytest.raises(InvalidError, match="mon 09:00") as caught:
         slot_read(text, field="slots[1]")
     assert caught.value.errors[0].field == "slots[1]"
@@ -61,40 +61,40 @@ def test_what_is_no_weekly_time_is_refused_with_how_to_write_one(text):
 
 
 @given(st.builds(Slot, day_of_week=st.integers(0, 6), hour=st.integers(0, 23), minute=st.integers(0, 59)))
-def test_a_written_slot_reads_back(slot):
+def test_formatted_slot_parses_back(slot):
     assert slot_read(slot_written(slot)) == slot
 
 
 @pytest.mark.parametrize("text", ["", "nine", "9:", ":30", "9:00:00", "-9", "9 am pm"])
-def test_what_is_no_time_of_the_day_is_none(text):
+def test_invalid_clock_time_is_none(text):
     assert clock_read(text) is None
 
 
-def test_slots_come_out_in_the_order_of_the_week():
+def test_slots_are_sorted_by_week():
     assert checked_slots(slots("fri 9", "sun 10", "fri 8:30")) == tuple(slots("sun 10", "fri 8:30", "fri 9"))
     assert checked_slots([]) == ()
 
 
-def test_a_slot_that_stands_twice_is_named():
+def test_duplicate_slot_is_reported():
     with pytest.raises(InvalidError) as caught:
         checked_slots(slots("mon 9", "tue 9", "mon 9:00"))
     assert caught.value.errors == (("slots[2]", "mon 09:00 is already slots[0]"),)
 
 
-def test_every_value_out_of_bounds_is_named():
+def test_out_of_range_values_are_reported():
     with pytest.raises(InvalidError) as caught:
         checked_slots([Slot(day_of_week=7, hour=0, minute=0), Slot(day_of_week=0, hour=24, minute=-1)])
     assert [error.field for error in caught.value.errors] == ["slots[0].dayOfWeek", "slots[1].hour", "slots[1].minute"]
 
 
 def test_too_many_slots_are_refused():
-    every_minute = [Slot(day_of_week=0, hour=count // 60, minute=count % 60) for count in range(MOST_SLOTS + 1)]
-    assert len(checked_slots(every_minute[:-1])) == MOST_SLOTS
+    minute_slots = [Slot(day_of_week=0, hour=count // 60, minute=count % 60) for count in range(MOST_SLOTS + 1)]
+    assert len(checked_slots(minute_slots[:-1])) == MOST_SLOTS
     with pytest.raises(InvalidError, match="500"):
-        checked_slots(every_minute)
+        checked_slots(minute_slots)
 
 
-def test_slots_come_round_week_after_week_on_the_users_clock():
+def test_slots_recur_weekly_in_user_zone():
     assert first_times(4, slots("mon 9", "sat 12:00"), NOW) == [
         utc("2026-11-21T11:00"),
         utc("2026-11-23T08:00"),
@@ -103,41 +103,41 @@ def test_slots_come_round_week_after_week_on_the_users_clock():
     ]
 
 
-def test_a_slot_that_is_this_very_moment_comes_next_week():
+def test_slot_at_current_time_comes_next_week():
     assert first_times(1, slots("sat 11:00"), NOW) == [NOW + timedelta(days=7)]
     assert first_times(1, slots("sat 11:00"), NOW - timedelta(microseconds=1)) == [NOW]
 
 
-def test_the_week_begins_on_sunday_by_the_users_clock_and_not_by_utc():
+def test_week_starts_on_users_sunday():
     """Saturday 23:00 UTC is Sunday in Kathmandu."""
     assert first_times(1, slots("sun 9"), utc("2026-11-21T23:00"), ZoneInfo("Asia/Kathmandu")) == [
         utc("2026-11-22T03:15")
     ]
 
 
-def test_no_slots_never_come_round():
+def test_no_slots_have_no_occurrences():
     assert first_times(1, [], NOW) == []
 
 
-def test_slots_in_a_gap_are_one_and_it_is_the_one_whose_time_exists():
-    of = slots("sun 02:15", "sun 02:45", "sun 03:00", "sun 03:01")
-    night = list(islice(occurrences(of, PRAGUE, utc("2027-03-27T12:00")), 2))
-    assert [each.at for each in night] == [utc("2027-03-28T01:00"), utc("2027-03-28T01:01")]
+def test_slots_in_gap_collapse_into_one():
+    gap_slots = slots("sun 02:15", "sun 02:45", "sun 03:00", "sun 03:01")
+    night = list(islice(occurrences(gap_slots, PRAGUE, utc("2027-03-27T12:00")), 2))
+    assert [occurrence.at for occurrence in night] == [utc("2027-03-28T01:00"), utc("2027-03-28T01:01")]
     assert night[0].meant.wall == "2027-03-28T03:00"
 
 
-def test_a_slot_in_a_repeated_hour_comes_once():
+def test_slot_in_repeated_hour_comes_once():
     assert first_times(2, slots("sun 02:30"), utc("2027-10-30T12:00")) == [
         utc("2027-10-31T00:30"),
         utc("2027-11-07T01:30"),
     ]
 
 
-def test_between_the_two_halves_of_a_repeated_hour_its_slot_is_over():
+def test_slot_is_over_within_repeated_hour():
     assert first_times(1, slots("sun 02:30"), utc("2027-10-31T00:45")) == [utc("2027-11-07T01:30")]
 
 
-def test_the_next_free_slot_is_one_where_no_draft_stands():
+def test_next_free_slot_skips_taken_ones():
     taken = {utc("2026-11-23T08:00")}
     found = next_free(slots("mon 9"), PRAGUE, taken, NOW)
     assert found is not None
@@ -145,26 +145,26 @@ def test_the_next_free_slot_is_one_where_no_draft_stands():
     assert found.meant.wall == "2026-11-30T09:00"
 
 
-def test_a_draft_some_seconds_into_the_minute_takes_the_slot_too():
+def test_draft_within_minute_takes_slot():
     assert next_free(slots("mon 9"), PRAGUE, [utc("2026-11-23T08:00:59")], NOW).at == utc("2026-11-30T08:00")
     assert next_free(slots("mon 9"), PRAGUE, [utc("2026-11-23T08:01")], NOW).at == utc("2026-11-23T08:00")
 
 
-def test_where_every_slot_of_a_year_is_taken_there_is_none():
-    of = slots("mon 9", "thu 18:00")
-    taken = [each.at for each in free(of, PRAGUE, (), NOW)]
+def test_fully_taken_year_has_no_free_slot():
+    weekly = slots("mon 9", "thu 18:00")
+    taken = [occurrence.at for occurrence in free(weekly, PRAGUE, (), NOW)]
     assert len(taken) == 105
-    assert next_free(of, PRAGUE, taken, NOW) is None
-    assert next_free(of, PRAGUE, taken[:-1], NOW).at == taken[-1]
+    assert next_free(weekly, PRAGUE, taken, NOW) is None
+    assert next_free(weekly, PRAGUE, taken[:-1], NOW).at == taken[-1]
 
 
-def test_not_before_is_itself_a_time_that_can_be_had():
+def test_not_before_is_inclusive():
     monday = utc("2026-11-30T08:00")
     assert next_free(slots("mon 9"), PRAGUE, (), NOW, not_before=monday).at == monday
     assert next_free(slots("mon 9"), PRAGUE, (), NOW, not_before=monday + timedelta(seconds=1)).at > monday
     assert next_free(slots("mon 9"), PRAGUE, (), NOW, not_before=NOW - timedelta(days=99)).at == utc("2026-11-23T08:00")
 
 
-def test_not_before_in_two_years_looks_a_year_from_there():
+def test_not_before_searches_a_year_ahead():
     far = NOW + timedelta(days=2 * 366)
     assert far <= next_free(slots("mon 9"), PRAGUE, (), NOW, not_before=far).at < far + timedelta(days=7)

@@ -1,4 +1,4 @@
-"""Times as people write them, and as they are shown back."""
+"""Tests for parsing and formatting times."""
 
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta, timezone
@@ -75,10 +75,10 @@ def read(text, now=NOW, zone=PRAGUE):
         ("2026-11-30 14:30 -0800", "2026-11-30T23:30"),
     ],
 )
-def test_a_time_is_read_as_people_write_it(text, wall):
-    moment = read(text)
-    assert moment.meant.wall == wall
-    assert moment.at == datetime.fromisoformat(wall).replace(tzinfo=PRAGUE)
+def test_time_is_parsed(text, wall):
+    scheduled = read(text)
+    assert scheduled.meant.wall == wall
+    assert scheduled.at == datetime.fromisoformat(wall).replace(tzinfo=PRAGUE)
 
 
 @pytest.mark.parametrize(
@@ -90,7 +90,7 @@ def test_a_time_is_read_as_people_write_it(text, wall):
      "in -2 hours", "in 2", "tomorrow tomorrow", "foo 27 nov 9:00", "1430", "٩:٣٠", "2026-11-30T14:30+25:00",
      "\x1b[2J9:00", "\ud800", "fri 9:00" + " " * 200 + "x"],
 )  # fmt: skip
-def test_what_cannot_be_read_in_one_way_is_refused_with_examples(text):
+def test_ambiguous_text_is_refused_with_examples(text):
     with pytest.raises(InvalidError) as caught:
         read(text)
     ((field, message),) = caught.value.errors
@@ -99,11 +99,11 @@ def test_what_cannot_be_read_in_one_way_is_refused_with_examples(text):
     assert "\x1b" not in message
 
 
-def test_each_of_the_examples_can_be_read():
+def test_examples_can_be_parsed():
     assert all(read(example) for example in EXAMPLES.replace(" or ", ", ").split(", "))
 
 
-def test_a_weekday_that_is_not_the_one_of_the_date_is_refused():
+def test_weekday_must_match_date():
     with pytest.raises(InvalidError, match="2026-11-27 is a Friday"):
         read("mon 27 nov 14:30")
 
@@ -111,12 +111,12 @@ def test_a_weekday_that_is_not_the_one_of_the_date_is_refused():
 @pytest.mark.parametrize(
     "text", ["today 9", "2026-11-21 11:00", "2020-01-01T00:00Z", "1 jan 2020 9:00", "0001-01-02 0:00"]
 )
-def test_a_time_in_the_past_is_refused(text):
+def test_past_time_is_refused(text):
     with pytest.raises(InvalidError, match="not in the future"):
         read(text)
 
 
-def test_a_time_in_the_past_is_shown_on_the_users_clock():
+def test_past_time_is_displayed_in_user_zone():
     with pytest.raises(InvalidError) as caught:
         read("2026-11-21T09:00Z")
     ((_, message),) = caught.value.errors
@@ -124,36 +124,37 @@ def test_a_time_in_the_past_is_shown_on_the_users_clock():
 
 
 @pytest.mark.parametrize("text", ["9999-12-30 23:59", "9999-12-31T23:59Z", "9999-12-31T23:59-12:00", "in 99999 weeks"])
-def test_a_time_too_far_ahead_is_refused(text):
+def test_distant_time_is_refused(text):
     with pytest.raises(InvalidError, match="ten years ahead"):
         read(text)
 
 
-def test_days_keep_the_time_of_the_day_across_a_clock_change_and_hours_count():
+def test_days_preserve_wall_time_but_hours_count():
+    """Across a clock change."""
     now = datetime(2027, 3, 27, 11, 0, tzinfo=UTC)  # the day before the clocks go forward
     assert read("in 1 day", now).meant.wall == "2027-03-28T12:00"
     assert read("in 24 hours", now).meant.wall == "2027-03-28T13:00"
 
 
-def test_a_time_that_is_skipped_is_the_first_minute_after_and_one_that_comes_twice_is_the_first():
+def test_skipped_and_repeated_times_are_resolved():
     assert read("2027-03-28 02:30").at == datetime(2027, 3, 28, 1, 0, tzinfo=UTC)
     assert read("2027-10-31 02:30").at == datetime(2027, 10, 31, 0, 30, tzinfo=UTC)
 
 
-def test_the_second_of_two_equal_times_can_be_given_by_its_offset():
-    moment = read("2027-10-31 02:30 +01:00")
-    assert moment.at == datetime(2027, 10, 31, 1, 30, tzinfo=UTC)
-    assert moment.meant.wall == "2027-10-31T02:30#2"
+def test_offset_selects_second_repeated_time():
+    scheduled = read("2027-10-31 02:30 +01:00")
+    assert scheduled.at == datetime(2027, 10, 31, 1, 30, tzinfo=UTC)
+    assert scheduled.meant.wall == "2027-10-31T02:30#2"
 
 
-def test_today_is_the_users_day_and_not_that_of_utc():
+def test_today_is_the_users_day():
     late = datetime(2026, 11, 21, 23, 30, tzinfo=UTC)  # Sunday in Prague, Saturday in New York
     assert read("tomorrow 9", late).meant.wall == "2026-11-23T09:00"
     assert read("tomorrow 9", late, ZoneInfo("America/New_York")).meant.wall == "2026-11-22T09:00"
 
 
 @given(st.text(st.sampled_from("0123456789:+-tz apmfrisunovdehw"), max_size=30) | st.text())
-def test_any_text_is_a_time_to_come_or_refused(text):
+def test_any_text_is_future_time_or_refused(text):
     with suppress(InvalidError):
         assert NOW < read(text).at <= NOW + FURTHEST
 
@@ -162,12 +163,12 @@ def test_any_text_is_a_time_to_come_or_refused(text):
     st.datetimes(datetime(2027, 1, 1), datetime(2030, 1, 1), timezones=st.just(UTC)),  # noqa: DTZ001
     st.timezone_keys(allow_prefix=False).filter(lambda name: name != "localtime"),
 )
-def test_what_is_shown_says_which_instant_it_is(at, name):
+def test_formatted_time_identifies_instant(at, name):
     at = at.replace(microsecond=0)
     day, _, clock = shown(at, ZoneInfo(name), NOW).partition(" (")[0].partition(" UTC")
     names = day.split()[:5]
-    here = datetime.strptime(" ".join(names).rstrip(","), "%a %d %b %Y %H:%M" + (":%S" if at.second else ""))  # noqa: DTZ007
-    assert here.replace(tzinfo=timezone.utc if not clock else datetime.strptime(clock, "%z").tzinfo) == at  # noqa: UP017
+    local = datetime.strptime(" ".join(names).rstrip(","), "%a %d %b %Y %H:%M" + (":%S" if at.second else ""))  # noqa: DTZ007
+    assert local.replace(tzinfo=timezone.utc if not clock else datetime.strptime(clock, "%z").tzinfo) == at  # noqa: UP017
 
 
 @pytest.mark.parametrize(
@@ -182,17 +183,17 @@ def test_what_is_shown_says_which_instant_it_is(at, name):
         ("2026-11-19T10:38:13", "UTC", "Thu 19 Nov 2026 10:38:13 UTC (2 days ago)"),
     ],
 )
-def test_a_time_is_shown_so_that_nothing_is_left_open(at, zone, text):
+def test_time_is_formatted_unambiguously(at, zone, text):
     assert shown(datetime.fromisoformat(at).replace(tzinfo=UTC), ZoneInfo(zone), NOW) == text
 
 
-def test_the_two_equal_times_of_a_night_are_shown_apart():
+def test_repeated_times_are_formatted_differently():
     first, second = datetime(2027, 10, 31, 0, 30, tzinfo=UTC), datetime(2027, 10, 31, 1, 30, tzinfo=UTC)
     assert "02:30 CEST, UTC+02:00" in shown(first, PRAGUE, NOW)
     assert "02:30 CET, UTC+01:00" in shown(second, PRAGUE, NOW)
 
 
-def test_the_farthest_time_is_right_here_as_everywhere():
+def test_latest_allowed_time_is_accepted():
     at = NOW.replace(microsecond=0) + FURTHEST - timedelta(days=1)
     assert read(f"{at:%Y-%m-%dT%H:%MZ}").at == at.replace(second=0)
 
@@ -208,5 +209,5 @@ def test_the_farthest_time_is_right_here_as_everywhere():
         (datetime(1, 1, 1, tzinfo=timezone(timedelta(hours=12))), "not in the future"),
     ],
 )
-def test_a_time_that_cannot_be_is_refused_by_name(at, message):
+def test_invalid_time_is_refused_with_reason(at, message):
     assert message in wrong_with_time(at, NOW)

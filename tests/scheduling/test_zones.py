@@ -1,4 +1,4 @@
-"""Zones by name, and what the rarest of clock changes do to a wall time."""
+"""Tests for time zone names, and for wall times at unusual clock changes."""
 
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -17,7 +17,7 @@ def wall(text):
 
 
 @pytest.mark.parametrize("name", ["Europe/Prague", "America/Argentina/Buenos_Aires", "UTC", "Etc/GMT+8"])
-def test_a_zone_is_found_by_its_name(name):
+def test_zone_is_found_by_name(name):
     assert zone_named(name).key == name
 
 
@@ -28,7 +28,7 @@ def test_a_zone_is_found_by_its_name(name):
         "localtime", "posixrules", "tzdata.zi", "zone.tab", "Europe/Prague\0", "Europe/Prague\n", "\ud800", "é" * 9000,
     ],
 )  # fmt: skip
-def test_a_name_that_is_no_zone_is_refused(name):
+def test_invalid_zone_name_is_refused(name):
     with pytest.raises(InvalidError) as caught:
         zone_named(name)
     assert [error.field for error in caught.value.errors] == ["timeZone"]
@@ -36,7 +36,7 @@ def test_a_name_that_is_no_zone_is_refused(name):
 
 
 @given(st.text())
-def test_any_text_is_a_zone_or_refused(name):
+def test_any_text_is_zone_or_refused(name):
     with suppress(InvalidError):
         assert zone_named(name).key == name
 
@@ -51,13 +51,13 @@ def test_any_text_is_a_zone_or_refused(name):
         ("utc", "UTC"),
     ],
 )
-def test_a_wrong_name_is_answered_with_the_likely_one(wrong, right):
+def test_misspelled_zone_gets_suggestion(wrong, right):
     with pytest.raises(InvalidError) as caught:
         zone_named(wrong)
     assert right in caught.value.hint
 
 
-def test_a_name_is_not_shown_with_what_it_may_do_to_the_terminal():
+def test_invalid_zone_name_is_sanitized():
     with pytest.raises(InvalidError) as caught:
         zone_named("\x1b[2JEurope")
     assert "\x1b" not in str(caught.value)
@@ -75,18 +75,18 @@ def test_a_name_is_not_shown_with_what_it_may_do_to_the_terminal():
         ("Africa/Monrovia", "1972-01-07T00:10", "1972-01-07T00:45"),  # 44 minutes and 30 seconds
     ],
 )
-def test_a_skipped_time_is_the_first_full_minute_after_the_gap(zone, skipped, instant):
+def test_skipped_time_moves_after_gap(zone, skipped, instant):
     assert is_skipped(wall(skipped), ZoneInfo(zone))
     assert instant_of_wall(wall(skipped), ZoneInfo(zone)) == datetime.fromisoformat(instant).replace(tzinfo=UTC)
 
 
-def test_a_repeated_time_is_the_first_unless_the_second_is_asked_for():
+def test_repeated_time_is_first_by_default():
     prague, night = ZoneInfo("Europe/Prague"), wall("2027-10-31T02:30")
     assert is_repeated(night, prague)
     assert instant_of_wall(night, prague) == datetime(2027, 10, 31, 0, 30, tzinfo=UTC)
     assert instant_of_wall(night, prague, second=True) == datetime(2027, 10, 31, 1, 30, tzinfo=UTC)
 
 
-def test_a_plain_time_is_the_same_whichever_is_asked_for():
+def test_unambiguous_time_ignores_second():
     prague, noon = ZoneInfo("Europe/Prague"), wall("2027-10-31T12:00")
     assert instant_of_wall(noon, prague, second=True) == instant_of_wall(noon, prague)

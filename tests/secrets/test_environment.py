@@ -1,4 +1,4 @@
-"""What the environment gives wins, and is never written."""
+"""Tests for credentials from environment variables and systemd, which take precedence and are never written."""
 
 import pytest
 
@@ -12,19 +12,19 @@ async def given(home, value: str, name: str = NAME, **more):
     return await vault(home, environ={"COPYDESK_SECRET_BLUESKY": value}, **more).read(name)
 
 
-async def test_secrets_come_by_their_names_for_every_account_of_the_platform(tmp_path):
+async def test_json_secrets_apply_to_all_platform_accounts(tmp_path):
     value = '{"password": "planted-1"}'
     assert await given(tmp_path, value) == await given(tmp_path, value, SECOND) == {"password": "planted-1"}
     assert await given(tmp_path, value, OTHER) is None
 
 
-async def test_one_value_stands_for_the_one_secret_that_the_platform_wants(tmp_path):
+async def test_single_value_is_the_platforms_only_secret(tmp_path):
     assert await given(tmp_path, "abcd-efgh\n", single={"bluesky": "password"}) == {"password": "abcd-efgh"}
     with pytest.raises(SecretsError, match="holds one value, and bluesky takes several"):
         await given(tmp_path, "abcd-efgh")
 
 
-async def test_secrets_come_by_account_and_the_others_are_where_they_were(tmp_path):
+async def test_secrets_may_be_given_per_account(tmp_path):
     await vault(tmp_path, plain=True).keep(SECOND, {"password": "kept"})
     value = '{"%s": {"password": "given"}}' % NAME  # noqa: UP031 - braces
     assert await given(tmp_path, value) == {"password": "given"}
@@ -34,52 +34,52 @@ async def test_secrets_come_by_account_and_the_others_are_where_they_were(tmp_pa
 @pytest.mark.parametrize(
     "value", ["{", '{"a": 1}', '{"a": "b", "c": {"d": "e"}}', "{}", '{"a": {"b": 1}}', " {planted"]
 )
-async def test_what_begins_as_json_and_is_not_what_belongs_there_is_said_and_not_shown(tmp_path, value):
+async def test_malformed_json_is_reported_without_its_content(tmp_path, value):
     with pytest.raises(SecretsError, match="COPYDESK_SECRET_BLUESKY begins as JSON") as caught:
         await given(tmp_path, value, single={"bluesky": "password"})
     assert "planted" not in str(caught.value)
     assert caught.value.__cause__ is caught.value.__context__ is None
 
 
-async def test_a_platform_s_name_is_written_as_variables_are(tmp_path):
+async def test_platform_name_is_uppercased_in_variable(tmp_path):
     environ = {"COPYDESK_SECRET_DEV_TO": '{"key": "planted"}'}
     assert await vault(tmp_path, environ=environ).read("dev.to:1@https://dev.to") == {"key": "planted"}
 
 
-async def test_the_environment_wins_over_what_is_kept(tmp_path):
+async def test_environment_takes_precedence(tmp_path):
     await vault(tmp_path, plain=True).keep(NAME, PLANTED)
     assert await given(tmp_path, '{"password": "given"}') == {"password": "given"}
 
 
-async def test_what_the_environment_gives_is_not_replaced(tmp_path):
-    kept = vault(tmp_path, environ={"COPYDESK_SECRET_BLUESKY": '{"password": "given"}'}, plain=True)
+async def test_environment_secret_cannot_be_replaced(tmp_path):
+    secrets = vault(tmp_path, environ={"COPYDESK_SECRET_BLUESKY": '{"password": "given"}'}, plain=True)
     with pytest.raises(SecretsError, match="from the environment and cannot be replaced"):
-        await kept.keep(NAME, PLANTED)
+        await secrets.keep(NAME, PLANTED)
     assert bytes_of(tmp_path) == {}
-    await kept.keep(OTHER, PLANTED)
-    assert await kept.names() == (OTHER,)
+    await secrets.keep(OTHER, PLANTED)
+    assert await secrets.names() == (OTHER,)
 
 
-async def test_systemd_s_credentials_are_read(tmp_path):
+async def test_systemd_credentials_are_read(tmp_path):
     folder = tmp_path / "credentials"
     folder.mkdir()
     (folder / "copydesk-bluesky").write_text('{"password": "given"}\n')
     (folder / "copydesk-passphrase").write_text(f"{PASSPHRASE}\n")
-    kept = vault(tmp_path, environ={"CREDENTIALS_DIRECTORY": str(folder)})
-    assert await kept.read(NAME) == {"password": "given"}
-    await kept.keep(OTHER, PLANTED)
+    secrets = vault(tmp_path, environ={"CREDENTIALS_DIRECTORY": str(folder)})
+    assert await secrets.read(NAME) == {"password": "given"}
+    await secrets.keep(OTHER, PLANTED)
     assert await sealed(tmp_path).read(OTHER) == PLANTED
-    given = (await kept.where()).environment
-    assert given == (str(folder / "copydesk-bluesky"), str(folder / "copydesk-passphrase"))
+    names = (await secrets.where()).environment
+    assert names == (str(folder / "copydesk-bluesky"), str(folder / "copydesk-passphrase"))
 
 
-async def test_a_variable_goes_before_a_credential(tmp_path):
+async def test_variable_takes_precedence_over_credential_file(tmp_path):
     (tmp_path / "copydesk-bluesky").write_text('{"password": "in the file"}')
     environ = {"CREDENTIALS_DIRECTORY": str(tmp_path), "COPYDESK_SECRET_BLUESKY": '{"password": "in the variable"}'}
     assert await vault(tmp_path, environ=environ).read(NAME) == {"password": "in the variable"}
 
 
-async def test_a_credential_that_cannot_be_read_is_said(tmp_path):
+async def test_unreadable_credential_is_reported(tmp_path):
     environ = {"CREDENTIALS_DIRECTORY": str(tmp_path)}
     (tmp_path / "copydesk-bluesky").mkdir()
     with pytest.raises(SecretsError, match="copydesk-bluesky cannot be read"):
@@ -91,7 +91,7 @@ async def test_a_credential_that_cannot_be_read_is_said(tmp_path):
     assert caught.value.__context__ is None
 
 
-async def test_which_variables_there_are_is_told_and_not_what_is_in_them(tmp_path):
+async def test_status_names_variables_without_values(tmp_path):
     environ = {"COPYDESK_SECRET_BLUESKY": "planted-1", "COPYDESK_PASSPHRASE": "planted-2", "HOME": "/root"}
     assert (await vault(tmp_path, environ=environ).where()).environment == (
         "COPYDESK_PASSPHRASE",

@@ -1,4 +1,4 @@
-"""Which of the system's keyrings is taken: none that keeps secrets as they are, or nowhere."""
+"""Tests for choosing the system keyring: only a backend that stores secrets encrypted is used."""
 
 import subprocess
 import sys
@@ -11,7 +11,7 @@ from keyring.backends.chainer import ChainerBackend
 from copydesk.secrets.system_keyring import usable_keyring
 
 
-# None of these is a KeyringBackend: keyring would list them as of the system, in every test of this process.
+# None of these derives from KeyringBackend: keyring would list them as available in every test of this process.
 class Good:
     priority = 5
 
@@ -44,18 +44,18 @@ class Broken:
         (Broken(), None),
     ],
 )
-def test_only_a_keyring_that_keeps_secrets_as_secrets_is_taken(monkeypatch, found, taken):
+def test_only_secure_keyring_is_used(monkeypatch, found, taken):
     monkeypatch.setattr(keyring.core, "get_keyring", lambda: found)
     assert type(usable_keyring()) is (taken or type(None))
 
 
-def test_of_several_the_first_good_one_is_taken_alone(monkeypatch):
+def test_first_usable_backend_of_chain_is_used(monkeypatch):
     monkeypatch.setattr(ChainerBackend, "backends", [Plaintext(), Poor(), Good()])
     monkeypatch.setattr(keyring.core, "get_keyring", ChainerBackend)
     assert type(usable_keyring()) is Good
 
 
-def test_a_configuration_that_names_no_keyring_is_as_none(monkeypatch):
+def test_misconfigured_keyring_is_ignored(monkeypatch):
     def broken() -> None:
         raise ModuleNotFoundError("no.such.Keyring")
 
@@ -63,7 +63,7 @@ def test_a_configuration_that_names_no_keyring_is_as_none(monkeypatch):
     assert usable_keyring() is None
 
 
-def test_keyring_is_imported_when_it_is_first_used():
+def test_keyring_is_imported_lazily():
     code = "import sys, copydesk.secrets.vault; print({'keyring', 'cryptography'} & set(sys.modules))"
-    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert ended.stdout == "set()\n"
+    process = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert process.stdout == "set()\n"

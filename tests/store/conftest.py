@@ -1,4 +1,4 @@
-"""A store for each test that asks for one."""
+"""Fixtures for the store's tests."""
 
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -11,7 +11,7 @@ from store_fixtures import open_store
 
 @pytest.fixture
 async def store(tmp_path: Path) -> AsyncIterator[Engines]:
-    """An open store with its tables and no rows."""
+    """An open store with its tables and no rows, closed after the test."""
     engines = await open_store(tmp_path)
     yield engines
     await engines.close()

@@ -1,4 +1,4 @@
-"""Counts of drafts are kept by the writes, whatever the writes are."""
+"""Tests for the draft counts that triggers maintain."""
 
 from datetime import timedelta
 
@@ -21,31 +21,31 @@ AGAIN = [column for column in tables.draft.c if column.name != "rid"]
 
 
 def counted(connection: Connection, user: str) -> Counts:
-    """What a full count says."""
-    found = dict.fromkeys(Status, 0)
+    """Return the counts found by a full scan."""
+    by_status = dict.fromkeys(Status, 0)
     archived = 0
     query = select(DRAFT.status, DRAFT.archived_at.is_not(None), func.count()).where(DRAFT.user_id == user)
-    for status, hidden, drafts in connection.execute(query.group_by(DRAFT.status, DRAFT.archived_at.is_not(None))):
-        if hidden:
+    for status, is_archived, drafts in connection.execute(query.group_by(DRAFT.status, DRAFT.archived_at.is_not(None))):
+        if is_archived:
             archived += drafts
         else:
-            found[status] = drafts
-    return Counts(by_status=found, archived=archived)
+            by_status[status] = drafts
+    return Counts(by_status=by_status, archived=archived)
 
 
 def decided(connection: Connection, user: str) -> dict[str, tuple[int, int]]:
-    """The decisions by source, by a full count."""
-    found: dict[str, tuple[int, int]] = {}
+    """Return (approved, rejected) per source, found by a full scan."""
+    by_source: dict[str, tuple[int, int]] = {}
     for source, status in connection.execute(select(DRAFT.source_id, DRAFT.status).where(DRAFT.user_id == user)):
-        yes, no = status in APPROVED, status == Status.REJECTED
-        if source is not None and (yes or no):
-            before = found.get(source, (0, 0))
-            found[source] = (before[0] + yes, before[1] + no)
-    return found
+        approved, rejected = status in APPROVED, status == Status.REJECTED
+        if source is not None and (approved or rejected):
+            before = by_source.get(source, (0, 0))
+            by_source[source] = (before[0] + approved, before[1] + rejected)
+    return by_source
 
 
 def assert_true(connection: Connection) -> None:
-    """The kept counts are what a full count says, for every user, and nothing is kept of what is not there."""
+    """Assert that the stored counts equal a full scan for every user, and that no count is left of deleted rows."""
     for user in connection.execute(select(tables.user.c.id)).scalars():
         assert counts.by_status(connection, user) == counted(connection, user)
         assert counts.decisions(connection, user) == decided(connection, user)
@@ -54,7 +54,7 @@ def assert_true(connection: Connection) -> None:
 
 @pytest.fixture(scope="module")
 def connection():
-    """A database in memory, with its tables."""
+    """An in-memory database with its tables."""
     engine = create_engine("sqlite://", isolation_level="AUTOCOMMIT")
     event.listen(engine, "connect", lambda driver, _: driver.execute("PRAGMA foreign_keys = ON"))
     with engine.connect() as connection:
@@ -71,7 +71,7 @@ STEPS = st.lists(
 
 @settings(max_examples=60)
 @given(steps=STEPS)
-def test_after_any_writes_the_counts_are_those_of_a_full_count(connection, steps) -> None:
+def test_counts_equal_full_scan_after_writes(connection, steps) -> None:
     connection.execute(delete(tables.user))
     assert connection.execute(select(func.count()).select_from(tables.draft_count)).scalar() == 0
     users = [add_user(connection, name) for name in ("Ada", "Bea")]
@@ -97,31 +97,31 @@ def _add(connection, users, sources, number, status) -> None:
 
 def _step(connection, users, sources, kind, number, status) -> None:
     ids = connection.execute(select(DRAFT.id).order_by(DRAFT.id)).scalars().all()
-    one = DRAFT.id == (ids[number % len(ids)] if ids else "none")
+    selected = DRAFT.id == (ids[number % len(ids)] if ids else "none")
     if kind == "add":
         _add(connection, users, sources, number, status)
     else:
-        connection.execute(_statement(users, sources, kind, number, status, one))
+        connection.execute(_statement(users, sources, kind, number, status, selected))
 
 
-def _statement(users, sources, kind, number, status, one):
+def _statement(users, sources, kind, number, status, selected):
     drafts, source, user = update(tables.draft), sources[number % 4], users[number % 2]
-    item = select(DRAFT.item_id).where(one).scalar_subquery()
+    item = select(DRAFT.item_id).where(selected).scalar_subquery()
     return {
-        "status": drafts.where(one).values(status=status, version=DRAFT.version + 1),
-        "archive": drafts.where(one).values(archived_at=NOW + timedelta(seconds=number)),
-        "restore": drafts.where(one).values(archived_at=None),
+        "status": drafts.where(selected).values(status=status, version=DRAFT.version + 1),
+        "archive": drafts.where(selected).values(archived_at=NOW + timedelta(seconds=number)),
+        "restore": drafts.where(selected).values(archived_at=None),
         "all": drafts.values(status=status),
-        "hand over": drafts.where(one).values(source_id=None),
-        "delete": delete(tables.draft).where(one),
+        "hand over": drafts.where(selected).values(source_id=None),
+        "delete": delete(tables.draft).where(selected),
         "source": delete(tables.source).where(tables.source.c.id == source),
         "item": delete(tables.item).where(tables.item.c.id == item),
         "user": delete(tables.user).where(tables.user.c.id == user),
-        "nothing": upsert(tables.draft).from_select(AGAIN, select(*AGAIN).where(one)).on_conflict_do_nothing(),
+        "nothing": upsert(tables.draft).from_select(AGAIN, select(*AGAIN).where(selected)).on_conflict_do_nothing(),
     }[kind]
 
 
-async def test_a_deleted_source_takes_its_drafts_out_of_the_counts(store: Engines) -> None:
+async def test_deleting_source_updates_counts(store: Engines) -> None:
     """Triggers fire on rows that a foreign key deletes, too."""
 
     def add(connection: Connection) -> str:
@@ -136,12 +136,12 @@ async def test_a_deleted_source_takes_its_drafts_out_of_the_counts(store: Engine
 
     user = await store.write(add)
 
-    kept = await store.read(lambda connection: counts.by_status(connection, user))
-    assert (kept.among(TO_REVIEW), kept.archived) == (1, 0)
-    assert set(kept.by_status) == set(Status)
+    stored = await store.read(lambda connection: counts.by_status(connection, user))
+    assert (stored.among(TO_REVIEW), stored.archived) == (1, 0)
+    assert set(stored.by_status) == set(Status)
 
 
-async def test_what_is_rolled_back_is_not_counted(store: Engines) -> None:
+async def test_rollback_restores_counts(store: Engines) -> None:
     user = await store.write(add_user)
 
     def fail(connection: Connection) -> None:

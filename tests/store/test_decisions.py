@@ -1,4 +1,4 @@
-"""What the ranking learns from: the user's newest decisions, whatever state they are in by now."""
+"""Tests for listing the user's newest decisions, which the ranking learns from."""
 
 from datetime import timedelta
 from typing import Any
@@ -12,7 +12,7 @@ from store_fixtures import NOW, add_draft, add_item, add_source, add_user
 
 
 def put(conn: Connection, *decided: tuple[str, Status], user: str | None = None, **more: Any) -> str:
-    """Drafts of items with these titles, in these states, the oldest first; whose they are."""
+    """Add drafts of items with these titles and statuses, oldest first; return the user's id."""
     user = user or add_user(conn)
     source = add_source(conn, user)
     for title, status in decided:
@@ -21,10 +21,10 @@ def put(conn: Connection, *decided: tuple[str, Status], user: str | None = None,
 
 
 def titles(conn: Connection, user: str, limit: int = 10) -> list[tuple[str, bool]]:
-    return [(each.title, each.approved) for each in drafts.decisions(conn, user, limit)]
+    return [(decision.title, decision.approved) for decision in drafts.decisions(conn, user, limit)]
 
 
-async def test_decisions_come_newest_first_whatever_became_of_them(store: Engines) -> None:
+async def test_decisions_are_newest_first(store: Engines) -> None:
     def decide(conn: Connection) -> list[tuple[str, bool]]:
         user = put(
             conn,
@@ -40,21 +40,21 @@ async def test_decisions_come_newest_first_whatever_became_of_them(store: Engine
     assert await store.write(decide) == expected
 
 
-async def test_only_the_newest_are_taken_of_all_states_together(store: Engines) -> None:
+async def test_limit_applies_across_statuses(store: Engines) -> None:
     def decide(conn: Connection) -> list[tuple[str, bool]]:
         return titles(conn, put(conn, *((f"{n}", (Status.APPROVED, Status.REJECTED)[n % 2]) for n in range(6))), 3)
 
     assert await store.write(decide) == [("5", False), ("4", True), ("3", False)]
 
 
-async def test_what_was_archived_was_decided_too(store: Engines) -> None:
+async def test_archived_drafts_are_included(store: Engines) -> None:
     def decide(conn: Connection) -> list[tuple[str, bool]]:
         return titles(conn, put(conn, ("one", Status.REJECTED), archived_at=NOW + timedelta(hours=1)))
 
     assert await store.write(decide) == [("one", False)]
 
 
-async def test_another_users_decisions_are_not_learnt_from(store: Engines) -> None:
+async def test_other_users_decisions_are_excluded(store: Engines) -> None:
     def decide(conn: Connection) -> list[tuple[str, bool]]:
         put(conn, ("theirs", Status.APPROVED))
         return titles(conn, put(conn, ("mine", Status.APPROVED)))

@@ -1,6 +1,6 @@
-"""What is asked of deliveries is found by its index, and not by going through all that was ever sent.
+"""Tests that queries on deliveries use their indexes.
 
-SQLite decides by statistics that are old at times: here by those of a desk that has sent one draft so far.
+SQLite plans by statistics that may be old: here those of a desk that has sent one draft so far.
 """
 
 from collections.abc import Callable
@@ -30,16 +30,16 @@ Ask = Callable[[Connection], object]
         ),
     ],
 )
-async def test_it_is_found_by_its_index(tmp_path: Path, ask: Ask, first: str) -> None:
+async def test_delivery_query_uses_index(tmp_path: Path, ask: Ask, first: str) -> None:
     def plan(conn: Connection) -> str:
-        seen: list[tuple[str, tuple[object, ...]]] = []
+        executed: list[tuple[str, tuple[object, ...]]] = []
 
-        def note(_c: object, _k: object, text: str, values: tuple[object, ...], *_: object) -> None:
-            seen.append((text, values))
+        def record(_c: object, _k: object, text: str, values: tuple[object, ...], *_: object) -> None:
+            executed.append((text, values))
 
-        event.listen(conn, "before_cursor_execute", note)
+        event.listen(conn, "before_cursor_execute", record)
         ask(conn)
-        text, values = seen[0]
+        text, values = executed[0]
         return str(conn.exec_driver_sql(f"EXPLAIN QUERY PLAN {text}", values).first())
 
     async with open_posting(tmp_path, fake()) as desk:

@@ -1,4 +1,4 @@
-"""The sums of what came back, kept by the writes: always what a look at every record would find."""
+"""Tests for the engagement totals that triggers maintain."""
 
 import asyncio
 import random
@@ -29,7 +29,7 @@ step = st.tuples(st.sampled_from(["write", "write", "write", "delete", "drop"]),
 
 
 def put(conn: Connection, user: str, draft: str, platform: str, values: dict[str, Any], format: str) -> None:
-    """Write a record with plain statements, as somebody else would."""
+    """Write a record with plain SQL, bypassing the store's functions."""
     where = (records.c.draft_id == draft, records.c.platform == platform)
     if conn.execute(select(records.c.id).where(*where)).first():
         conn.execute(update(records).where(*where).values(values))
@@ -39,54 +39,56 @@ def put(conn: Connection, user: str, draft: str, platform: str, values: dict[str
 
 
 def scanned(rows: Iterable[Any]) -> dict[tuple[str, str], dict[str, int]]:
-    """What every record comes to, counted one by one."""
-    found: dict[tuple[str, str], dict[str, int]] = {}
+    """Return the totals computed from all records."""
+    totals: dict[tuple[str, str], dict[str, int]] = {}
     for row in rows:
         if row.status != "posted":
             continue
-        sums = found.setdefault((row.platform, row.format), dict.fromkeys(SUMS, 0))
-        known = {name: getattr(row, name) for name in FIGURES}
-        rate = engagement_rate(known)
-        interactions = sum(known[name] or 0 for name in INTERACTIONS)
+        sums = totals.setdefault((row.platform, row.format), dict.fromkeys(SUMS, 0))
+        metrics = {name: getattr(row, name) for name in FIGURES}
+        rate = engagement_rate(metrics)
+        interactions = sum(metrics[name] or 0 for name in INTERACTIONS)
         sums["posts"] += 1
-        sums["measured"] += any(value is not None for value in known.values())
-        for name, value in known.items():
+        sums["measured"] += any(value is not None for value in metrics.values())
+        for name, value in metrics.items():
             sums[name] += value or 0
         if rate is not None:
             sums["rated"] += 1
-            sums["rated_interactions"] += min(interactions, known["impressions"])
-            sums["rated_impressions"] += known["impressions"]
-    return found
+            sums["rated_interactions"] += min(interactions, metrics["impressions"])
+            sums["rated_impressions"] += metrics["impressions"]
+    return totals
 
 
 SUMS = (*("posts", "measured", "rated"), *FIGURES, "rated_interactions", "rated_impressions")
 
 
 def best(rows: Iterable[Any], most: int) -> list[tuple[str, str]]:
-    """The best posts, found by sorting them all."""
-    found = []
+    """Return the best posts, found by sorting all of them."""
+    candidates = []
     for row in rows:
-        known = {name: getattr(row, name) for name in FIGURES}
-        some = [known[name] for name in INTERACTIONS if known[name] is not None]
-        if row.status == "posted" and some:
-            rate = engagement_rate(known)
-            found.append(((-1.0 if rate is None else rate, sum(some), row.id), (row.draft_id, row.platform)))
-    return [post for _, post in sorted(found, reverse=True)[:most]]
+        metrics = {name: getattr(row, name) for name in FIGURES}
+        interactions = [metrics[name] for name in INTERACTIONS if metrics[name] is not None]
+        if row.status == "posted" and interactions:
+            rate = engagement_rate(metrics)
+            candidates.append(
+                ((-1.0 if rate is None else rate, sum(interactions), row.id), (row.draft_id, row.platform))
+            )
+    return [post for _, post in sorted(candidates, reverse=True)[:most]]
 
 
 def check(conn: Connection, user: str) -> None:
     rows = conn.execute(select(records).where(records.c.user_id == user)).all()
-    kept = {
+    stored = {
         (total.platform, total.format.value): {name: getattr(total, name) for name in SUMS}
         for total in engagement.totals(conn, user)
         if total.posts
     }
-    assert kept == scanned(rows)
+    assert stored == scanned(rows)
     for row in rows:
         assert row.engagement_rate == engagement_rate({name: getattr(row, name) for name in FIGURES})
-    for most in (1, 3, 50):
-        top = [(post.draft_id, post.platform) for post in engagement.top(conn, user, most)]
-        assert top == best(rows, most)
+    for limit in (1, 3, 50):
+        top = [(post.draft_id, post.platform) for post in engagement.top(conn, user, limit)]
+        assert top == best(rows, limit)
 
 
 async def play(store: Engines, steps: list[tuple[str, int, dict[str, Any]]]) -> None:
@@ -94,13 +96,13 @@ async def play(store: Engines, steps: list[tuple[str, int, dict[str, Any]]]) -> 
         for user in (add_user(conn), add_user(conn, "Bob")):
             item = add_item(conn, user, add_source(conn, user))
             drafts = [(add_draft(conn, user, item, format=kind), kind) for kind in ("SHORT", "BLOG")]
-            for what, place, values in steps:
-                draft, kind = drafts[place % 2]
-                platform = PLATFORMS[place // 2]
-                if what == "write":
+            for action, position, values in steps:
+                draft, kind = drafts[position % 2]
+                platform = PLATFORMS[position // 2]
+                if action == "write":
                     if conn.execute(select(tables.draft.c.id).where(tables.draft.c.id == draft)).first():
                         put(conn, user, draft, platform, values, kind)
-                elif what == "delete":
+                elif action == "delete":
                     conn.execute(delete(records).where(records.c.draft_id == draft, records.c.platform == platform))
                 else:
                     conn.execute(delete(tables.draft).where(tables.draft.c.id == draft))
@@ -111,7 +113,7 @@ async def play(store: Engines, steps: list[tuple[str, int, dict[str, Any]]]) -> 
 
 @hypothesis_settings(max_examples=40, deadline=None)
 @given(st.lists(step, max_size=25))
-def test_the_sums_are_those_of_a_full_scan_after_every_write(steps: list[tuple[str, int, dict[str, Any]]]) -> None:
+def test_totals_equal_full_scan_after_any_write(steps: list[tuple[str, int, dict[str, Any]]]) -> None:
     async def run() -> None:
         with TemporaryDirectory() as folder:
             store = await open_store(Path(folder))
@@ -121,18 +123,18 @@ def test_the_sums_are_those_of_a_full_scan_after_every_write(steps: list[tuple[s
     asyncio.run(run())
 
 
-async def test_many_records_at_once_are_summed_up_as_one_by_one(store: Engines) -> None:
-    chance = random.Random(3)
+async def test_bulk_deletes_update_totals(store: Engines) -> None:
+    rng = random.Random(3)
 
     def work(conn: Connection) -> None:
         user = add_user(conn)
         item = add_item(conn, user, add_source(conn, user))
         for _ in range(60):
-            kind = chance.choice(("SHORT", "THREAD", "BLOG"))
+            kind = rng.choice(("SHORT", "THREAD", "BLOG"))
             draft = add_draft(conn, user, item, format=kind, origin="direct")
             for platform in PLATFORMS:
-                values = {name: chance.choice((None, 0, chance.randrange(1000))) for name in FIGURES}
-                put(conn, user, draft, platform, values | {"status": chance.choice(STATUSES)}, kind)
+                values = {name: rng.choice((None, 0, rng.randrange(1000))) for name in FIGURES}
+                put(conn, user, draft, platform, values | {"status": rng.choice(STATUSES)}, kind)
         check(conn, user)
         conn.execute(delete(tables.source))
         check(conn, user)
@@ -141,7 +143,7 @@ async def test_many_records_at_once_are_summed_up_as_one_by_one(store: Engines) 
     await store.write(work)
 
 
-async def test_the_largest_figures_of_many_posts_stay_whole_numbers(store: Engines) -> None:
+async def test_large_metrics_stay_integers(store: Engines) -> None:
     def work(conn: Connection) -> None:
         user = add_user(conn)
         item = add_item(conn, user, add_source(conn, user))
@@ -156,7 +158,7 @@ async def test_the_largest_figures_of_many_posts_stay_whole_numbers(store: Engin
 
 
 @pytest.mark.parametrize("statement", [engagement._TOP, engagement._TOTALS])
-async def test_a_summary_reads_no_record_that_it_does_not_show(store: Engines, statement: Any) -> None:
+async def test_summary_query_scans_no_table(store: Engines, statement: Any) -> None:
     def plan(conn: Connection) -> str:
         sql = str(statement.compile(conn.engine))
         if statement is engagement._TOTALS:
@@ -164,6 +166,6 @@ async def test_a_summary_reads_no_record_that_it_does_not_show(store: Engines, s
         values = ("u", 10, 0)[: sql.count("?")]
         return "\n".join(row.detail for row in conn.exec_driver_sql(f"EXPLAIN QUERY PLAN {sql}", values))
 
-    told = await store.read(plan)
-    assert "SCAN" not in told
-    assert "TEMP B-TREE" not in told
+    details = await store.read(plan)
+    assert "SCAN" not in details
+    assert "TEMP B-TREE" not in details

@@ -1,4 +1,4 @@
-"""The two ways into the database, each trap of SQLite under asyncio with its story."""
+"""Tests for reading and writing through the connection pool: cancellation, locking, and SQLite under asyncio."""
 
 import asyncio
 import gc
@@ -34,7 +34,7 @@ COUNT = select(tables.source.c.fail_count)
 
 
 class Held:
-    """A unit of work that adds a user and stays in its thread until it is let go."""
+    """A unit of work that adds a user and blocks its thread until `proceed` is set."""
 
     def __init__(self) -> None:
         self.begun = asyncio.Event()
@@ -42,7 +42,7 @@ class Held:
         self._loop = asyncio.get_running_loop()
 
     def hold(self) -> None:
-        """Tell the event loop that the unit is at work, and wait there."""
+        """Signal the event loop that the unit is running, then wait."""
         self._loop.call_soon_threadsafe(self.begun.set)
         assert self.go.wait(60)
 
@@ -53,18 +53,18 @@ class Held:
         return name
 
     def read(self, connection: Connection) -> list[list[str]]:
-        before = user_names(connection)
+        earlier = user_names(connection)
         self.hold()
-        return [before, user_names(connection)]
+        return [earlier, user_names(connection)]
 
 
 def engine_of(store: Engines, way: str) -> Engine:
-    """What opens the connections for this way."""
+    """Return the engine that opens the connections of this mode."""
     return (store._writer if way == "write" else store._readers.lanes[-1])._engine
 
 
 async def cancel(task: "asyncio.Task[object]") -> None:
-    """Cancel `task` and wait for its end."""
+    """Cancel `task` and wait until it has ended."""
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
@@ -85,24 +85,24 @@ async def pragma(store: Engines, way: str, name: str) -> object:
         ("journal_size_limit", 67108864),
     ],
 )
-async def test_every_connection_is_set_up(store: Engines, way: str, name: str, value: object) -> None:
+async def test_connection_pragmas_are_set(store: Engines, way: str, name: str, value: object) -> None:
     assert await pragma(store, way, name) == value
 
 
-async def test_a_writer_keeps_rows_from_pointing_at_nothing(store: Engines) -> None:
+async def test_writer_enforces_foreign_keys(store: Engines) -> None:
     with pytest.raises(IntegrityError):
         await store.write(add_source, "nobody")
 
 
 @pytest.mark.parametrize("way", ["write", "read"])
-async def test_the_time_to_wait_for_another_process_is_a_setting(tmp_path: Path, way: str) -> None:
+async def test_busy_timeout_is_configurable(tmp_path: Path, way: str) -> None:
     store = await open_store(tmp_path, busy_timeout=0.25)
 
     assert await pragma(store, way, "busy_timeout") == 250
     await store.close()
 
 
-async def test_only_readers_are_barred_from_writing(store: Engines) -> None:
+async def test_only_readers_are_query_only(store: Engines) -> None:
     assert await pragma(store, "write", "query_only") == 0
     assert await pragma(store, "read", "query_only") == 1
 
@@ -111,7 +111,7 @@ def modes(folder: Path) -> dict[str, int]:
     return {file.name: file.stat().st_mode & 0o777 for file in (folder, *folder.iterdir())}
 
 
-async def test_file_and_folder_are_for_their_owner_alone(tmp_path: Path) -> None:
+async def test_file_and_folder_are_private(tmp_path: Path) -> None:
     store = await open_store(tmp_path / "new" / "folder")
     await store.write(add_user)
 
@@ -119,7 +119,7 @@ async def test_file_and_folder_are_for_their_owner_alone(tmp_path: Path) -> None
     await store.close()
 
 
-async def test_a_path_is_taken_as_it_is_written(tmp_path: Path) -> None:
+async def test_special_characters_in_path_are_literal(tmp_path: Path) -> None:
     store = await open_store(tmp_path / "a b?c#d%20e'")
     await store.write(add_user)
     await store.close()
@@ -128,25 +128,25 @@ async def test_a_path_is_taken_as_it_is_written(tmp_path: Path) -> None:
 
 
 def increase(connection: Connection) -> None:
-    """Read, then write: fails at once in a deferred transaction when somebody else wrote in between."""
+    """Read, then write: in a deferred transaction this fails at once if another connection wrote in between."""
     count = connection.execute(COUNT).scalar_one()
     connection.execute(update(tables.source).values(fail_count=count + 1))
 
 
-async def test_writers_that_read_first_all_get_through(store: Engines) -> None:
+async def test_read_then_write_transactions_all_succeed(store: Engines) -> None:
     # With a plain BEGIN most of these end in "database is locked", and no timeout helps.
     others = [open_engines(store.path) for _ in range(2)]
     await store.write(lambda connection: add_source(connection, add_user(connection)))
 
-    await asyncio.gather(*(each.write(increase) for each in (store, *others) for _ in range(20)))
+    await asyncio.gather(*(engines.write(increase) for engines in (store, *others) for _ in range(20)))
 
     assert await store.read(lambda connection: connection.execute(COUNT).scalar_one()) == 60
     for other in others:
         await other.close()
 
 
-async def test_a_unit_of_work_is_one_crossing_to_one_thread(store: Engines) -> None:
-    """Every statement was one, which cost more than the statements."""
+async def test_unit_of_work_crosses_threads_once(store: Engines) -> None:
+    """One crossing per statement cost more than the statements."""
     crossings, threads = [], []
 
     def work(connection: Connection) -> int:
@@ -162,22 +162,22 @@ async def test_a_unit_of_work_is_one_crossing_to_one_thread(store: Engines) -> N
 
     original = aiosqlite.Connection._execute
 
-    def count(lane: aiosqlite.Connection, *args: object) -> object:
-        crossings.append(lane)
-        return original(lane, *args)  # type: ignore[no-untyped-call]
+    def count(aio_connection: aiosqlite.Connection, *args: object) -> object:
+        crossings.append(aio_connection)
+        return original(aio_connection, *args)  # type: ignore[no-untyped-call]
 
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(aiosqlite.Connection, "_execute", count)
-        its_own = await store.write(work)
+        worker_thread = await store.write(work)
 
     assert len(crossings) == 1
     assert len(threads) > 20
-    assert set(threads) == {its_own}
-    assert its_own != threading.get_ident()
+    assert set(threads) == {worker_thread}
+    assert worker_thread != threading.get_ident()
 
 
 @pytest.mark.parametrize("way", ["write", "read"])
-async def test_the_event_loop_goes_on_while_a_unit_is_at_work(store: Engines, way: str) -> None:
+async def test_event_loop_runs_during_unit(store: Engines, way: str) -> None:
     unit = Held()
     task = asyncio.create_task(getattr(store, way)(getattr(unit, way)))
     await unit.begun.wait()
@@ -189,20 +189,20 @@ async def test_the_event_loop_goes_on_while_a_unit_is_at_work(store: Engines, wa
     await task
 
 
-async def test_a_unit_is_given_what_it_was_asked_with_and_its_result_comes_back(store: Engines) -> None:
-    def told(connection: Connection, *args: object, **named: object) -> tuple[object, ...]:
-        return args, named
+async def test_arguments_and_result_are_passed(store: Engines) -> None:
+    def echo(connection: Connection, *args: object, **kwargs: object) -> tuple[object, ...]:
+        return args, kwargs
 
-    assert await store.write(told, 1, a=2) == ((1,), {"a": 2})
-    assert await store.read(told, 3, b=None) == ((3,), {"b": None})
+    assert await store.write(echo, 1, a=2) == ((1,), {"a": 2})
+    assert await store.read(echo, 3, b=None) == ((3,), {"b": None})
 
 
 class OddError(Exception):
-    """An error that nobody knows."""
+    """An error the store knows nothing of."""
 
 
 @pytest.mark.parametrize("way", ["write", "read"])
-async def test_an_error_comes_out_as_itself_and_the_next_unit_works(store: Engines, way: str) -> None:
+async def test_error_propagates_and_next_unit_works(store: Engines, way: str) -> None:
     error = OddError("odd")
 
     def fail(connection: Connection) -> None:
@@ -216,8 +216,8 @@ async def test_an_error_comes_out_as_itself_and_the_next_unit_works(store: Engin
     assert await getattr(store, way)(user_names) == []
 
 
-async def test_an_error_takes_back_everything_with_released_savepoints_and_new_tables(store: Engines) -> None:
-    # The driver's own transactions leave both behind.
+async def test_error_rolls_back_savepoints_and_ddl(store: Engines) -> None:
+    # The driver's own transactions would leave both behind.
     def fail(connection: Connection) -> None:
         with connection.begin_nested():
             add_user(connection)
@@ -228,11 +228,11 @@ async def test_an_error_takes_back_everything_with_released_savepoints_and_new_t
         await store.write(fail)
 
     assert await store.read(user_names) == []
-    made = "SELECT count(*) FROM sqlite_master WHERE name = 'left_behind'"
-    assert await store.read(lambda connection: connection.exec_driver_sql(made).scalar_one()) == 0
+    query = "SELECT count(*) FROM sqlite_master WHERE name = 'left_behind'"
+    assert await store.read(lambda connection: connection.exec_driver_sql(query).scalar_one()) == 0
 
 
-async def test_a_savepoint_takes_back_only_itself(store: Engines) -> None:
+async def test_savepoint_rolls_back_only_itself(store: Engines) -> None:
     def work(connection: Connection) -> None:
         add_user(connection, "first")
         savepoint = connection.begin_nested()
@@ -244,8 +244,8 @@ async def test_a_savepoint_takes_back_only_itself(store: Engines) -> None:
     assert await store.read(user_names) == ["first"]
 
 
-async def test_an_error_gives_the_lock_back_while_a_cursor_of_its_unit_is_still_held(tmp_path: Path) -> None:
-    """SQLite keeps a transaction alive with what is held of it: until the garbage was collected nobody could write."""
+async def test_error_releases_lock_despite_held_cursor(tmp_path: Path) -> None:
+    """SQLite keeps a transaction open while a cursor on it lives: writes failed until it was garbage-collected."""
     store, other = await open_store(tmp_path), open_engines(tmp_path / "desk.db", busy_timeout=0.1)
     held = []
 
@@ -264,7 +264,7 @@ async def test_an_error_gives_the_lock_back_while_a_cursor_of_its_unit_is_still_
     await other.close()
 
 
-async def test_a_unit_whose_caller_is_cancelled_is_carried_out_to_its_end(store: Engines) -> None:
+async def test_cancelled_running_unit_completes(store: Engines) -> None:
     unit = Held()
     task = asyncio.create_task(store.write(unit.write))
     await unit.begun.wait()
@@ -277,7 +277,7 @@ async def test_a_unit_whose_caller_is_cancelled_is_carried_out_to_its_end(store:
     assert await store.read(user_names) == ["held", "held to the end", "next"]
 
 
-async def test_the_next_unit_begins_only_when_the_one_whose_caller_was_cancelled_has_ended(tmp_path: Path) -> None:
+async def test_next_unit_waits_for_cancelled_one(tmp_path: Path) -> None:
     # On another connection it would find the database locked.
     store, unit = await open_store(tmp_path, busy_timeout=0), Held()
     task = asyncio.create_task(store.write(unit.write))
@@ -293,7 +293,7 @@ async def test_the_next_unit_begins_only_when_the_one_whose_caller_was_cancelled
     await store.close()
 
 
-async def test_a_unit_that_fails_after_its_caller_was_cancelled_leaves_nothing(store: Engines) -> None:
+async def test_cancelled_failing_unit_leaves_nothing(store: Engines) -> None:
     unit = Held()
 
     def fail(connection: Connection) -> None:
@@ -308,7 +308,7 @@ async def test_a_unit_that_fails_after_its_caller_was_cancelled_leaves_nothing(s
     assert await store.write(user_names) == []
 
 
-async def test_a_unit_whose_caller_is_cancelled_before_its_turn_is_not_begun(store: Engines) -> None:
+async def test_unit_cancelled_while_queued_is_not_started(store: Engines) -> None:
     unit = Held()
     first = asyncio.create_task(store.write(unit.write))
     await unit.begun.wait()
@@ -322,26 +322,29 @@ async def test_a_unit_whose_caller_is_cancelled_before_its_turn_is_not_begun(sto
     assert await store.read(user_names) == ["held", "held to the end", "third"]
 
 
-async def test_nor_are_those_that_wait_in_the_thread_while_the_event_loop_is_busy(store: Engines) -> None:
-    unit, last, done = Held(), threading.Event(), []
+async def test_cancelled_units_in_thread_queue_are_skipped(store: Engines) -> None:
+    unit, last, executed = Held(), threading.Event(), []
     first = asyncio.create_task(store.write(unit.write))
     await unit.begun.wait()
-    cancelled = [asyncio.create_task(store.write(lambda _, number=number: done.append(number))) for number in range(9)]
-    kept = asyncio.create_task(store.write(lambda _: last.set()))
+    cancelled = [
+        asyncio.create_task(store.write(lambda _, number=number: executed.append(number))) for number in range(9)
+    ]
+    final = asyncio.create_task(store.write(lambda _: last.set()))
     await asyncio.sleep(0)
     for task in cancelled:
         task.cancel()
     unit.go.set()
 
-    assert last.wait(60)  # in the loop's own thread: no task has heard of its end yet
-    assert done == []
-    await asyncio.gather(first, kept)
+    assert last.wait(60)  # blocks the loop's own thread: no task has been told of its end yet
+    assert executed == []
+    await asyncio.gather(first, final)
     assert all(
-        isinstance(how, asyncio.CancelledError) for how in await asyncio.gather(*cancelled, return_exceptions=True)
+        isinstance(result, asyncio.CancelledError)
+        for result in await asyncio.gather(*cancelled, return_exceptions=True)
     )
 
 
-async def test_nor_is_one_whose_time_was_over_before_its_turn(store: Engines) -> None:
+async def test_unit_timed_out_while_queued_is_skipped(store: Engines) -> None:
     unit = Held()
     first = asyncio.create_task(store.write(unit.write))
     await unit.begun.wait()
@@ -354,25 +357,25 @@ async def test_nor_is_one_whose_time_was_over_before_its_turn(store: Engines) ->
     assert await store.write(user_names) == ["held", "held to the end"]
 
 
-async def test_what_cleans_up_after_a_cancellation_is_carried_out(store: Engines) -> None:
-    asked = asyncio.Event()
+async def test_cleanup_after_cancellation_is_executed(store: Engines) -> None:
+    started = asyncio.Event()
 
     async def work() -> None:
         try:
-            asked.set()
+            started.set()
             await asyncio.Event().wait()
         finally:
             await store.write(add_user, "Ada")
 
     task = asyncio.create_task(work())
-    await asked.wait()
+    await started.wait()
     await cancel(task)
 
     assert await store.read(user_names) == ["Ada"]
 
 
-async def test_nor_is_one_that_waits_behind_a_unit_whose_caller_was_cancelled_too(store: Engines) -> None:
-    # It has the connection already, whose thread is still at work for the first one.
+async def test_unit_queued_behind_cancelled_one_is_skipped(store: Engines) -> None:
+    # It already has the connection, whose thread is still running the first unit.
     unit = Held()
     first = asyncio.create_task(store.write(unit.write))
     await unit.begun.wait()
@@ -387,14 +390,14 @@ async def test_nor_is_one_that_waits_behind_a_unit_whose_caller_was_cancelled_to
 
 
 @pytest.mark.parametrize("way", ["write", "read"])
-async def test_cancelled_while_the_connection_is_being_opened_the_next_unit_has_it(
+async def test_cancelling_during_connect_keeps_connection(
     store: Engines, way: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path, opening = store.path, Held()
     late = open_engines(path)
-    opened, begun = [], []
+    opened, executed = [], []
     event.listen(engine_of(late, way), "connect", lambda *_: (opened.append(way), opening.hold()))
-    task = asyncio.create_task(getattr(late, way)(lambda _: begun.append("never")))
+    task = asyncio.create_task(getattr(late, way)(lambda _: executed.append("never")))
     await opening.begun.wait()
     task.cancel()
     await asyncio.sleep(0)
@@ -403,12 +406,12 @@ async def test_cancelled_while_the_connection_is_being_opened_the_next_unit_has_
         await task
 
     assert await getattr(late, way)(user_names) == []
-    assert (opened, begun) == ([way], [])
+    assert (opened, executed) == ([way], [])
     await late.close()
 
 
 @pytest.mark.parametrize("way", ["write", "read"])
-async def test_cancelled_twice_while_the_connection_is_being_opened_it_is_not_lost(store: Engines, way: str) -> None:
+async def test_cancelling_twice_during_connect_keeps_connection(store: Engines, way: str) -> None:
     late, opening, opened = open_engines(store.path), Held(), []
     event.listen(engine_of(late, way), "connect", lambda *_: (opened.append(way), opening.hold()))
     task = asyncio.create_task(getattr(late, way)(user_names))
@@ -425,20 +428,18 @@ async def test_cancelled_twice_while_the_connection_is_being_opened_it_is_not_lo
 
 
 @pytest.mark.parametrize("way", ["write", "read"])
-async def test_cancelled_at_any_step_of_the_loop_nothing_is_half_done_and_the_next_unit_works(
-    tmp_path: Path, way: str
-) -> None:
+async def test_cancelling_at_any_step_is_atomic(tmp_path: Path, way: str) -> None:
     store = await open_store(tmp_path)
     await store.close()
 
-    def both(connection: Connection) -> None:
+    def add_both(connection: Connection) -> None:
         user_names(connection)
         if way == "write":
             add_user(connection, "one")
             add_user(connection, "other")
 
     for steps in range(12):
-        task = asyncio.create_task(getattr(store, way)(both))
+        task = asyncio.create_task(getattr(store, way)(add_both))
         for _ in range(steps):
             await asyncio.sleep(0)
         task.cancel()
@@ -450,8 +451,8 @@ async def test_cancelled_at_any_step_of_the_loop_nothing_is_half_done_and_the_ne
     await store.close()
 
 
-async def test_a_reader_whose_caller_was_cancelled_reads_on_for_the_next_one(store: Engines) -> None:
-    # All four of them: there is no other one that could help out.
+async def test_cancelled_readers_finish_for_next_callers(store: Engines) -> None:
+    # All four readers: no other one could take over.
     units = [Held() for _ in range(4)]
     tasks = [asyncio.create_task(store.read(unit.read)) for unit in units]
     for unit, task in zip(units, tasks, strict=True):
@@ -465,7 +466,7 @@ async def test_a_reader_whose_caller_was_cancelled_reads_on_for_the_next_one(sto
     assert len(connection_threads()) == 1 + 4
 
 
-async def test_a_unit_gets_a_connection_on_which_nothing_is_under_way(store: Engines) -> None:
+async def test_unit_starts_outside_transaction(store: Engines) -> None:
     def fail(connection: Connection) -> None:
         user_names(connection)
         raise OddError
@@ -476,15 +477,15 @@ async def test_a_unit_gets_a_connection_on_which_nothing_is_under_way(store: Eng
     assert not await store.read(lambda connection: connection.in_transaction())
 
 
-async def test_a_reader_cannot_write(store: Engines) -> None:
+async def test_reader_cannot_write(store: Engines) -> None:
     with pytest.raises(StoreError, match="cannot be opened or written"):
         await store.read(add_user)
 
     assert await store.read(user_names) == []
 
 
-async def test_a_reader_at_work_sees_each_commit_at_once(store: Engines) -> None:
-    # A snapshot kept open would show the state of its first statement to the end.
+async def test_running_reader_sees_new_commits(store: Engines) -> None:
+    # A snapshot held open would show the state of its first statement until the end.
     unit = Held()
     reading = asyncio.create_task(store.read(unit.read))
     await unit.begun.wait()
@@ -494,7 +495,7 @@ async def test_a_reader_at_work_sees_each_commit_at_once(store: Engines) -> None
     assert await reading == [[], ["Ada"]]
 
 
-async def test_a_reader_does_not_see_what_is_not_committed(store: Engines) -> None:
+async def test_reader_does_not_see_uncommitted_rows(store: Engines) -> None:
     unit = Held()
     writing = asyncio.create_task(store.write(unit.write))
     await unit.begun.wait()
@@ -505,7 +506,7 @@ async def test_a_reader_does_not_see_what_is_not_committed(store: Engines) -> No
     assert len(await store.read(user_names)) == 2
 
 
-async def test_a_reader_at_work_does_not_keep_the_log_from_being_emptied(store: Engines) -> None:
+async def test_running_reader_does_not_block_checkpoint(store: Engines) -> None:
     unit = Held()
     reading = asyncio.create_task(store.read(unit.read))
     await unit.begun.wait()
@@ -519,17 +520,17 @@ async def test_a_reader_at_work_does_not_keep_the_log_from_being_emptied(store: 
     assert store.path.with_name("desk.db-wal").stat().st_size == 0
 
 
-async def test_what_waits_to_be_written_does_not_wait_for_the_event_loop(store: Engines) -> None:
+async def test_queued_writes_do_not_wait_for_event_loop(store: Engines) -> None:
     await store.write(add_user, "Ada")
-    done = threading.Event()
-    units = [asyncio.create_task(store.write(unit)) for unit in (user_names, lambda _: done.set())]
+    executed = threading.Event()
+    units = [asyncio.create_task(store.write(unit)) for unit in (user_names, lambda _: executed.set())]
     await asyncio.sleep(0)
 
-    assert done.wait(60)  # in the loop's own thread, which does nothing else meanwhile
+    assert executed.wait(60)  # blocks the loop's own thread, which does nothing else meanwhile
     assert await asyncio.gather(*units) == [["Ada"], None]
 
 
-async def test_four_readers_work_at_once_while_one_transaction_writes(store: Engines) -> None:
+async def test_four_readers_run_during_write(store: Engines) -> None:
     unit = Held()
     writing = asyncio.create_task(store.write(unit.write))
     await unit.begun.wait()
@@ -544,7 +545,7 @@ async def test_four_readers_work_at_once_while_one_transaction_writes(store: Eng
     await writing
 
 
-async def test_writers_of_one_process_are_served_in_the_order_they_came(store: Engines) -> None:
+async def test_writers_run_in_request_order(store: Engines) -> None:
     order: list[int] = []
 
     def work(connection: Connection, number: int) -> None:
@@ -556,13 +557,13 @@ async def test_writers_of_one_process_are_served_in_the_order_they_came(store: E
     assert order == list(range(30))
 
 
-async def test_also_those_that_wait_until_the_connection_is_open(store: Engines) -> None:
+async def test_units_queued_during_connect_run_in_order(store: Engines) -> None:
     late, opening, order = open_engines(store.path), Held(), []
     event.listen(engine_of(late, "write"), "connect", lambda *_: opening.hold())
     units = [asyncio.create_task(late.write(lambda _, number=number: order.append(number))) for number in range(5)]
     await opening.begun.wait()
     opening.go.set()
-    while not late._writer.is_open:  # noqa: ASYNC110 - the very moment in which it is
+    while not late._writer.is_open:  # noqa: ASYNC110 - no event is set at the instant it opens
         await asyncio.sleep(0)
     await asyncio.gather(*units, late.write(lambda _: order.append(5)))
 
@@ -570,7 +571,7 @@ async def test_also_those_that_wait_until_the_connection_is_open(store: Engines)
     await late.close()
 
 
-async def test_another_process_that_holds_the_lock_is_a_busy_store_and_nothing_is_changed(tmp_path: Path) -> None:
+async def test_lock_of_other_process_raises_busy(tmp_path: Path) -> None:
     store = await open_store(tmp_path, busy_timeout=0.05)
     with closing(sqlite3.connect(store.path, isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
@@ -583,7 +584,7 @@ async def test_another_process_that_holds_the_lock_is_a_busy_store_and_nothing_i
     await store.close()
 
 
-async def test_of_two_engines_on_one_file_one_is_busy_while_the_other_is_at_work(tmp_path: Path) -> None:
+async def test_second_pool_is_busy_during_write(tmp_path: Path) -> None:
     store, other = await open_store(tmp_path), open_engines(tmp_path / "desk.db", busy_timeout=0.05)
     unit = Held()
     writing = asyncio.create_task(store.write(unit.write))
@@ -599,7 +600,7 @@ async def test_of_two_engines_on_one_file_one_is_busy_while_the_other_is_at_work
     await other.close()
 
 
-async def test_a_lock_that_is_let_go_in_time_is_waited_for(store: Engines) -> None:
+async def test_short_lock_is_waited_for(store: Engines) -> None:
     with closing(sqlite3.connect(store.path, isolation_level=None, check_same_thread=False)) as other:
         other.execute("BEGIN IMMEDIATE")
         timer = threading.Timer(0.1, other.execute, ["ROLLBACK"])
@@ -608,7 +609,7 @@ async def test_a_lock_that_is_let_go_in_time_is_waited_for(store: Engines) -> No
         timer.join()
 
 
-async def test_closing_refreshes_the_statistics_that_queries_wanted(store: Engines) -> None:
+async def test_closing_refreshes_statistics(store: Engines) -> None:
     await store.write(want_statistics)
 
     await store.close()
@@ -616,7 +617,7 @@ async def test_closing_refreshes_the_statistics_that_queries_wanted(store: Engin
     assert has_statistics(store.path)
 
 
-async def test_closing_does_not_wait_for_a_process_that_holds_the_lock(tmp_path: Path) -> None:
+async def test_closing_does_not_wait_for_foreign_lock(tmp_path: Path) -> None:
     store = await open_store(tmp_path, busy_timeout=600)
     await store.write(want_statistics)
     with closing(sqlite3.connect(store.path, isolation_level=None)) as other:
@@ -631,13 +632,13 @@ def connection_threads() -> list[threading.Thread]:
 
 
 def await_end(threads: list[threading.Thread]) -> None:
-    """None of them is left."""
+    """Wait until all connection threads have ended."""
     for thread in threads:
         thread.join(60)
     assert connection_threads() == []
 
 
-async def test_closing_ends_every_thread_and_leaves_one_file(tmp_path: Path) -> None:
+async def test_closing_ends_threads_and_removes_wal(tmp_path: Path) -> None:
     store = await open_store(tmp_path)
     together = threading.Barrier(2, timeout=60)
     await asyncio.gather(*(store.read(lambda _: together.wait()) for _ in range(2)))
@@ -652,7 +653,7 @@ async def test_closing_ends_every_thread_and_leaves_one_file(tmp_path: Path) -> 
 
 @pytest.mark.parametrize("cancelled", [False, True])
 @pytest.mark.parametrize("way", ["write", "read"])
-async def test_closing_waits_for_a_unit_that_is_at_work(tmp_path: Path, way: str, cancelled: bool) -> None:
+async def test_closing_waits_for_running_unit(tmp_path: Path, way: str, cancelled: bool) -> None:
     store, unit = await open_store(tmp_path), Held()
     task = asyncio.create_task(getattr(store, way)(getattr(unit, way)))
     await unit.begun.wait()
@@ -672,8 +673,8 @@ async def test_closing_waits_for_a_unit_that_is_at_work(tmp_path: Path, way: str
 
 
 @pytest.mark.parametrize("way", ["write", "read"])
-async def test_closing_forgets_no_connection_that_is_just_being_opened(store: Engines, way: str) -> None:
-    """It was in no list yet: its thread and its file stayed open."""
+async def test_closing_waits_for_connection_being_opened(store: Engines, way: str) -> None:
+    """The connection was in no list yet: its thread and file stayed open."""
     late, opening = open_engines(store.path), Held()
     event.listen(engine_of(late, way), "connect", lambda *_: opening.hold())
     task = asyncio.create_task(getattr(late, way)(user_names))
@@ -690,7 +691,7 @@ async def test_closing_forgets_no_connection_that_is_just_being_opened(store: En
 
 @pytest.mark.parametrize("is_open", [False, True])
 @pytest.mark.parametrize("way", ["write", "read"])
-async def test_closing_waits_for_what_was_asked_for_before(store: Engines, way: str, is_open: bool) -> None:
+async def test_closing_waits_for_queued_units(store: Engines, way: str, is_open: bool) -> None:
     late = open_engines(store.path)
     if is_open:
         await getattr(late, way)(user_names)
@@ -704,9 +705,7 @@ async def test_closing_waits_for_what_was_asked_for_before(store: Engines, way: 
     await_end(connection_threads())
 
 
-async def test_nothing_is_left_for_the_garbage_collector_to_complain_about(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+async def test_closed_store_leaves_no_warnings(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     store = await open_store(tmp_path)
     await asyncio.gather(store.write(add_user), store.read(user_names))
     await store.close()
@@ -716,30 +715,30 @@ async def test_nothing_is_left_for_the_garbage_collector_to_complain_about(
     assert [record for record in caplog.records if record.levelno >= logging.WARNING] == []
 
 
-async def test_a_store_can_be_closed_unused_and_twice(tmp_path: Path) -> None:
+async def test_closing_unused_and_twice_is_allowed(tmp_path: Path) -> None:
     store = open_engines(tmp_path / "desk.db")
 
     await store.close()
     await store.close()
 
 
-def test_nothing_imports_sqlalchemys_asyncio_nor_greenlets() -> None:
-    # A desk needs neither: its units run in threads.
+def test_desk_imports_no_greenlet() -> None:
+    # Units run in threads, so SQLAlchemy's asyncio extension and greenlet are not needed.
     program = (
         "import sys; sys.modules['greenlet'] = None\n"
         "import copydesk.cli, copydesk.desk.opening, copydesk.desk.sources, copydesk.desk.stages\n"
         "print(*(name for name in sys.modules if name.startswith(('sqlalchemy.ext.asyncio', 'greenlet.'))))"
     )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert done.stdout.split() == []
+    process = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert process.stdout.split() == []
 
 
-def test_a_folder_in_the_place_of_the_database_is_a_clear_error(tmp_path: Path) -> None:
+def test_folder_at_database_path_is_refused(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match=r"cannot be opened or written: Is a directory"):
         open_engines(tmp_path)
 
 
-def test_a_file_in_the_place_of_the_folder_is_a_clear_error(tmp_path: Path) -> None:
+def test_file_at_folder_path_is_refused(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
 
     with pytest.raises(StoreError, match=r"cannot be opened or written"):
@@ -764,38 +763,38 @@ server:/home /home nfs4 rw,vers=4.2 0 0
         ("/mnt/a/b/desk.db", "cifs"),
     ],
 )
-def test_the_file_system_of_a_path_is_that_of_its_nearest_mount(path: str, kind: str) -> None:
+def test_file_system_is_that_of_nearest_mount(path: str, kind: str) -> None:
     assert file_system(Path(path), MOUNTS) == kind
 
 
-def test_where_no_mounts_are_told_the_file_system_is_not_known() -> None:
+def test_file_system_is_empty_without_mounts() -> None:
     assert file_system(Path("/home/desk.db"), "") == ""
 
 
-def test_a_network_file_system_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_network_file_system_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("copydesk.store.place._mounts", lambda: "server:/x / nfs rw 0 0\n")
 
     with pytest.raises(StoreError, match=r"network file system \(nfs\)"):
         open_engines(tmp_path / "desk.db")
 
 
-async def test_what_fails_after_its_caller_was_cancelled_is_not_complained_about(
+async def test_failure_after_cancellation_is_not_logged(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     """It was logged as an exception that was never retrieved."""
-    begun, go = asyncio.Event(), asyncio.Event()
+    started, proceed = asyncio.Event(), asyncio.Event()
 
     async def fail() -> None:
-        begun.set()
-        await go.wait()
+        started.set()
+        await proceed.wait()
         raise OddError
 
     task = asyncio.create_task(to_the_end(fail()))
-    await begun.wait()
-    asyncio.get_running_loop().call_later(0.001, go.set)
+    await started.wait()
+    asyncio.get_running_loop().call_later(0.001, proceed.set)
     await cancel(task)
     del task
-    await asyncio.sleep(0)  # the loop holds what it did last
+    await asyncio.sleep(0)  # the loop keeps a reference to its last callback
     gc.collect()
 
     assert caplog.records == []

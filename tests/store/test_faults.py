@@ -1,4 +1,4 @@
-"""What goes wrong with the file or the disk comes out as one of our errors, and leaves nothing half-written."""
+"""Tests for translating file and disk errors, and for complete rollback after them."""
 
 import resource
 import sqlite3
@@ -18,7 +18,7 @@ LONG = "x" * 400_000
 
 
 def fill(connection: Connection) -> None:
-    """Rows for two megabytes, in several statements."""
+    """Insert rows of two megabytes in several statements."""
     user = add_user(connection)
     source = add_source(connection, user)
     for _ in range(5):
@@ -26,17 +26,17 @@ def fill(connection: Connection) -> None:
 
 
 async def rows(store: Engines) -> list[int]:
-    """How many users, sources and items there are."""
+    """Return the numbers of users, sources and items."""
     query = text("SELECT (SELECT count(*) FROM user), (SELECT count(*) FROM source), (SELECT count(*) FROM item)")
     return list(await store.read(lambda connection: connection.execute(query).one()))
 
 
 async def limit(store: Engines, pages: int) -> None:
-    """No more than so many pages are to be had from now on."""
+    """Limit the database to `pages` pages."""
     await store.write(lambda connection: connection.exec_driver_sql(f"PRAGMA max_page_count = {pages}").scalar_one())
 
 
-async def test_a_full_disk_is_told_as_one_and_nothing_is_half_written(store: Engines) -> None:
+async def test_full_disk_rolls_back(store: Engines) -> None:
     await limit(store, 120)
     with pytest.raises(StoreFullError, match="The disk is full"):
         await store.write(fill)
@@ -49,14 +49,14 @@ async def test_a_full_disk_is_told_as_one_and_nothing_is_half_written(store: Eng
 
 @pytest.fixture
 def small_disk() -> Iterator[None]:
-    """No file grows beyond a megabyte: the system refuses the write, as a failing disk does."""
+    """Limit files to one megabyte: the system refuses further writes, as a failing disk does."""
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, before[1]))
     yield
     resource.setrlimit(resource.RLIMIT_FSIZE, before)
 
 
-async def test_a_write_that_the_system_refuses_leaves_nothing_half_written(store: Engines, small_disk: None) -> None:
+async def test_refused_write_rolls_back(store: Engines, small_disk: None) -> None:
     with pytest.raises(StoreFullError, match=r"desk\.db could not be read or written"):
         await store.write(fill)
 
@@ -65,21 +65,19 @@ async def test_a_write_that_the_system_refuses_leaves_nothing_half_written(store
     assert await rows(store) == [1, 0, 0]
 
 
-async def test_a_disk_that_is_full_only_at_the_commit_leaves_nothing_half_written(
-    store: Engines, small_disk: None
-) -> None:
-    """All the statements went well: what they wrote was in memory until then."""
-    done = []
+async def test_disk_full_at_commit_rolls_back(store: Engines, small_disk: None) -> None:
+    """All statements succeed, because their pages stay in memory until the commit."""
+    completed = []
 
     def fill_in_memory(connection: Connection) -> None:
         connection.exec_driver_sql("PRAGMA cache_size = -20000")
         fill(connection)
-        done.append("every statement")
+        completed.append("every statement")
 
     with pytest.raises(StoreFullError, match=r"desk\.db could not be read or written"):
         await store.write(fill_in_memory)
 
-    assert done
+    assert completed
     assert await rows(store) == [0, 0, 0]
     await store.write(add_user)
     assert await rows(store) == [1, 0, 0]
@@ -88,8 +86,8 @@ async def test_a_disk_that_is_full_only_at_the_commit_leaves_nothing_half_writte
     await store.close()
 
 
-async def test_a_transaction_that_cannot_be_committed_is_rolled_back(store: Engines) -> None:
-    """SQLite stayed in it, so that no other one could begin, and closing committed it or failed."""
+async def test_failed_commit_is_rolled_back(store: Engines) -> None:
+    """SQLite would stay in the transaction: no other could begin, and closing committed it or failed."""
 
     def point_at_nothing(connection: Connection) -> None:
         connection.exec_driver_sql("PRAGMA defer_foreign_keys = ON")
@@ -109,7 +107,7 @@ def scribble(path: Path) -> None:
         file.write(b"\xa5" * 65536)
 
 
-async def test_a_damaged_page_is_told_as_a_damaged_database(tmp_path: Path) -> None:
+async def test_damaged_page_is_reported(tmp_path: Path) -> None:
     store = await open_store(tmp_path)
     await store.write(fill)
     await store.close()
@@ -121,7 +119,7 @@ async def test_a_damaged_page_is_told_as_a_damaged_database(tmp_path: Path) -> N
     await store.close()
 
 
-async def test_a_rule_of_the_tables_that_is_broken_is_no_fault_of_the_database(store: Engines) -> None:
+async def test_constraint_violation_is_not_translated(store: Engines) -> None:
     def add_twice(connection: Connection) -> None:
         user = add_user(connection)
         add_source(connection, user, id="same")
@@ -150,22 +148,22 @@ async def test_a_rule_of_the_tables_that_is_broken_is_no_fault_of_the_database(s
         (sqlite3.SQLITE_INTERRUPT, None),
     ],
 )
-def test_each_code_of_sqlite_has_its_error(code: int, kind: type[StoreError] | None) -> None:
+def test_sqlite_code_maps_to_error(code: int, kind: type[StoreError] | None) -> None:
     error = sqlite3.OperationalError("words that may change")
     error.sqlite_errorcode = code
 
-    fault = fault_of(Path("desk.db"), error)
+    translated_error = fault_of(Path("desk.db"), error)
 
-    assert (type(fault) if fault else None) is kind
+    assert (type(translated_error) if translated_error else None) is kind
 
 
-async def test_bytes_that_are_no_text_are_refused_by_what_they_stand_in(store: Engines) -> None:
-    asked = text("SELECT name FROM user WHERE id = :id")
-    given = {"id": "x" * 500 + "Ada \udcff" + "y" * 500}
+async def test_invalid_unicode_in_parameter_is_refused(store: Engines) -> None:
+    query = text("SELECT name FROM user WHERE id = :id")
+    parameters = {"id": "x" * 500 + "Ada \udcff" + "y" * 500}
     with pytest.raises(InvalidError, match=r"^x{16}Ada \\udcff: holds bytes that are no UTF-8$"):
-        await store.read(lambda connection: connection.execute(asked, given))
+        await store.read(lambda connection: connection.execute(query, parameters))
 
 
-def test_what_is_not_of_the_database_goes_on_as_it_is() -> None:
+def test_unrelated_error_passes_through() -> None:
     with pytest.raises(KeyError), translated(Path("desk.db")):
         raise KeyError

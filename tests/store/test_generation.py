@@ -1,4 +1,4 @@
-"""What is to be written: a look at it costs the same however much waits."""
+"""Tests for the generation queue: constant cost, order, and claims."""
 
 from datetime import timedelta
 
@@ -13,7 +13,7 @@ CLAIM = Claim(id="a-claim", owner="elsewhere/1/1", lease_until=NOW + timedelta(h
 
 
 def add_waiting(conn: Connection, user: str, count: int, status: str = "pending_regeneration") -> list[str]:
-    """Drafts that wait, the last of them for the longest; their ids in the order in which they were asked for."""
+    """Add waiting drafts, the last of them waiting longest; return their ids in request order."""
     ids = [
         add_draft(conn, user, add_item(conn, user, None), status=status, updated_at=NOW - timedelta(seconds=second))
         for second in range(count)
@@ -22,17 +22,17 @@ def add_waiting(conn: Connection, user: str, count: int, status: str = "pending_
 
 
 def steps(conn: Connection, user: str) -> int:
-    """What SQLite does for one look: the steps of its machine, a handful for each row that it touches."""
+    """Return the number of SQLite virtual machine steps that one poll of the queue takes: a handful per row touched."""
     taken = 0
 
-    def step() -> int:
+    def count_step() -> int:
         nonlocal taken
         taken += 1
         return 0
 
     driver = conn.connection.driver_connection
     assert driver is not None
-    driver.set_progress_handler(step, 1)
+    driver.set_progress_handler(count_step, 1)
     try:
         generation.waiting(conn, user)
     finally:
@@ -40,7 +40,7 @@ def steps(conn: Connection, user: str) -> int:
     return taken
 
 
-async def test_a_look_at_what_waits_takes_as_many_steps_however_much_waits(store: Engines) -> None:
+async def test_poll_cost_is_independent_of_queue_length(store: Engines) -> None:
     def work(conn: Connection) -> tuple[int, int]:
         user = add_user(conn)
         add_waiting(conn, user, 50)
@@ -54,49 +54,49 @@ async def test_a_look_at_what_waits_takes_as_many_steps_however_much_waits(store
     assert many <= few * 1.1
 
 
-async def test_nothing_is_sorted_for_a_look(store: Engines) -> None:
-    asked: list[tuple[str, tuple[object, ...]]] = []
+async def test_poll_needs_no_sorting(store: Engines) -> None:
+    executed: list[tuple[str, tuple[object, ...]]] = []
 
     def plan(conn: Connection) -> list[str]:
-        def note(_c: object, _k: object, text: str, values: tuple[object, ...], *_: object) -> None:
-            asked.append((text, values))
+        def record(_c: object, _k: object, text: str, values: tuple[object, ...], *_: object) -> None:
+            executed.append((text, values))
 
-        event.listen(conn, "before_cursor_execute", note)
+        event.listen(conn, "before_cursor_execute", record)
         generation.waiting(conn, "nobody")
-        _, (text, values) = asked
+        _, (text, values) = executed
         return [row.detail for row in conn.exec_driver_sql(f"EXPLAIN QUERY PLAN {text}", values)]
 
-    first, *_ = steps_taken = await store.read(plan)
+    first, *_ = plan_steps = await store.read(plan)
     assert "ix_draft_user_id_updated_at_pending" in first
-    assert not any("TEMP B-TREE" in step for step in steps_taken)
+    assert not any("TEMP B-TREE" in step for step in plan_steps)
 
 
-async def test_who_asked_first_comes_first_whatever_is_asked_for(store: Engines) -> None:
+async def test_oldest_request_comes_first(store: Engines) -> None:
     def work(conn: Connection) -> tuple[list[str], list[str]]:
         user = add_user(conn)
-        asked = add_waiting(conn, user, 30)
-        new = tables.draft.c.id.in_(asked[::2])
+        requested = add_waiting(conn, user, 30)
+        new = tables.draft.c.id.in_(requested[::2])
         conn.execute(update(tables.draft).where(new).values(status="pending_generation"))
-        return asked, [each.draft_id for each in generation.waiting(conn, user)]
+        return requested, [job.draft_id for job in generation.waiting(conn, user)]
 
-    asked, found = await store.write(work)
-    assert found == asked[: generation.AT_ONCE]
+    requested, found = await store.write(work)
+    assert found == requested[: generation.AT_ONCE]
 
 
-async def test_what_is_under_way_hides_nothing_that_waits(store: Engines) -> None:
+async def test_claimed_jobs_do_not_hide_waiting_ones(store: Engines) -> None:
     def work(conn: Connection) -> tuple[list[str], list[str | None], list[str]]:
         user = add_user(conn)
-        asked = add_waiting(conn, user, generation.AT_ONCE + 5)
+        requested = add_waiting(conn, user, generation.AT_ONCE + 5)
         generation.claim(conn, user, generation.waiting(conn, user), CLAIM)
         found = generation.waiting(conn, user)
-        return asked, [each.claim_id for each in found], [each.draft_id for each in found]
+        return requested, [job.claim_id for job in found], [job.draft_id for job in found]
 
-    asked, claims, found = await store.write(work)
-    assert found == asked
+    requested, claims, found = await store.write(work)
+    assert found == requested
     assert claims == [CLAIM.id] * generation.AT_ONCE + [None] * 5
 
 
-async def test_what_was_taken_back_while_it_was_written_does_not_wait(store: Engines) -> None:
+async def test_job_with_changed_status_does_not_wait(store: Engines) -> None:
     def work(conn: Connection) -> int:
         user = add_user(conn)
         add_waiting(conn, user, 3)
@@ -107,13 +107,13 @@ async def test_what_was_taken_back_while_it_was_written_does_not_wait(store: Eng
     assert await store.write(work) == 0
 
 
-async def test_each_user_has_a_queue_of_his_own(store: Engines) -> None:
+async def test_queues_are_per_user(store: Engines) -> None:
     def work(conn: Connection) -> tuple[list[str], list[str]]:
         ada, bea = add_user(conn), add_user(conn, "Bea")
         add_waiting(conn, ada, generation.AT_ONCE * 2)
-        hers = add_waiting(conn, bea, 1)
+        expected = add_waiting(conn, bea, 1)
         generation.claim(conn, ada, generation.waiting(conn, ada), CLAIM)
-        return hers, [each.draft_id for each in generation.waiting(conn, bea)]
+        return expected, [job.draft_id for job in generation.waiting(conn, bea)]
 
-    hers, found = await store.write(work)
-    assert found == hers
+    expected, found = await store.write(work)
+    assert found == expected

@@ -1,4 +1,4 @@
-"""The first look at the queue, without SQLAlchemy, is the queue."""
+"""Tests for loading the first page of the review queue without SQLAlchemy."""
 
 import subprocess
 import sys
@@ -26,7 +26,7 @@ WHEN = NOW.replace(microsecond=123_000)
 
 
 def written(number: int, item: str, **values: object) -> Values:
-    """A draft that has something in every field that a list shows."""
+    """Return a draft with a value in every field that a list shows."""
     score = Total(
         total=number % 7 / 10,
         parts=(ScorePart(name="recency", value=0.5, weight=0.2, points=0.1, why="2 hours old"),),
@@ -65,7 +65,7 @@ def _picture(position: int) -> DraftImage:
 
 
 async def fill(desk: Desk, count: int) -> None:
-    """Drafts to review, and some that are not: archived, approved, another user's."""
+    """Add drafts to review, and some that are not: archived, approved, another user's."""
     await desk.ground.write(_add, count)
 
 
@@ -80,21 +80,21 @@ def _add(conn: Connection, user: str, count: int) -> None:
     _keep(conn, other, written(1, item), source)
 
 
-def _keep(conn: Connection, user: str, made: Values, source: str) -> None:
+def _keep(conn: Connection, user: str, draft: Values, source: str) -> None:
     new = NewDraft(
-        draft=made, source_id=source, source_type=SourceType.RSS, story_id=made.item_id, origin=Origin.PIPELINE
+        draft=draft, source_id=source, source_type=SourceType.RSS, story_id=draft.item_id, origin=Origin.PIPELINE
     )
     assert drafts.add(conn, user, new)
 
 
 @pytest.fixture
 def settings(tmp_path: Path) -> Settings:
-    """Settings of a desk in a folder of its own."""
+    """Settings of a desk in its own folder."""
     return load({}, tmp_path)
 
 
 @pytest.mark.parametrize("limit", [1, 10, 1000])
-async def test_it_holds_what_the_queue_holds_in_the_same_order(settings: Settings, limit: int) -> None:
+async def test_page_equals_queue(settings: Settings, limit: int) -> None:
     async with open_desk(settings) as desk:
         await fill(desk, 60)
         queue = await desk.drafts.queue(limit)
@@ -102,31 +102,31 @@ async def test_it_holds_what_the_queue_holds_in_the_same_order(settings: Setting
         assert glance(settings.database_file, TO_REVIEW, limit) == queue
 
 
-async def test_it_can_be_had_while_the_desk_is_closed(settings: Settings) -> None:
+async def test_page_loads_while_desk_is_closed(settings: Settings) -> None:
     async with open_desk(settings) as desk:
         await fill(desk, 3)
         queue = await desk.drafts.queue()
     assert glance(settings.database_file, TO_REVIEW, 100) == queue
 
 
-async def test_it_can_be_had_while_somebody_writes(settings: Settings) -> None:
+async def test_page_loads_during_write(settings: Settings) -> None:
     async with open_desk(settings) as desk:
         await fill(desk, 3)
 
-        def look(conn: Connection, user: str) -> int:
+        def read_page(conn: Connection, user: str) -> int:
             conn.execute(insert(tables.tag).values(id=new_id(WHEN), user_id=user, name="new"))
             return len(glance(settings.database_file, TO_REVIEW, 100))
 
-        assert await desk.ground.write(look) == 3
+        assert await desk.ground.write(read_page) == 3
 
 
-def test_without_a_database_it_holds_nothing_and_makes_none(tmp_path: Path) -> None:
+def test_missing_database_yields_empty_page(tmp_path: Path) -> None:
     assert glance(tmp_path / "none.db", TO_REVIEW, 10) == ()
     assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("content", [b"", b"no database", b"SQLite format 3\x00" + b"\xff" * 4096])
-def test_what_is_no_desk_holds_nothing(tmp_path: Path, content: bytes) -> None:
+def test_invalid_file_yields_empty_page(tmp_path: Path, content: bytes) -> None:
     file = tmp_path / "odd # ?.db"
     file.write_bytes(content)
     assert glance(file, TO_REVIEW, 10) == ()
@@ -137,7 +137,7 @@ def test_what_is_no_desk_holds_nothing(tmp_path: Path, content: bytes) -> None:
     "damage",
     ["update draft set checks = '{'", "update draft set status = 'odd'", "alter table draft drop column writer"],
 )
-async def test_a_desk_that_it_does_not_understand_holds_nothing(settings: Settings, damage: str) -> None:
+async def test_incompatible_database_yields_empty_page(settings: Settings, damage: str) -> None:
     async with open_desk(settings) as desk:
         await fill(desk, 1)
 
@@ -149,9 +149,9 @@ async def test_a_desk_that_it_does_not_understand_holds_nothing(settings: Settin
     assert glance(settings.database_file, TO_REVIEW, 10) == ()
 
 
-def test_it_imports_no_sqlalchemy() -> None:
+def test_first_page_imports_no_sqlalchemy() -> None:
     program = (
         "import sys, copydesk.store.glance; print(*(name for name in sys.modules if name.startswith('sqlalchemy')))"
     )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert done.stdout.split() == []
+    process = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert process.stdout.split() == []

@@ -1,4 +1,4 @@
-"""Items as they are kept: what is known is found by an index, and only what is the user's."""
+"""Tests for finding items by index, per user and source."""
 
 from collections.abc import Callable
 from datetime import timedelta
@@ -18,16 +18,16 @@ def told(number: int) -> Entry:
     return Entry(ident=f"id {number}", alias=f"alias {number}", title=f"Title {number}")
 
 
-async def test_known_entries_are_found_by_an_index_for_each_of_their_keys(store: Engines) -> None:
-    """Asked for both keys at once, the database read all the items of the source."""
-    asked: list[tuple[str, Any]] = []
+async def test_existing_entries_are_found_by_index(store: Engines) -> None:
+    """Querying both keys at once made SQLite read all items of the source."""
+    executed: list[tuple[str, Any]] = []
 
     def plans_of(conn: Connection) -> list[list[str]]:
-        event.listen(conn, "before_cursor_execute", lambda *args: asked.append((args[2], args[3])))
+        event.listen(conn, "before_cursor_execute", lambda *args: executed.append((args[2], args[3])))
         items.known(conn, "user", "source", [told(1), told(2)])
         return [
             [row.detail for row in conn.exec_driver_sql(f"EXPLAIN QUERY PLAN {text}", values)]
-            for text, values in tuple(asked)
+            for text, values in tuple(executed)
         ]
 
     plans = await store.read(plans_of)
@@ -48,16 +48,14 @@ async def test_known_entries_are_found_by_an_index_for_each_of_their_keys(store:
     ],
     ids=["waiting", "waiting of some sources", "left out", "newest", "told in the window"],
 )
-async def test_items_are_looked_for_by_their_index(
-    store: Engines, ask: Callable[[Connection], object], index: str
-) -> None:
+async def test_item_query_uses_index(store: Engines, ask: Callable[[Connection], object], index: str) -> None:
     def plan_of(conn: Connection) -> list[str]:
-        asked: list[str] = []
+        statements: list[str] = []
         driver = driver_of(conn)
-        driver.set_trace_callback(asked.append)
+        driver.set_trace_callback(statements.append)
         ask(conn)
         driver.set_trace_callback(None)
-        (statement,) = asked
+        (statement,) = statements
         return [row.detail for row in conn.exec_driver_sql(f"EXPLAIN QUERY PLAN {statement}")]
 
     plan = await store.write(plan_of)
@@ -66,7 +64,7 @@ async def test_items_are_looked_for_by_their_index(
     assert "USE TEMP B-TREE FOR ORDER BY" not in plan
 
 
-async def test_an_entry_is_known_by_either_key_and_once(store: Engines) -> None:
+async def test_entry_is_matched_once_by_either_key(store: Engines) -> None:
     def add(conn: Connection) -> tuple[str, str, list[str]]:
         user = add_user(conn)
         source = add_source(conn, user)
@@ -80,7 +78,7 @@ async def test_an_entry_is_known_by_either_key_and_once(store: Engines) -> None:
     assert sorted(found) == sorted([both, renamed])
 
 
-async def test_items_of_another_user_are_neither_known_nor_counted(store: Engines) -> None:
+async def test_other_users_items_are_excluded(store: Engines) -> None:
     def add(conn: Connection) -> tuple[str, str, str]:
         user, other = add_user(conn), add_user(conn)
         source = add_source(conn, user)
@@ -98,17 +96,18 @@ async def test_items_of_another_user_are_neither_known_nor_counted(store: Engine
     assert await store.read(items.recent_times, other, source) == ()
 
 
-async def test_what_came_from_a_source_that_is_switched_off_does_not_wait_for_a_draft(store: Engines) -> None:
-    """Drafts went on coming from a source after it was switched off, as long as it had items left."""
+async def test_items_of_disabled_source_do_not_wait(store: Engines) -> None:
+    """Drafts kept coming from a disabled source as long as it had items left."""
 
     def add(conn: Connection) -> tuple[str, str, str, str]:
         user = add_user(conn)
-        on, off = add_source(conn, user), add_source(conn, user, enabled=False)
-        return user, off, add_item(conn, user, on), add_item(conn, user, off)
+        enabled, disabled = add_source(conn, user), add_source(conn, user, enabled=False)
+        return user, disabled, add_item(conn, user, enabled), add_item(conn, user, disabled)
 
-    user, off, kept, left = await store.write(add)
+    user, disabled, enabled_item, disabled_item = await store.write(add)
 
-    assert [item.id for item in await store.read(items.waiting, user, None)] == [kept]
-    assert [item.id for item in await store.read(items.waiting, user, [off])] == [left]  # asked for by its id
+    assert [item.id for item in await store.read(items.waiting, user, None)] == [enabled_item]
+    # A disabled source's items are listed when the source is requested by its id.
+    assert [item.id for item in await store.read(items.waiting, user, [disabled])] == [disabled_item]
     await store.write(lambda conn: conn.execute(update(tables.source).values(enabled=True)).rowcount)
-    assert {item.id for item in await store.read(items.waiting, user, None)} == {kept, left}
+    assert {item.id for item in await store.read(items.waiting, user, None)} == {enabled_item, disabled_item}

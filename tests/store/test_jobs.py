@@ -1,4 +1,4 @@
-"""Claims of jobs, and the look at what is due."""
+"""Tests for job claims and the query for due work."""
 
 from datetime import timedelta
 
@@ -17,20 +17,20 @@ def claim(name: str, owner: str = "here/1/1") -> Claim:
     return Claim(id=name, job="missed", owner=owner, lease_until=NOW + MINUTE)
 
 
-async def test_each_user_has_his_own_jobs(store: Engines) -> None:
+async def test_jobs_are_per_user(store: Engines) -> None:
     def work(conn: Connection) -> list[bool]:
         ada, bea = add_user(conn), add_user(conn, "Bea")
         first = jobs.claim(conn, ada, claim("a"), NOW)
         second = jobs.claim(conn, ada, claim("b"), NOW)
         other = jobs.claim(conn, bea, claim("c"), NOW)
-        # An id of another user's claim is none.
+        # Another user's claim id matches nothing.
         jobs.end(conn, bea, claim("a"), NOW, finished=True, error=None)
         return [first, second, other, jobs.renew(conn, ada, claim("a"), NOW), jobs.renew(conn, bea, claim("a"), NOW)]
 
     assert await store.write(work) == [True, False, True, True, False]
 
 
-async def test_a_claim_is_taken_over_after_its_lease_or_from_the_dead(store: Engines) -> None:
+async def test_claim_is_taken_over_after_lease_or_death(store: Engines) -> None:
     def work(conn: Connection) -> list[bool]:
         user = add_user(conn)
         assert jobs.claim(conn, user, claim("a", "dead/1/1"), NOW)
@@ -45,42 +45,42 @@ async def test_a_claim_is_taken_over_after_its_lease_or_from_the_dead(store: Eng
     assert await store.write(work) == [False, False, True, False, True]
 
 
-async def test_the_error_stays_until_the_job_ends_well(store: Engines) -> None:
+async def test_error_remains_until_job_succeeds(store: Engines) -> None:
     def work(conn: Connection) -> list[str | None]:
-        user, found = add_user(conn), []
+        user, errors = add_user(conn), []
         for finished, error in ((True, "no"), (False, None), (True, None)):
             jobs.claim(conn, user, claim("a"), NOW)
             jobs.end(conn, user, claim("a"), NOW, finished=finished, error=error)
-            found.append(jobs.states(conn, user)[0].error)
-        return found
+            errors.append(jobs.states(conn, user)[0].error)
+        return errors
 
     assert await store.write(work) == ["no", "no", None]
 
 
-async def test_the_look_at_what_is_due_reads_no_table_through(store: Engines) -> None:
+async def test_due_work_query_scans_no_table(store: Engines) -> None:
     def plan(conn: Connection) -> list[str]:
-        seen: list[tuple[str, tuple[object, ...]]] = []
+        executed: list[tuple[str, tuple[object, ...]]] = []
 
-        def note(_c: object, _k: object, text: str, values: tuple[object, ...], *_: object) -> None:
-            seen.append((text, values))
+        def record(_c: object, _k: object, text: str, values: tuple[object, ...], *_: object) -> None:
+            executed.append((text, values))
 
-        event.listen(conn, "before_cursor_execute", note)
+        event.listen(conn, "before_cursor_execute", record)
         jobs.outlook(conn, "nobody", NOW, Limits(short=NOW, thread=NOW, blog=NOW))
-        text, values = seen[0]
+        text, values = executed[0]
         return [row.detail for row in conn.exec_driver_sql(f"EXPLAIN QUERY PLAN {text}", values)]
 
     steps = await store.read(plan)
     assert [step for step in steps if step.startswith("SCAN")] == ["SCAN CONSTANT ROW"]
 
 
-async def test_somebody_elses_drafts_are_not_due(store: Engines) -> None:
+async def test_other_users_drafts_are_not_due(store: Engines) -> None:
     limits = Limits(short=NOW, thread=NOW, blog=NOW)
 
     def work(conn: Connection) -> list[bool]:
         ada, bea = add_user(conn), add_user(conn, "Bea")
         for status in ("scheduled", "pending_generation"):
             add_draft(conn, ada, add_item(conn, ada, None), status=status, scheduled_at=NOW - MINUTE)
-        hers, his = jobs.outlook(conn, ada, NOW, limits), jobs.outlook(conn, bea, NOW, limits)
-        return [hers.due, hers.late, hers.to_write, his.due, his.late, his.to_write]
+        ada_due, bea_due = jobs.outlook(conn, ada, NOW, limits), jobs.outlook(conn, bea, NOW, limits)
+        return [ada_due.due, ada_due.late, ada_due.to_write, bea_due.due, bea_due.late, bea_due.to_write]
 
     assert await store.write(work) == [True, True, True, False, False, False]

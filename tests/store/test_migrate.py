@@ -1,4 +1,4 @@
-"""A database at start: made, left alone, or refused."""
+"""Tests for opening a database: created, left alone, or refused."""
 
 import asyncio
 import json
@@ -24,29 +24,29 @@ from store_fixtures import NOW, add_user, files, open_store, user_names
 
 
 def execute(path: Path, statement: str) -> list[tuple[object, ...]]:
-    """Runs one statement on the database as somebody with a shell would."""
+    """Run one statement on the database from outside, as with the sqlite3 shell."""
     with closing(sqlite3.connect(path)) as connection, connection:
         return connection.execute(statement).fetchall()
 
 
 def make_newer(connection: Connection) -> None:
-    """A newer version was here."""
+    """Mark the database as written by a newer version."""
     connection.exec_driver_sql("UPDATE alembic_version SET version_num = '9999'")
 
 
 def schema(path: Path) -> dict[str, str]:
-    """By name, how everything in the database is made; white space does not count."""
+    """Return the SQL of each schema object by name, with whitespace normalized."""
     return {str(name): " ".join(str(sql).split()) for name, sql in execute(path, "SELECT name, sql FROM sqlite_master")}
 
 
 async def migrated(folder: Path) -> Engines:
-    """A store that was made by the migrations, one after the other."""
+    """Return a store created by running all migrations in order."""
     engines = open_engines(folder / "migrated.db")
     await engines.upgrade(migrate._run_migrations)
     return engines
 
 
-async def test_a_new_database_is_made_once(tmp_path: Path) -> None:
+async def test_new_database_is_created_once(tmp_path: Path) -> None:
     engines = open_engines(tmp_path / "desk.db")
 
     assert await prepare(engines.path, engines, NOW) == Prepared(created=True)
@@ -57,53 +57,53 @@ async def test_a_new_database_is_made_once(tmp_path: Path) -> None:
     assert files(tmp_path) == ["desk.db"]
 
 
-async def test_a_new_database_is_exactly_what_the_migrations_make(tmp_path: Path) -> None:
-    # It is made from the tables, which is faster; the two must not drift apart.
-    made, upgraded = await open_store(tmp_path), await migrated(tmp_path)
+async def test_created_schema_equals_migrated_schema(tmp_path: Path) -> None:
+    # A new database is created from the tables, which is faster than migrating; the two must not diverge.
+    created, upgraded = await open_store(tmp_path), await migrated(tmp_path)
 
-    assert schema(made.path) == schema(upgraded.path)
-    assert execute(made.path, "SELECT * FROM alembic_version") == execute(
+    assert schema(created.path) == schema(upgraded.path)
+    assert execute(created.path, "SELECT * FROM alembic_version") == execute(
         upgraded.path, "SELECT * FROM alembic_version"
     )
-    await made.close()
+    await created.close()
     await upgraded.close()
 
 
-async def test_the_migrations_make_the_tables_of_this_version(tmp_path: Path) -> None:
+async def test_migrations_match_table_metadata(tmp_path: Path) -> None:
     engines = await migrated(tmp_path)
     await engines.close()
 
     engine = create_engine(f"sqlite:///{engines.path}")
     with engine.connect() as connection:
         options = {"include_name": lambda name, kind, _: kind != "table" or not name.startswith("draft_words")}
-        found = compare_metadata(MigrationContext.configure(connection, opts=options), tables.metadata)
+        differences = compare_metadata(MigrationContext.configure(connection, opts=options), tables.metadata)
     engine.dispose()
-    assert found == []
+    assert differences == []
 
 
-async def test_every_trigger_is_there(store: Engines) -> None:
+async def test_all_triggers_exist(store: Engines) -> None:
     rows = execute(store.path, "SELECT name, sql FROM sqlite_master WHERE type = 'trigger'")
 
     assert dict(rows) == TRIGGERS
 
 
-def test_the_known_revisions_are_those_of_the_files() -> None:
+def test_revisions_match_migration_files() -> None:
     script = ScriptDirectory(str(migrate._scripts()))
 
-    assert [found.revision for found in reversed(list(script.walk_revisions()))] == list(REVISIONS)
+    assert [revision.revision for revision in reversed(list(script.walk_revisions()))] == list(REVISIONS)
 
 
-async def test_processes_that_start_together_make_it_once(tmp_path: Path) -> None:
+async def test_concurrent_starts_create_database_once(tmp_path: Path) -> None:
     stores = [open_engines(tmp_path / "desk.db") for _ in range(5)]
 
-    done = await asyncio.gather(*(prepare(each.path, each, NOW) for each in stores))
+    results = await asyncio.gather(*(prepare(engines.path, engines, NOW) for engines in stores))
 
-    assert sorted(each.created for each in done) == [False, False, False, False, True]
-    for each in stores:
-        await each.close()
+    assert sorted(engines.created for engines in results) == [False, False, False, False, True]
+    for engines in stores:
+        await engines.close()
 
 
-async def test_a_start_that_was_killed_before_the_tables_were_there_is_started_anew(tmp_path: Path) -> None:
+async def test_start_killed_before_tables_is_repeated(tmp_path: Path) -> None:
     engines = open_engines(tmp_path / "desk.db")
     await engines.write(lambda connection: None)
 
@@ -111,7 +111,7 @@ async def test_a_start_that_was_killed_before_the_tables_were_there_is_started_a
     await engines.close()
 
 
-async def test_a_database_of_a_newer_version_is_refused_and_not_touched(tmp_path: Path) -> None:
+async def test_newer_database_is_refused_untouched(tmp_path: Path) -> None:
     await (await open_store(tmp_path)).close()
     path = tmp_path / "desk.db"
     execute(path, "UPDATE alembic_version SET version_num = '9999'")
@@ -126,7 +126,7 @@ async def test_a_database_of_a_newer_version_is_refused_and_not_touched(tmp_path
     assert not [name for name in files(tmp_path) if "bak" in name]
 
 
-async def test_a_newer_database_in_use_keeps_what_is_still_in_its_log(tmp_path: Path) -> None:
+async def test_newer_open_database_keeps_its_wal(tmp_path: Path) -> None:
     newer = await open_store(tmp_path)
     await newer.write(make_newer)
     log = newer.path.with_name("desk.db-wal")
@@ -141,8 +141,8 @@ async def test_a_newer_database_in_use_keeps_what_is_still_in_its_log(tmp_path: 
     await newer.close()
 
 
-async def test_a_newer_database_that_was_not_closed_keeps_its_log(tmp_path: Path) -> None:
-    # Whoever opens such a file to write, even without writing, moves the log into it when closing.
+async def test_newer_unclosed_database_keeps_its_wal(tmp_path: Path) -> None:
+    # Closing a connection that was opened for writing checkpoints the WAL into the file, even if nothing was written.
     newer = await open_store(tmp_path / "running")
     await newer.write(make_newer)
     shutil.copytree(tmp_path / "running", tmp_path / "killed", ignore=shutil.ignore_patterns("*-shm"))
@@ -159,7 +159,7 @@ async def test_a_newer_database_that_was_not_closed_keeps_its_log(tmp_path: Path
     assert "desk.db-wal" in files(path.parent)
 
 
-async def test_a_file_that_is_no_database_is_refused_and_not_touched(tmp_path: Path) -> None:
+async def test_non_database_file_is_refused_untouched(tmp_path: Path) -> None:
     path = tmp_path / "desk.db"
     path.write_text("Dear diary, " * 1000)
     engines = open_engines(path)
@@ -172,7 +172,7 @@ async def test_a_file_that_is_no_database_is_refused_and_not_touched(tmp_path: P
 
 
 @pytest.mark.parametrize("statement", ["CREATE TABLE recipe (name)", "CREATE TABLE alembic_version (version_num)"])
-async def test_a_database_of_another_program_is_refused_and_not_touched(tmp_path: Path, statement: str) -> None:
+async def test_foreign_database_is_refused_untouched(tmp_path: Path, statement: str) -> None:
     path = tmp_path / "desk.db"
     execute(path, statement)
     before = path.read_bytes()
@@ -206,9 +206,9 @@ print(json.dumps([name for name in heavy if name in sys.modules]))
 
 
 @pytest.mark.parametrize("ending", ["close", "forget"])
-def test_a_start_imports_no_alembic_and_the_process_ends(tmp_path: Path, ending: str) -> None:
-    # A connection's thread that nobody ends would keep the process from ending.
-    done = subprocess.run(
+def test_start_imports_no_alembic_and_process_exits(tmp_path: Path, ending: str) -> None:
+    # A connection thread that is never stopped would keep the process from exiting.
+    process = subprocess.run(
         [sys.executable, "-c", STARTS, str(tmp_path), str(Path(__file__).parents[1]), ending],
         capture_output=True,
         text=True,
@@ -216,11 +216,11 @@ def test_a_start_imports_no_alembic_and_the_process_ends(tmp_path: Path, ending:
         check=False,
     )
 
-    assert (done.returncode, done.stderr) == (0, "")
-    assert json.loads(done.stdout) == []
+    assert (process.returncode, process.stderr) == (0, "")
+    assert json.loads(process.stdout) == []
 
 
-async def test_what_was_written_is_there_at_the_next_start(tmp_path: Path) -> None:
+async def test_data_persists_across_starts(tmp_path: Path) -> None:
     store = await open_store(tmp_path)
     await store.write(add_user, "Ada")
     await store.close()

@@ -1,4 +1,4 @@
-"""A database at rest gives its connections back, and opens them again."""
+"""Tests for closing idle connections and reopening them."""
 
 import asyncio
 import sqlite3
@@ -13,11 +13,11 @@ from store_fixtures import add_user, has_statistics, open_store, user_names, wan
 
 
 def connections(store: Engines) -> tuple[int, int]:
-    """How many are open: to read, to write."""
-    return sum(lane.is_open for lane in store._readers.lanes), int(store._writer.is_open)
+    """Return the numbers of open connections: readers, writers."""
+    return sum(reader.is_open for reader in store._readers.lanes), int(store._writer.is_open)
 
 
-async def test_what_was_not_used_since_the_last_rest_is_closed(store: Engines) -> None:
+async def test_unused_connections_are_closed(store: Engines) -> None:
     await asyncio.gather(store.write(add_user), *(store.read(user_names) for _ in range(READERS)))
     assert not await store.rest()
     assert connections(store) == (READERS, 1)
@@ -29,7 +29,7 @@ async def test_what_was_not_used_since_the_last_rest_is_closed(store: Engines) -
     assert connections(store) == (0, 0)
 
 
-async def test_after_a_rest_it_goes_on_as_before(store: Engines) -> None:
+async def test_closed_connections_reopen(store: Engines) -> None:
     await store.write(add_user)
     names = await store.read(user_names)
     await store.rest()
@@ -39,8 +39,8 @@ async def test_after_a_rest_it_goes_on_as_before(store: Engines) -> None:
     assert len(await store.read(user_names)) == len(names) + 1
 
 
-async def test_a_connection_that_rests_leaves_the_statistics_that_its_queries_wanted(store: Engines) -> None:
-    """The next one knows nothing of these queries."""
+async def test_idle_close_refreshes_statistics(store: Engines) -> None:
+    """The next connection knows nothing of the queries of this one."""
     await store.write(want_statistics)
     await store.rest()
     assert await store.rest()
@@ -48,9 +48,9 @@ async def test_a_connection_that_rests_leaves_the_statistics_that_its_queries_wa
     assert has_statistics(store.path)
 
 
-async def test_what_was_written_is_in_the_database_itself_after_a_rest(store: Engines) -> None:
-    """Till then it may be in the log alone, and whoever writes much would have to wait until it is not."""
-    await store.changes()  # by a connection that stays: SQLite itself empties the log where none is left
+async def test_idle_close_checkpoints_wal(store: Engines) -> None:
+    """Otherwise the data could stay in the WAL alone, and a busy writer would have to wait for the checkpoint."""
+    await store.changes()  # keep one connection open: SQLite itself checkpoints when the last one closes
     await store.write(add_user, "Ada of the log")
     assert b"Ada of the log" not in store.path.read_bytes()
     await store.rest()
@@ -58,9 +58,9 @@ async def test_what_was_written_is_in_the_database_itself_after_a_rest(store: En
     assert b"Ada of the log" in store.path.read_bytes()
 
 
-async def test_another_process_that_writes_keeps_nothing_in_the_log(store: Engines) -> None:
+async def test_checkpoint_succeeds_during_foreign_write(store: Engines) -> None:
     await store.changes()
-    await store.write(want_statistics)  # which cannot be counted meanwhile
+    await store.write(want_statistics)  # cannot be refreshed while the other process writes
     await store.write(add_user, "Ada of the log")
     with closing(sqlite3.connect(store.path, isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
@@ -70,33 +70,33 @@ async def test_another_process_that_writes_keeps_nothing_in_the_log(store: Engin
 
 
 @pytest.mark.parametrize("way", ["write", "read"])
-async def test_what_is_in_use_is_left_alone(store: Engines, way: str) -> None:
-    loop, begun, go = asyncio.get_running_loop(), asyncio.Event(), asyncio.Event()
+async def test_connections_in_use_stay_open(store: Engines, way: str) -> None:
+    loop, started, proceed = asyncio.get_running_loop(), asyncio.Event(), asyncio.Event()
 
     def slow(connection: Connection) -> list[str]:
-        loop.call_soon_threadsafe(begun.set)
-        asyncio.run_coroutine_threadsafe(go.wait(), loop).result(60)
+        loop.call_soon_threadsafe(started.set)
+        asyncio.run_coroutine_threadsafe(proceed.wait(), loop).result(60)
         return user_names(connection)
 
-    at_work = asyncio.create_task(getattr(store, way)(slow))
-    await begun.wait()
+    unit = asyncio.create_task(getattr(store, way)(slow))
+    await started.wait()
     await asyncio.wait_for(store.rest(), 60)
     await asyncio.wait_for(store.rest(), 60)
     assert connections(store)[way == "write"] == 1
-    go.set()
-    assert await at_work == await store.read(user_names)
+    proceed.set()
+    assert await unit == await store.read(user_names)
 
 
 @pytest.mark.parametrize("steps", range(12))
-async def test_a_rest_may_be_cut_short_by_the_end(tmp_path: Path, steps: int) -> None:
-    """Wherever it is: each connection is closed once, and none is left."""
+async def test_closing_during_idle_close_leaves_no_connection(tmp_path: Path, steps: int) -> None:
+    """Cancelled at any step, each connection is closed exactly once."""
     store = await open_store(tmp_path)
     await asyncio.gather(store.write(add_user), *(store.read(user_names) for _ in range(READERS)))
     await store.rest()
-    resting = asyncio.create_task(store.rest())
+    idle_close = asyncio.create_task(store.rest())
     for _ in range(steps):
         await asyncio.sleep(0)
-    resting.cancel()
+    idle_close.cancel()
     await store.close()
-    await asyncio.gather(resting, return_exceptions=True)
+    await asyncio.gather(idle_close, return_exceptions=True)
     assert connections(store) == (0, 0)

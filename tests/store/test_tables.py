@@ -1,4 +1,4 @@
-"""What the tables promise: nothing doubled, nothing orphaned, counts that are right, queries that find an index."""
+"""Tests for the tables: constraints, cascades, maintained counts, and indexes for the frequent queries."""
 
 import random
 import sqlite3
@@ -24,7 +24,7 @@ def names(table: Table) -> str:
 
 
 def indexes(table: Table) -> Iterator[tuple[str, ...]]:
-    """The columns of each index of `table`, those of its keys with them."""
+    """Yield the columns of each index of `table`, including primary and unique keys."""
     yield tuple(column.name for column in table.primary_key)
     for index in table.indexes:
         yield tuple(column.name for column in index.columns)
@@ -34,7 +34,7 @@ def indexes(table: Table) -> Iterator[tuple[str, ...]]:
 
 
 @pytest.mark.parametrize("table", ALL, ids=names)
-def test_every_row_belongs_to_a_user(table: Table) -> None:
+def test_row_belongs_to_user(table: Table) -> None:
     if table.name != "user":
         assert not table.c.user_id.nullable
         (key,) = table.c.user_id.foreign_keys
@@ -42,15 +42,15 @@ def test_every_row_belongs_to_a_user(table: Table) -> None:
 
 
 @pytest.mark.parametrize("table", ALL, ids=names)
-def test_a_deleted_row_finds_those_that_point_at_it_by_an_index(table: Table) -> None:
-    # Without one, each delete reads the whole table.
+def test_foreign_keys_are_indexed(table: Table) -> None:
+    # Without an index, each delete of the referenced row reads the whole table.
     leading = {columns[0] for columns in indexes(table)}
 
     assert {column.name for column in table.columns if column.foreign_keys} <= leading
 
 
 @pytest.mark.parametrize("table", ALL, ids=names)
-def test_every_constraint_has_a_name(table: Table) -> None:
+def test_constraints_have_names(table: Table) -> None:
     assert all(constraint.name for constraint in table.constraints)
 
 
@@ -59,7 +59,7 @@ async def count(store: Engines, table: Table) -> int:
 
 
 def add_everything(connection: Connection) -> tuple[str, str, str]:
-    """A user, source and draft with everything that can hang on them."""
+    """Add a user, source and draft with one row of everything that can refer to them; return their ids."""
     user = add_user(connection)
     source = add_source(connection, user)
     draft = add_draft(connection, user, add_item(connection, user, source), source_id=source)
@@ -75,7 +75,7 @@ def add_everything(connection: Connection) -> tuple[str, str, str]:
 
 
 async def change(store: Engines, *statements: Executable) -> None:
-    """One transaction with these statements."""
+    """Execute the statements in one transaction."""
 
     def work(connection: Connection) -> None:
         for statement in statements:
@@ -84,23 +84,23 @@ async def change(store: Engines, *statements: Executable) -> None:
     await store.write(work)
 
 
-async def test_a_deleted_source_takes_its_items_and_drafts_with_it(store: Engines) -> None:
+async def test_deleting_source_deletes_items_and_drafts(store: Engines) -> None:
     _, source, _ = await store.write(add_everything)
     await change(store, delete(tables.source).where(tables.source.c.id == source))
 
-    gone = [tables.item, tables.draft, tables.draft_image, tables.draft_event, tables.engagement, tables.draft_tag]
-    assert [await count(store, table) for table in gone] == [0] * 6
+    emptied = [tables.item, tables.draft, tables.draft_image, tables.draft_event, tables.engagement, tables.draft_tag]
+    assert [await count(store, table) for table in emptied] == [0] * 6
     assert await count(store, tables.tag) == 1
 
 
-async def test_a_deleted_user_takes_everything_with_it(store: Engines) -> None:
+async def test_deleting_user_deletes_everything(store: Engines) -> None:
     await store.write(add_everything)
     await change(store, delete(tables.user))
 
     assert sum([await count(store, table) for table in ALL]) == 0
 
 
-async def test_a_deleted_run_or_older_version_leaves_the_draft(store: Engines) -> None:
+async def test_deleting_run_or_older_version_keeps_draft(store: Engines) -> None:
     def add(connection: Connection) -> tuple[str, str]:
         user, source, old = add_everything(connection)
         run, item = new_id(NOW), add_item(connection, user, source)
@@ -115,47 +115,47 @@ async def test_a_deleted_run_or_older_version_leaves_the_draft(store: Engines) -
     assert await store.read(lambda connection: connection.execute(query).all()) == [(new, None, None)]
 
 
-async def test_a_source_knows_how_many_items_it_has(store: Engines) -> None:
+async def test_source_counts_its_items(store: Engines) -> None:
     item, source = tables.item.c, tables.source.c
-    chance = random.Random(7)
+    rng = random.Random(7)
 
     def add(connection: Connection) -> None:
         user = add_user(connection)
         sources = [add_source(connection, user) for _ in range(3)]
         for number in range(60):
-            add_item(connection, user, chance.choice([*sources, None]), ident=str(number), points=number)
+            add_item(connection, user, rng.choice([*sources, None]), ident=str(number), points=number)
         connection.execute(delete(tables.item).where(item.points % 3 == 0))
         connection.execute(update(tables.item).values(state="filtered"))
 
     await store.write(add)
 
     own = select(func.count()).where(item.source_id == source.id).scalar_subquery()
-    told = await store.read(lambda connection: connection.execute(select(source.item_count, own)).all())
-    assert all(kept == counted for kept, counted in told)
-    assert sum(kept for kept, _ in told) > 0
+    rows = await store.read(lambda connection: connection.execute(select(source.item_count, own)).all())
+    assert all(stored == counted for stored, counted in rows)
+    assert sum(stored for stored, _ in rows) > 0
 
 
-async def test_an_item_that_comes_again_is_not_counted_again(store: Engines) -> None:
-    def add_again(connection: Connection) -> str:
+async def test_updated_item_is_not_counted_twice(store: Engines) -> None:
+    def add_twice(connection: Connection) -> str:
         user = add_user(connection)
         source = add_source(connection, user)
         item = add_item(connection, user, source, ident="x")
         row = connection.execute(select(tables.item)).mappings().one()
-        again = insert(tables.item).values({**row, "rid": None, "id": new_id(NOW), "title": "New title"})
+        upsert = insert(tables.item).values({**row, "rid": None, "id": new_id(NOW), "title": "New title"})
         connection.execute(
-            again.on_conflict_do_update(index_elements=["source_id", "ident"], set_={"title": again.excluded.title})
+            upsert.on_conflict_do_update(index_elements=["source_id", "ident"], set_={"title": upsert.excluded.title})
         )
         return item
 
-    item = await store.write(add_again)
+    item = await store.write(add_twice)
 
     counted = select(tables.source.c.item_count)
-    kept = select(tables.item.c.id, tables.item.c.title)
+    stored = select(tables.item.c.id, tables.item.c.title)
     assert await store.read(lambda connection: connection.execute(counted).scalar_one()) == 1
-    assert await store.read(lambda connection: connection.execute(kept).all()) == [(item, "New title")]
+    assert await store.read(lambda connection: connection.execute(stored).all()) == [(item, "New title")]
 
 
-async def test_an_entry_is_stored_once_for_each_source(store: Engines) -> None:
+async def test_entry_is_unique_per_source(store: Engines) -> None:
     def add(connection: Connection) -> None:
         user = add_user(connection)
         first, second = add_source(connection, user), add_source(connection, user)
@@ -168,7 +168,7 @@ async def test_an_entry_is_stored_once_for_each_source(store: Engines) -> None:
     assert await count(store, tables.item) == 2
 
 
-async def test_what_the_user_gives_twice_is_two_items(store: Engines) -> None:
+async def test_items_without_source_may_repeat(store: Engines) -> None:
     def add(connection: Connection) -> None:
         user = add_user(connection)
         add_item(connection, user, None, ident="same")
@@ -178,22 +178,22 @@ async def test_what_the_user_gives_twice_is_two_items(store: Engines) -> None:
     assert await count(store, tables.item) == 2
 
 
-async def test_runs_draft_a_story_once_for_each_format(store: Engines) -> None:
+async def test_pipeline_drafts_story_once_per_format(store: Engines) -> None:
     def add(connection: Connection) -> None:
         user = add_user(connection)
         source = add_source(connection, user)
-        one, other = add_item(connection, user, source), add_item(connection, user, source)
-        add_draft(connection, user, one, story_id="story")
-        add_draft(connection, user, one, story_id="story", format="THREAD")
-        add_draft(connection, user, one, story_id="story", origin="regenerate")
+        first, second = add_item(connection, user, source), add_item(connection, user, source)
+        add_draft(connection, user, first, story_id="story")
+        add_draft(connection, user, first, story_id="story", format="THREAD")
+        add_draft(connection, user, first, story_id="story", origin="regenerate")
         with pytest.raises(IntegrityError):
-            add_draft(connection, user, other, story_id="story")
+            add_draft(connection, user, second, story_id="story")
 
     await store.write(add)
     assert await count(store, tables.draft) == 3
 
 
-async def test_a_user_has_one_run_at_a_time_and_others_may_wait(store: Engines) -> None:
+async def test_one_running_run_per_user(store: Engines) -> None:
     def add(connection: Connection) -> None:
         for user in (add_user(connection), add_user(connection)):
             for status in ("queued", "queued", "succeeded", "running"):
@@ -208,40 +208,40 @@ async def test_a_user_has_one_run_at_a_time_and_others_may_wait(store: Engines) 
     assert await count(store, tables.run) == 8
 
 
-async def test_a_word_that_the_interface_does_not_know_is_refused_by_the_database_too(store: Engines) -> None:
+async def test_unknown_status_is_refused_by_database(store: Engines) -> None:
     await store.write(add_everything)
 
     with pytest.raises(IntegrityError, match="ck_draft_status"):
         await change(store, text("UPDATE draft SET status = 'lost'"))
 
 
-async def test_many_rows_are_one_statement(store: Engines) -> None:
-    # With a key that the database makes, rows can go in one by one, which takes seven times as long.
-    seen = []
+async def test_bulk_insert_is_one_statement(store: Engines) -> None:
+    # With a database-generated key, SQLAlchemy may insert row by row, which takes seven times as long.
+    executemany_flags = []
 
     def add(connection: Connection) -> None:
         user = add_user(connection)
         add_item(connection, user, None)
         row = dict(connection.execute(select(tables.item)).mappings().one())
         del row["rid"]
-        event.listen(connection, "before_cursor_execute", lambda *args: seen.append(args[-1]))
+        event.listen(connection, "before_cursor_execute", lambda *args: executemany_flags.append(args[-1]))
         connection.execute(insert(tables.item), [row | {"id": new_id(NOW)} for _ in range(500)])
 
     await store.write(add)
 
-    assert seen == [True]
+    assert executemany_flags == [True]
     assert await count(store, tables.item) == 501
 
 
 def rids(path: Path, statement: str) -> list[int]:
-    """The numbers of the items' rows after `statement`."""
+    """Run `statement` and return the items' rids in order."""
     with closing(sqlite3.connect(path, isolation_level=None)) as connection:
         connection.execute(statement)
         return [rid for (rid,) in connection.execute("SELECT rid FROM item ORDER BY rid")]
 
 
-async def test_packing_the_file_does_not_number_rows_anew(store: Engines) -> None:
-    # Full text search points at these numbers.
+async def test_vacuum_keeps_rids(store: Engines) -> None:
+    # Full-text search refers to these rids.
     def add(connection: Connection) -> None:
         user = add_user(connection)
         for number in range(4):
@@ -285,7 +285,7 @@ HOT = {
 
 
 @pytest.mark.parametrize("query", HOT.values(), ids=HOT)
-async def test_a_page_is_found_by_an_index_and_needs_no_sorting(store: Engines, query: str) -> None:
+async def test_frequent_query_uses_index_without_sorting(store: Engines, query: str) -> None:
     def explain(connection: Connection) -> list[str]:
         return [row.detail for row in connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {query}")]
 

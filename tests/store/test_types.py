@@ -1,4 +1,4 @@
-"""Column types: what goes in comes out, and what cannot be told apart later is refused."""
+"""Tests for the column types: values round-trip, and ambiguous ones are refused."""
 
 from collections.abc import Iterator
 from datetime import UTC as UTC_ZONE
@@ -50,7 +50,7 @@ def connection() -> Iterator[Connection]:
 
 
 def kept(connection: Connection, name: str, value: object) -> Any:
-    """What comes out where `value` went in."""
+    """Store `value` and return it as loaded."""
     connection.execute(notes.delete())
     connection.execute(insert(notes).values({"id": "1", name: value}))
     return connection.execute(select(notes.c[name])).scalar_one()
@@ -61,19 +61,19 @@ def raw(connection: Connection, name: str) -> Any:
 
 
 @given(moment=st.datetimes(timezones=st.timezones(), allow_imaginary=False))
-def test_a_moment_comes_back_as_the_same_moment_in_utc(connection: Connection, moment: datetime) -> None:
+def test_time_round_trips_in_utc(connection: Connection, moment: datetime) -> None:
     try:
         expected = moment.astimezone(UTC_ZONE)
-    except OverflowError:  # the first and the last day of all time have no UTC in some zones
+    except OverflowError:  # the first and last day of the calendar have no UTC time in some zones
         return
 
-    back = kept(connection, "at", moment)
+    loaded = kept(connection, "at", moment)
 
-    assert back == expected
-    assert back.tzinfo is UTC_ZONE
+    assert loaded == expected
+    assert loaded.tzinfo is UTC_ZONE
 
 
-def test_the_hour_that_a_clock_change_repeats_is_kept_apart(connection: Connection) -> None:
+def test_repeated_hour_keeps_its_fold(connection: Connection) -> None:
     # DateTime(timezone=True) stores 02:30 for both.
     first = datetime(2026, 10, 25, 2, 30, tzinfo=PRAGUE, fold=0)
     second = datetime(2026, 10, 25, 2, 30, tzinfo=PRAGUE, fold=1)
@@ -81,31 +81,31 @@ def test_the_hour_that_a_clock_change_repeats_is_kept_apart(connection: Connecti
     assert kept(connection, "at", second) - kept(connection, "at", first) == timedelta(hours=1)
 
 
-def test_an_offset_is_not_dropped(connection: Connection) -> None:
+def test_offset_is_preserved(connection: Connection) -> None:
     tokyo = datetime(2026, 2, 11, 9, 0, tzinfo=timezone(timedelta(hours=9)))
 
     assert kept(connection, "at", tokyo) == datetime(2026, 2, 11, 0, 0, tzinfo=UTC_ZONE)
 
 
-def test_a_time_without_an_offset_is_refused(connection: Connection) -> None:
+def test_naive_time_is_refused(connection: Connection) -> None:
     with pytest.raises(StatementError, match="a time without an offset cannot be stored"):
         kept(connection, "at", datetime(2026, 2, 11, 9, 0))  # noqa: DTZ001
 
 
-def test_a_moment_is_stored_as_microseconds(connection: Connection) -> None:
+def test_time_is_stored_as_microseconds(connection: Connection) -> None:
     kept(connection, "at", datetime(1970, 1, 1, 0, 0, 1, 5, tzinfo=UTC_ZONE))
 
     assert raw(connection, "at") == 1_000_005
 
 
-def test_on_postgresql_a_moment_is_a_timestamptz_and_an_id_is_a_uuid() -> None:
-    made = str(CreateTable(notes).compile(dialect=postgresql.dialect()))
+def test_postgresql_uses_timestamptz_and_uuid() -> None:
+    ddl = str(CreateTable(notes).compile(dialect=postgresql.dialect()))
 
-    assert "at TIMESTAMP WITH TIME ZONE" in made
-    assert "id UUID NOT NULL" in made
+    assert "at TIMESTAMP WITH TIME ZONE" in ddl
+    assert "id UUID NOT NULL" in ddl
 
 
-def test_a_value_of_the_model_comes_back_as_it_was(connection: Connection) -> None:
+def test_model_values_round_trip(connection: Connection) -> None:
     checks = Checks(ran=2, findings=(Finding(rule="length", severity=Severity.ERROR, message="Too long.", start=3),))
     state = FetchState(etag='W/"x"', body_hash=b"\x00\xff", last_ok=datetime(2026, 2, 11, 1, 2, 3, 4, tzinfo=UTC_ZONE))
 
@@ -115,18 +115,18 @@ def test_a_value_of_the_model_comes_back_as_it_was(connection: Connection) -> No
     assert kept(connection, "free", {"a": [1, None]}) == {"a": [1, None]}
 
 
-def test_names_in_json_are_camel_case(connection: Connection) -> None:
+def test_json_names_are_camel_case(connection: Connection) -> None:
     kept(connection, "state", FetchState(last_modified="x"))
 
     assert '"lastModified":"x"' in raw(connection, "state")
 
 
-def test_none_is_null_and_not_the_word_null(connection: Connection) -> None:
+def test_none_is_stored_as_sql_null(connection: Connection) -> None:
     assert kept(connection, "checks", None) is None
     assert raw(connection, "checks") is None
 
 
-def test_json_that_cannot_be_read_is_a_damaged_database(connection: Connection) -> None:
+def test_unreadable_json_raises_store_error(connection: Connection) -> None:
     kept(connection, "checks", None)
     connection.execute(text('UPDATE notes SET checks = \'{"ran": "many"}\''))
 
@@ -134,13 +134,13 @@ def test_json_that_cannot_be_read_is_a_damaged_database(connection: Connection) 
         connection.execute(select(notes.c.checks)).all()
 
 
-def test_a_word_comes_back_as_its_choice(connection: Connection) -> None:
+def test_choice_round_trips(connection: Connection) -> None:
     assert kept(connection, "colour", Colour.GREEN) is Colour.GREEN
     assert kept(connection, "colour", "red") is Colour.RED
     assert raw(connection, "colour") == "red"
 
 
-def test_a_word_that_is_no_choice_is_refused_in_both_directions(connection: Connection) -> None:
+def test_invalid_choice_is_refused_on_load_and_save(connection: Connection) -> None:
     with pytest.raises(StatementError, match="'blue' is none of Colour"):
         kept(connection, "colour", "blue")
 
@@ -158,10 +158,10 @@ START = datetime(2026, 2, 11, tzinfo=UTC_ZONE)
     size=st.integers(1, 5),
     newest_first=st.booleans(),
 )
-def test_pages_visit_every_row_once_and_in_order(
+def test_keyset_pages_visit_rows_once_in_order(
     connection: Connection, minutes: list[int], size: int, newest_first: bool
 ) -> None:
-    # Plain values in a tuple go past the column's type: the second page comes back empty.
+    # Plain values in a tuple bypass the column's type: the second page comes back empty.
     connection.execute(notes.delete())
     rows = [{"id": f"{n:02}", "at": START + timedelta(minutes=m)} for n, m in enumerate(minutes)]
     if rows:
@@ -169,14 +169,14 @@ def test_pages_visit_every_row_once_and_in_order(
     columns = (notes.c.at, notes.c.id)
     query = select(*columns).order_by(*(c.desc() if newest_first else c for c in columns)).limit(size)
 
-    page = seen = connection.execute(query).all()
-    while page and len(seen) <= len(rows):
+    page = visited = connection.execute(query).all()
+    while page and len(visited) <= len(rows):
         page = connection.execute(query.where(keyset(columns, page[-1], descending=newest_first))).all()
-        seen = [*seen, *page]
+        visited = [*visited, *page]
 
-    assert seen == sorted(((row["at"], row["id"]) for row in rows), reverse=newest_first)
+    assert visited == sorted(((row["at"], row["id"]) for row in rows), reverse=newest_first)
 
 
-def test_a_place_of_another_length_than_its_columns_is_refused() -> None:
+def test_keyset_length_mismatch_is_refused() -> None:
     with pytest.raises(ValueError, match="shorter"):
         keyset((notes.c.at, notes.c.id), (START,))

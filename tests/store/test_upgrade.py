@@ -1,4 +1,4 @@
-"""An older database: copied, then upgraded whole or not at all."""
+"""Tests for upgrading an older database: backed up first, then upgraded completely or not at all."""
 
 import asyncio
 import shutil
@@ -55,7 +55,7 @@ FILL = """
 
 @pytest.fixture
 def next_version(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Next:
-    """Makes this process a version with one revision more, whose upgrade is the given lines."""
+    """Return a function that gives this process one more revision, whose `upgrade()` has the given lines."""
 
     def write(body: str) -> None:
         scripts = tmp_path_factory.mktemp("version") / "migrations"
@@ -104,20 +104,20 @@ def one(path: Path, query: str) -> object:
 ROWS = "SELECT (SELECT count(*) FROM source) || (SELECT count(*) FROM item) || (SELECT count(*) FROM draft)"
 
 
-async def test_a_table_built_anew_keeps_the_rows_that_point_at_it(old: Path, next_version: Next) -> None:
+async def test_recreated_table_keeps_referencing_rows(old: Path, next_version: Next) -> None:
     # With foreign keys on, dropping the old table deletes every child, grandchild and so on.
     next_version(BUILD_ANEW)
 
-    done = await upgrade(old)
+    prepared = await upgrade(old)
 
-    assert done.migrated_from == "0001"
+    assert prepared.migrated_from == "0001"
     assert one(old, ROWS) == "111"
     assert one(old, "SELECT version_num FROM alembic_version") == "next"
     assert one(old, "SELECT count(*) FROM pragma_table_info('item') WHERE name = 'note'") == 1
 
 
-async def test_a_table_built_anew_keeps_its_triggers(old: Path, next_version: Next) -> None:
-    # SQLite drops them with the old table, without a word, and counts go wrong from then on.
+async def test_recreated_table_keeps_its_triggers(old: Path, next_version: Next) -> None:
+    # SQLite silently drops them with the old table, and the counts are wrong from then on.
     next_version(BUILD_ANEW)
 
     await upgrade(old)
@@ -128,48 +128,48 @@ async def test_a_table_built_anew_keeps_its_triggers(old: Path, next_version: Ne
         assert connection.execute("SELECT item_count FROM source").fetchone() == (0,)
 
 
-async def test_foreign_keys_are_on_again_after_an_upgrade(old: Path, next_version: Next) -> None:
+async def test_foreign_keys_are_enabled_after_upgrade(old: Path, next_version: Next) -> None:
     next_version(BUILD_ANEW)
     engines = open_engines(old)
     await prepare(old, engines, NOW)
 
     def delete_sources(connection: Connection) -> object:
-        switch = connection.exec_driver_sql("PRAGMA foreign_keys").scalar_one()
+        enabled = connection.exec_driver_sql("PRAGMA foreign_keys").scalar_one()
         connection.execute(tables.source.delete())
-        return switch
+        return enabled
 
     assert await engines.write(delete_sources) == 1
     assert await engines.read(lambda connection: connection.execute(select(tables.draft.c.id)).all()) == []
     await engines.close()
 
 
-async def test_a_copy_is_made_before(old: Path, next_version: Next) -> None:
+async def test_upgrade_creates_backup_first(old: Path, next_version: Next) -> None:
     before = dump(old)
     next_version(BUILD_ANEW)
 
-    done = await upgrade(old)
+    prepared = await upgrade(old)
 
-    assert done.backup == old.with_name("desk.db.bak-0001-20260211T093000.123456Z")
-    assert done.backup.stat().st_mode & 0o777 == 0o600
-    assert dump(done.backup) == before
-    assert files(old.parent) == ["desk.db", done.backup.name]
+    assert prepared.backup == old.with_name("desk.db.bak-0001-20260211T093000.123456Z")
+    assert prepared.backup.stat().st_mode & 0o777 == 0o600
+    assert dump(prepared.backup) == before
+    assert files(old.parent) == ["desk.db", prepared.backup.name]
 
 
-async def test_the_copy_holds_what_is_still_in_the_log(old: Path, next_version: Next) -> None:
-    # A plain copy of the file would miss it.
+async def test_backup_includes_wal_contents(old: Path, next_version: Next) -> None:
+    # A plain copy of the file would miss them.
     other = open_engines(old)
     await other.write(add_user, "Grace")
     next_version(BUILD_ANEW)
 
-    done = await upgrade(old)
+    prepared = await upgrade(old)
 
-    assert done.backup
-    assert one(done.backup, "SELECT count(*) FROM user WHERE name = 'Grace'") == 1
+    assert prepared.backup
+    assert one(prepared.backup, "SELECT count(*) FROM user WHERE name = 'Grace'") == 1
     await other.close()
 
 
-async def test_an_upgrade_that_fails_changes_nothing_and_names_the_copy(old: Path, next_version: Next) -> None:
-    # In the driver's own transactions the first new table stays behind, and the next start fails on it.
+async def test_failed_upgrade_changes_nothing_and_names_backup(old: Path, next_version: Next) -> None:
+    # With the driver's own transactions the first new table would stay behind, and the next start would fail on it.
     before = dump(old)
     next_version(FAIL)
 
@@ -181,7 +181,7 @@ async def test_an_upgrade_that_fails_changes_nothing_and_names_the_copy(old: Pat
     assert dump(old) == before == dump(copy)
 
 
-async def test_an_upgrade_that_leaves_rows_pointing_at_nothing_is_taken_back(old: Path, next_version: Next) -> None:
+async def test_upgrade_leaving_orphans_is_rolled_back(old: Path, next_version: Next) -> None:
     before = dump(old)
     next_version(ORPHAN)
 
@@ -191,8 +191,8 @@ async def test_an_upgrade_that_leaves_rows_pointing_at_nothing_is_taken_back(old
     assert dump(old) == before
 
 
-async def test_rows_that_pointed_at_nothing_before_do_not_stand_in_the_way(old: Path, next_version: Next) -> None:
-    # Whoever deletes rows in a shell has foreign keys off.
+async def test_orphans_from_before_do_not_block_upgrade(old: Path, next_version: Next) -> None:
+    # The sqlite3 shell has foreign keys off by default.
     with closing(sqlite3.connect(old)) as connection, connection:
         connection.execute("DELETE FROM user")
     next_version(BUILD_ANEW)
@@ -200,7 +200,7 @@ async def test_rows_that_pointed_at_nothing_before_do_not_stand_in_the_way(old: 
     assert (await upgrade(old)).migrated_from == "0001"
 
 
-async def test_a_disk_that_fills_up_in_an_upgrade_is_told_as_one(old: Path, next_version: Next) -> None:
+async def test_disk_full_during_upgrade_is_reported(old: Path, next_version: Next) -> None:
     before = dump(old)
     next_version(FILL)
 
@@ -210,11 +210,9 @@ async def test_a_disk_that_fills_up_in_an_upgrade_is_told_as_one(old: Path, next
     assert dump(old) == before
 
 
-async def test_without_a_copy_there_is_no_upgrade(
-    old: Path, next_version: Next, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def no_space(path: Path, to: Path) -> None:
-        to.write_bytes(b"half")
+async def test_failed_backup_prevents_upgrade(old: Path, next_version: Next, monkeypatch: pytest.MonkeyPatch) -> None:
+    def no_space(path: Path, target: Path) -> None:
+        target.write_bytes(b"half")
         raise OSError(28, "No space left on device")
 
     before = dump(old)
@@ -228,18 +226,16 @@ async def test_without_a_copy_there_is_no_upgrade(
     assert files(old.parent) == ["desk.db"]
 
 
-async def test_processes_that_start_together_upgrade_and_copy_once(old: Path, next_version: Next) -> None:
+async def test_concurrent_starts_upgrade_and_back_up_once(old: Path, next_version: Next) -> None:
     next_version(BUILD_ANEW)
 
-    done = await asyncio.gather(*(upgrade(old) for _ in range(4)))
+    results = await asyncio.gather(*(upgrade(old) for _ in range(4)))
 
-    assert sorted(each.migrated_from or "" for each in done) == ["", "", "", "0001"]
+    assert sorted(prepared.migrated_from or "" for prepared in results) == ["", "", "", "0001"]
     assert len(backup.copies(old)) == 1
 
 
-async def test_an_upgrade_waits_for_a_process_that_writes_and_tells_if_it_is_too_long(
-    old: Path, next_version: Next
-) -> None:
+async def test_upgrade_times_out_on_locked_database(old: Path, next_version: Next) -> None:
     next_version(BUILD_ANEW)
     with closing(sqlite3.connect(old, isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
@@ -249,7 +245,7 @@ async def test_an_upgrade_waits_for_a_process_that_writes_and_tells_if_it_is_too
     assert backup.copies(old) == []
 
 
-async def test_the_next_start_finds_nothing_to_do(old: Path, next_version: Next) -> None:
+async def test_second_start_upgrades_nothing(old: Path, next_version: Next) -> None:
     next_version(BUILD_ANEW)
     await upgrade(old)
 
@@ -257,16 +253,16 @@ async def test_the_next_start_finds_nothing_to_do(old: Path, next_version: Next)
     assert len(backup.copies(old)) == 1
 
 
-async def test_the_three_newest_copies_are_kept(store: Engines) -> None:
-    made = [backup.back_up(store.path, f"{9 - day:04}", NOW + timedelta(days=day)) for day in range(5)]
+async def test_three_newest_backups_remain(store: Engines) -> None:
+    created = [backup.back_up(store.path, f"{9 - day:04}", NOW + timedelta(days=day)) for day in range(5)]
     stranger = store.path.with_name("desk.db.backup")
     stranger.write_text("mine")
 
-    assert backup.copies(store.path) == made[2:]
+    assert backup.copies(store.path) == created[2:]
     assert stranger.exists()
 
 
-async def test_a_copy_of_a_damaged_database_leaves_no_half_of_one(tmp_path: Path) -> None:
+async def test_failed_backup_leaves_no_partial_file(tmp_path: Path) -> None:
     path = tmp_path / "desk.db"
     path.write_text("no database " * 1000)
 

@@ -1,4 +1,4 @@
-"""Telling two bodies apart."""
+"""Tests for body digests."""
 
 from hashlib import blake2b
 
@@ -9,5 +9,5 @@ from copydesk.text.digest import digest
 
 
 @given(st.binary(max_size=40), st.integers(0, 400))
-def test_the_digest_is_that_of_the_whole_whatever_its_length(piece: bytes, times: int) -> None:
+def test_digest_covers_whole_body(piece: bytes, times: int) -> None:
     assert digest(piece * times) == blake2b(piece * times, digest_size=16).digest()

@@ -1,4 +1,4 @@
-"""Lengths as the platforms count them."""
+"""Tests for the lengths of texts and links as the platforms count them."""
 
 import pytest
 import regex
@@ -20,7 +20,7 @@ from copydesk.text.length import (
 
 FAMILY = "👨‍👩‍👧‍👦"
 
-# What it is, the text, graphemes (Bluesky), X, UTF-16 units (Threads, LinkedIn).
+# Description, text, graphemes (Bluesky), X, UTF-16 units (Threads, LinkedIn).
 HARD = [
     ("plain letters", "hello", 5, 5, 5),
     ("a letter with an accent of its own", "cafe\u0301", 4, 4, 5),
@@ -49,7 +49,7 @@ HARD = [
 
 
 @pytest.mark.parametrize(("text", "bluesky", "x", "units"), [row[1:] for row in HARD], ids=[row[0] for row in HARD])
-def test_hard_characters_count_as_each_platform_counts_them(text: str, bluesky: int, x: int, units: int) -> None:
+def test_special_characters_count_per_platform(text: str, bluesky: int, x: int, units: int) -> None:
     assert length(text, "bluesky") == len(graphemes(text)) == bluesky
     assert length(text, "x") == x
     assert length(text, "threads") == length(text, "linkedin") == units
@@ -74,13 +74,13 @@ LONG = "https://example.org/a/very/long/path/that/goes/on?and=on#end"
         ("mail jane@example.com", 21, 21, 21),
     ],
 )
-def test_links_and_mentions_count_as_each_platform_counts_them(text: str, x: int, mastodon: int, bluesky: int) -> None:
+def test_links_and_mentions_count_per_platform(text: str, x: int, mastodon: int, bluesky: int) -> None:
     assert length(text, "x") == x
     assert length(text, "mastodon") == mastodon
     assert length(text, "bluesky") == bluesky
 
 
-def test_limits_are_those_of_the_platforms() -> None:
+def test_platform_limits() -> None:
     assert LIMITS == {"x": 280, "bluesky": 300, "mastodon": 500, "threads": 500, "linkedin": 3000}
     assert BYTE_LIMITS == {"bluesky": 3000}
     for platform, limit in LIMITS.items():
@@ -88,7 +88,7 @@ def test_limits_are_those_of_the_platforms() -> None:
         assert not fits("a" * (limit + 1), platform)
 
 
-def test_bluesky_counts_bytes_too() -> None:
+def test_bluesky_limits_bytes_too() -> None:
     families = FAMILY * 121
     assert length(families, "bluesky") == 121
     assert byte_length(families) == 3025
@@ -96,17 +96,17 @@ def test_bluesky_counts_bytes_too() -> None:
     assert fits(FAMILY * 120, "bluesky")
 
 
-def test_a_platform_that_is_not_known_counts_graphemes_and_has_no_limit() -> None:
+def test_unknown_platform_counts_graphemes_without_limit() -> None:
     assert length(FAMILY, "wordpress") == 1
     assert fits("a" * 100_000, "wordpress")
 
 
-def test_a_link_is_shown_short_as_the_bluesky_app_does() -> None:
+def test_link_is_shortened_as_bluesky_does() -> None:
     assert with_short_links(f"a {LONG}, b") == "a example.org/a/very/long/..., b"
     assert with_short_links("https://www.example.org/about") == "example.org/about"
 
 
-def test_emoji_are_counted_and_taken_out_whole() -> None:
+def test_emoji_are_counted_and_removed() -> None:
     text = f"Ship it 🚀 now {FAMILY}! And 1️⃣."
     assert count_emoji(text) == 3
     assert without_emoji(text) == "Ship it now! And."
@@ -114,7 +114,7 @@ def test_emoji_are_counted_and_taken_out_whole() -> None:
 
 
 @given(st.text(max_size=80) | st.text(st.sampled_from("a é\u0301🇩🇪\u200d👩❤\ufe0fक\u094d\r\n한"), max_size=30))
-def test_graphemes_lose_nothing_and_the_short_cut_agrees_with_the_long_way(text: str) -> None:
+def test_grapheme_fast_path_agrees_with_regex(text: str) -> None:
     assert "".join(graphemes(text)) == text
     assert length(text, "bluesky") == len(regex.findall(r"\X", text))
 
@@ -134,7 +134,7 @@ def test_graphemes_lose_nothing_and_the_short_cut_agrees_with_the_long_way(text:
         ("https://a.org", "https://a.org/", True),
     ],
 )
-def test_two_spellings_of_an_address_are_one_and_nothing_else_is(one: str, other: str, same: bool) -> None:
+def test_equivalent_urls_have_one_key(one: str, other: str, same: bool) -> None:
     assert (links.key(one) == links.key(other)) is same
 
 
@@ -153,11 +153,11 @@ def test_two_spellings_of_an_address_are_one_and_nothing_else_is(one: str, other
         "https://a.org/\nb",
     ],
 )
-def test_an_address_that_cannot_stand_in_a_post_is_none(url: str | None) -> None:
+def test_unpostable_url_is_none(url: str | None) -> None:
     assert links.postable(url) is None
 
 
-def test_an_ordinary_address_can_stand_in_a_post() -> None:
+def test_ordinary_url_is_postable() -> None:
     for url in (
         LONG,
         "https://例え.jp/パス",

@@ -1,4 +1,4 @@
-"""Where sentences end."""
+"""Tests for splitting text into sentences."""
 
 import pytest
 from hypothesis import given
@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from copydesk.text.sentences import sentences, spans
 from growth import assert_in_proportion
 
-# The golden cases of pysbd's test set, and some of our own.
+# The golden rules of pysbd's test suite, and some cases of our own.
 GOLDEN = [
     ("Hello World. My name is Jonas.", 2),
     ("What is your name? My name is Jonas.", 2),
@@ -71,9 +71,9 @@ OTHERS = [
 ]
 
 
-def test_the_golden_cases_hold_but_for_two_at_most() -> None:
-    wrong = [text for text, count in GOLDEN if len(sentences(text)) != count]
-    assert len(wrong) <= 2, wrong
+def test_golden_cases_allow_two_failures() -> None:
+    failures = [text for text, count in GOLDEN if len(sentences(text)) != count]
+    assert len(failures) <= 2, failures
 
 
 @pytest.mark.parametrize(("text", "count"), OTHERS)
@@ -81,13 +81,13 @@ def test_other_scripts_lists_and_brackets(text: str, count: int) -> None:
     assert len(sentences(text)) == count
 
 
-def test_a_bracket_that_never_closes_does_not_swallow_the_rest() -> None:
+def test_unclosed_bracket_does_not_swallow_text() -> None:
     text = "He left (and " + "went on and on " * 30 + ". She stayed. They met."
     assert sentences(text)[-2:] == ["She stayed.", "They met."]
 
 
 @given(st.text(max_size=300) | st.text(st.sampled_from("aB .!?…\n()\"'。 1"), max_size=200))
-def test_nothing_but_white_space_stands_between_sentences(text: str) -> None:
+def test_only_whitespace_is_between_sentences(text: str) -> None:
     last = 0
     for start, end in spans(text):
         assert start < end
@@ -121,5 +121,5 @@ def test_nothing_but_white_space_stands_between_sentences(text: str) -> None:
         "\n",
     ],
 )
-def test_hostile_text_takes_time_in_proportion_to_its_length(unit: str) -> None:
+def test_hostile_text_takes_linear_time(unit: str) -> None:
     assert_in_proportion(lambda size: unit * (size // len(unit)) + "x", sentences, 200_000)

@@ -1,4 +1,4 @@
-"""Splitting a text into the posts of a thread."""
+"""Tests for splitting text into the posts of a thread."""
 
 import re
 
@@ -21,66 +21,66 @@ def squeezed(text: str) -> str:
     return "".join(text.split())
 
 
-def test_a_text_that_fits_is_one_post_without_a_number() -> None:
+def test_short_text_is_one_unnumbered_post() -> None:
     assert split("  Short. ", len, 280, numbered=True) == ["Short."]
     assert split(" \n ", len, 280) == []
 
 
-def test_a_paragraph_end_is_preferred_to_a_sentence_end() -> None:
+def test_paragraph_end_beats_sentence_end() -> None:
     text = "One is here. Two is here.\n\nThree is here. Four is here."
     assert split(text, len, 40) == ["One is here. Two is here.", "Three is here. Four is here."]
 
 
-def test_a_sentence_end_is_preferred_to_a_clause_end() -> None:
+def test_sentence_end_beats_clause_end() -> None:
     text = "First of all, this is it. Then there is more, and it goes on."
     assert split(text, len, 45) == ["First of all, this is it.", "Then there is more, and it goes on."]
 
 
-def test_a_clause_end_is_preferred_to_a_word_end() -> None:
+def test_clause_end_beats_word_end() -> None:
     text = "When the rain had stopped at last, they all went out into the garden to look"
     assert split(text, len, 50) == ["When the rain had stopped at last,", "they all went out into the garden to look"]
 
 
-def test_line_breaks_inside_a_post_stay() -> None:
+def test_line_breaks_within_post_remain() -> None:
     text = "A line.\nAnother line.\n\n" + "More text here. " * 4
     assert split(text, len, 70)[0] == "A line.\nAnother line."
 
 
-def test_the_number_is_part_of_the_budget() -> None:
+def test_number_counts_toward_limit() -> None:
     posts = split("Some words that fill a post. " * 30, on_x, 280, numbered=True)
     assert [post.rsplit(" ", 1)[1] for post in posts] == [f"{n}/{len(posts)}" for n in range(1, len(posts) + 1)]
     assert all(on_x(post) <= 280 for post in posts)
 
 
-def test_ten_posts_and_more_get_numbers_of_two_figures() -> None:
+def test_ten_posts_get_two_digit_numbers() -> None:
     posts = split("Some words that fill a post. " * 40, len, 100, numbered=True)
     assert len(posts) > 9
     assert all(len(post) <= 100 for post in posts)
     assert posts[0].endswith(f" 1/{len(posts)}")
 
 
-def test_posts_are_of_even_length() -> None:
+def test_posts_have_similar_length() -> None:
     posts = split("Five words make a sentence. " * 12, len, 280)
     assert len(posts) == 2
     assert abs(len(posts[0]) - len(posts[1])) <= 30
 
 
-def test_a_word_longer_than_a_post_is_refused_by_name() -> None:
+def test_overlong_word_is_refused() -> None:
     with pytest.raises(WriterError, match=r"longer than a post .*aaaaaaaaaa"):
         split("short " + "a" * 300, len, 280)
 
 
-def test_more_parts_than_allowed_are_refused() -> None:
+def test_too_many_parts_are_refused() -> None:
     with pytest.raises(WriterError, match="takes 4 posts; at most 3"):
         split("Ten letters. " * 30, len, 100, max_parts=3)
 
 
-def test_cuts_between_words_are_taken_where_they_save_a_post_too_many() -> None:
+def test_word_cuts_are_used_to_save_posts() -> None:
     text = ("a" * 59 + " ") * 2 + "b" * 20 + ". " + "c" * 59 + "."
     assert len(split(text, len, 120, max_parts=2)) == 2
 
 
-def test_text_without_spaces_is_cut_between_characters_and_not_before_punctuation() -> None:
+def test_text_without_spaces_avoids_leading_punctuation() -> None:
     posts = split("今日はとても良い天気ですから、散歩に行きました。" * 6, on_x, 60)
     assert all(on_x(post) <= 60 for post in posts)
     assert "".join(posts) == "今日はとても良い天気ですから、散歩に行きました。" * 6
@@ -88,26 +88,26 @@ def test_text_without_spaces_is_cut_between_characters_and_not_before_punctuatio
 
 
 @pytest.mark.parametrize("before", range(1, 60, 7))
-def test_a_hashtag_that_runs_into_a_link_leaves_it_whole(before: int) -> None:
+def test_link_after_hashtag_stays_whole(before: int) -> None:
     link = "https://example.com/日本語"
     posts = split("川" * before + f" #ニュース{link} " + "川" * 60, on_x, 80)
     assert any(link in post for post in posts)
 
 
-def test_a_link_in_text_without_spaces_stays_whole() -> None:
+def test_link_in_text_without_spaces_stays_whole() -> None:
     url = "https://example.jp/" + "a" * 40
     posts = split("日本語の文章です" * 8 + url + " " + "続きの文章です" * 8, len, 70)
     assert sum(url in post for post in posts) == 1
 
 
-def test_parts_survive_being_joined() -> None:
+def test_joined_parts_split_back() -> None:
     parts = ["One\n\ntwo", "three -- four", "five\n--- six"]
     assert join_parts(parts) == "One\n\ntwo\n\n---\n\nthree -- four\n\n---\n\nfive\n--- six"
     assert split_parts(join_parts(parts)) == parts
 
 
 @pytest.mark.parametrize("text", ["a\n---\nb", "a\n\n---\n\nb", "---\na\n ---  \n\n---\nb\n---", "a\n\n---\n---\n\nb"])
-def test_parts_are_found_however_the_user_spaced_the_line(text: str) -> None:
+def test_separator_spacing_does_not_matter(text: str) -> None:
     assert split_parts(text) == ["a", "b"]
 
 
@@ -126,7 +126,7 @@ TEXTS = st.lists(st.tuples(WORDS, SPACES), min_size=1, max_size=120).map(lambda 
 
 @settings(max_examples=150)
 @given(TEXTS, st.sampled_from(sorted(LIMITS)), st.integers(60, 300), st.booleans())
-def test_nothing_is_lost_cut_or_over_the_limit(text: str, platform: str, limit: int, numbered: bool) -> None:
+def test_split_loses_nothing_and_respects_limit(text: str, platform: str, limit: int, numbered: bool) -> None:
     posts = split(text, lambda part: length(part, platform), limit, numbered=numbered)
     assert all(length(post, platform) <= limit for post in posts)
     bare = [re.sub(r" \d+/\d+$", "", post) for post in posts] if numbered and len(posts) > 1 else posts
@@ -154,5 +154,5 @@ def test_any_text_is_split_or_refused(text: str) -> None:
     ["An ordinary sentence of some words, as people write it. ", "words ", "a ", "漢字"],
     ids=["prose", "no punctuation", "letters", "no spaces"],
 )
-def test_a_text_is_split_in_proportion_to_its_length(unit: str) -> None:
+def test_split_takes_linear_time(unit: str) -> None:
     assert_in_proportion(lambda size: unit * (size // len(unit)), lambda text: split(text, on_x, 280), 10_000)

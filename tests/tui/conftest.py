@@ -1,4 +1,4 @@
-"""The console's tests see one terminal, whatever the machine's is like."""
+"""Fixtures for the console's tests: one terminal, whatever the machine's is like."""
 
 import asyncio
 import shutil
@@ -14,21 +14,21 @@ from copydesk.settings import load
 
 @pytest.fixture(autouse=True)
 def plain_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No colours, theme and pictures but the test's own."""
+    """Remove the machine's settings of colours and theme."""
     for variable in ("NO_COLOR", "TEXTUAL_THEME", "COLORFGBG", "COLORTERM"):
         monkeypatch.delenv(variable, raising=False)
 
 
 @pytest.fixture(autouse=True)
 def steady_cursor(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A picture shows the cursor, whenever it is taken."""
+    """Show the cursor in every snapshot, whenever it is taken."""
     for field in (Input, TextArea):
         monkeypatch.setattr(field.cursor_blink, "_default", False)
 
 
 @pytest.fixture(autouse=True)
 def unhurried(monkeypatch: pytest.MonkeyPatch) -> None:
-    """However busy the machine is, what is asked for comes in time, and what is said can be read."""
+    """Raise the timeouts: on a busy machine reads still come in time and toasts stay readable."""
     for wait in ("type_ahead.PATIENCE", "asking.BRIEF"):
         monkeypatch.setattr(f"copydesk.tui.{wait}", 60)
     for stay in ("app.Console.NOTIFICATION_TIMEOUT", "saying.BRIEFLY"):
@@ -37,7 +37,7 @@ def unhurried(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def impatient(unhurried: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    """No key waits for what one before it has asked for, as after a long while."""
+    """Let no key wait for the result of an earlier one, as after the timeout."""
     for wait in ("type_ahead.PATIENCE", "asking.BRIEF"):
         monkeypatch.setattr(f"copydesk.tui.{wait}", 0)
 
@@ -56,5 +56,5 @@ async def _fill(home: Path) -> None:
 
 @pytest.fixture
 def sample_home(_sample_home: Path, tmp_path: Path) -> Path:
-    """What `--home` names when the sample desk is opened: a desk of its own with 24 drafts."""
+    """Return a data folder for `--home`: the test's own sample desk with 24 drafts."""
     return Path(shutil.copytree(_sample_home, tmp_path / "home"))

@@ -1,4 +1,4 @@
-"""A link in the browser: what counts as one, and what opens it."""
+"""Tests for opening links in the web browser."""
 
 import sys
 from pathlib import Path
@@ -9,7 +9,7 @@ from copydesk.tui import browser
 
 
 @pytest.mark.parametrize("url", ["https://example.org", "http://example.org/a?b=c#d", "https://münchen.example/ä"])
-def test_an_address_on_the_web_is_a_link(url: str) -> None:
+def test_web_address_is_link(url: str) -> None:
     assert browser.is_link(url)
 
 
@@ -31,13 +31,13 @@ def test_an_address_on_the_web_is_a_link(url: str) -> None:
         "https://example.org/\u202e",
     ],
 )
-def test_nothing_else_is(url: str | None) -> None:
+def test_other_text_is_not_link(url: str | None) -> None:
     assert not browser.is_link(url)
 
 
 @pytest.fixture
 def browser_program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A browser that writes down what it was given."""
+    """Set BROWSER to a script that stores its argument in the file `opened`; return the folder."""
     program = tmp_path / "browser.py"
     program.write_text(
         f"import sys, pathlib\npathlib.Path({str(tmp_path / 'opened')!r}).write_text(sys.argv[1])\n"
@@ -47,24 +47,24 @@ def browser_program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-async def test_the_users_browser_is_given_the_link(browser_program: Path, capfd: pytest.CaptureFixture[str]) -> None:
+async def test_browser_opens_link(browser_program: Path, capfd: pytest.CaptureFixture[str]) -> None:
     assert await browser.browse("https://example.org/?a=b&c=$(id)")
     assert (browser_program / "opened").read_text() == "https://example.org/?a=b&c=$(id)"
     assert capfd.readouterr().out == ""
 
 
-async def test_the_browser_is_told_nothing_of_ours(browser_program: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every page's program could read the tokens of X and Reddit in its environment."""
+async def test_browser_environment_has_no_secrets(browser_program: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The browser's whole process tree would inherit the tokens of X and Reddit."""
     monkeypatch.setenv("COPYDESK_TWITTER__BEARER_TOKEN", "s3cret")
     monkeypatch.setenv("DISPLAY", ":7")
     program = browser_program / "browser.py"
     program.write_text(program.read_text().replace("sys.argv[1])", "' '.join(__import__('os').environ))"))
     assert await browser.browse("https://example.org/")
-    told = (browser_program / "opened").read_text().split()
-    assert "DISPLAY" in told
-    assert not [name for name in told if name.startswith("COPYDESK_")]
+    variables = (browser_program / "opened").read_text().split()
+    assert "DISPLAY" in variables
+    assert not [variable for variable in variables if variable.startswith("COPYDESK_")]
 
 
-async def test_a_browser_that_fails_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_failing_browser_returns_false(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("BROWSER", "false %s")
     assert await browser.browse("https://example.org/") is False

@@ -1,4 +1,4 @@
-"""What was asked of a desk that is closed by then ends all the same: nothing waits for it for ever."""
+"""Tests for tasks of the console whose desk was closed before they ran: each one still finishes."""
 
 import asyncio
 from functools import partial
@@ -15,94 +15,94 @@ from sources_on_screen import on_sources, write
 from tui_fixtures import FakeDesk, on_screen
 
 
-async def test_what_is_asked_ends_though_the_desk_is_closed() -> None:
-    async with on_screen(FakeDesk(3)) as seen:
-        ended: list[str] = []
+async def test_tasks_finish_after_desk_closed() -> None:
+    async with on_screen(FakeDesk(3)) as ui:
+        finished: list[str] = []
 
-        async def never(_: object) -> None:
+        async def fail(_: object) -> None:
             raise AssertionError
 
-        seen.app.ask(never, ended=lambda: ended.append("asked"))
-        seen.app.carry_out(never, ended=lambda: ended.append("carried out"))
-        seen.app.desk, seen.app.trouble = None, StoreBusyError()
-        await seen.wait()
-        assert sorted(ended) == ["asked", "carried out"]
-        assert seen.toasts == [str(StoreBusyError())]
+        ui.app.ask(fail, ended=lambda: finished.append("asked"))
+        ui.app.carry_out(fail, ended=lambda: finished.append("carried out"))
+        ui.app.desk, ui.app.trouble = None, StoreBusyError()
+        await ui.wait()
+        assert sorted(finished) == ["asked", "carried out"]
+        assert ui.toasts == [str(StoreBusyError())]
 
 
-async def test_what_is_cancelled_before_it_begins_has_ended() -> None:
-    async with on_screen(FakeDesk(3)) as seen:
-        ended: list[str] = []
+async def test_task_cancelled_before_start_finishes() -> None:
+    async with on_screen(FakeDesk(3)) as ui:
+        finished: list[str] = []
 
-        async def never(_: object) -> None:
+        async def fail(_: object) -> None:
             raise AssertionError
 
-        asked = seen.app.ask(never, keys_wait=True, ended=lambda: ended.append("asked"))
-        asked.cancel()
-        await seen.wait()
-        assert ended == ["asked"]
-        assert not seen.app.type_ahead.awaited
+        task = ui.app.ask(fail, keys_wait=True, ended=lambda: finished.append("asked"))
+        task.cancel()
+        await ui.wait()
+        assert finished == ["asked"]
+        assert not ui.app.type_ahead.awaited
 
 
-async def test_what_a_question_asks_comes_to_the_console_though_the_question_is_gone() -> None:
-    async with on_screen(FakeDesk(3)) as seen:
-        asking, going_on, answers = YesScreen("Sure?"), asyncio.Event(), list[bool | None]()
-        await seen.app.push_screen(asking)
+async def test_task_survives_dialog_that_started_it() -> None:
+    async with on_screen(FakeDesk(3)) as ui:
+        dialog, proceed, answers = YesScreen("Sure?"), asyncio.Event(), list[bool | None]()
+        await ui.app.push_screen(dialog)
 
-        async def ask_again(_: object) -> None:
-            await going_on.wait()
-            seen.app.push_screen(YesScreen("Really?"), answers.append)
+        async def push_second(_: object) -> None:
+            await proceed.wait()
+            ui.app.push_screen(YesScreen("Really?"), answers.append)
 
-        asking.call_next(seen.app.ask, ask_again)
-        await so(lambda: seen.app.asking, partial(asyncio.sleep, 0))
-        asking.dismiss(result=False)
-        await so(lambda: not asking.is_attached, partial(asyncio.sleep, 0))
-        going_on.set()
-        await seen.wait()
-        await seen.press("y")
+        dialog.call_next(ui.app.ask, push_second)
+        await so(lambda: ui.app.asking, partial(asyncio.sleep, 0))
+        dialog.dismiss(result=False)
+        await so(lambda: not dialog.is_attached, partial(asyncio.sleep, 0))
+        proceed.set()
+        await ui.wait()
+        await ui.press("y")
         assert answers == [True]
 
 
-async def test_the_week_is_read_again_after_a_write_that_came_too_late(tmp_path: Path) -> None:
-    async with on_schedule(tmp_path) as seen:
-        screen, going_on = seen.app.screen, asyncio.Event()
+async def test_week_reloads_after_late_write(tmp_path: Path) -> None:
+    async with on_schedule(tmp_path) as ui:
+        screen, proceed = ui.app.screen, asyncio.Event()
         assert isinstance(screen, ScheduleScreen)
 
-        async def before_it(_: object) -> None:
-            await going_on.wait()
+        async def earlier_write(_: object) -> None:
+            await proceed.wait()
 
-        seen.app.carry_out(before_it)
+        ui.app.carry_out(earlier_write)
         screen.action_accept_clock()
-        desk, seen.app.desk, seen.app.trouble = seen.app.desk, None, StoreBusyError()
-        going_on.set()
-        await seen.wait()
+        desk, ui.app.desk, ui.app.trouble = ui.app.desk, None, StoreBusyError()
+        proceed.set()
+        await ui.wait()
         assert screen.writing == 0
-        seen.app.desk = desk
+        ui.app.desk = desk
 
 
-async def test_approvals_are_looked_at_after_one_that_could_not_be(tmp_path: Path) -> None:
+async def test_approval_check_runs_after_failed_check(tmp_path: Path) -> None:
     async with reviewing(tmp_path) as review:
-        sends, asked = review.screen.deciding, []
-        review.app.ask, ask = lambda work, **named: asked.append((work, named)), review.app.ask
-        sends.look_for_stops(["one"])
-        await review.until(lambda: asked)
-        review.app.ask = ask
+        actions, captured = review.screen.deciding, []
+        review.app.ask, run_task = lambda task, **kwargs: captured.append((task, kwargs)), review.app.ask
+        actions.look_for_stops(["one"])
+        await review.until(lambda: captured)
+        review.app.ask = run_task
         desk, review.app.desk, review.app.trouble = review.app.desk, None, StoreBusyError()
-        ask(asked[0][0], **asked[0][1])
+        run_task(captured[0][0], **captured[0][1])
         await review.wait()
         review.app.desk = desk
-        assert not sends._checking
+        assert not actions._checking
 
 
-async def test_a_source_that_came_too_late_to_be_saved_can_be_saved_again_or_left(tmp_path: Path) -> None:
-    async with on_sources(tmp_path) as seen:
-        await seen.press("n")
-        await write(seen, "https://a.example/feed")
-        form = seen.app.screen
+async def test_source_form_usable_after_late_save(tmp_path: Path) -> None:
+    async with on_sources(tmp_path) as ui:
+        await ui.press("n")
+        await write(ui, "https://a.example/feed")
+        form = ui.app.screen
         assert isinstance(form, SourceForm)
         form.action_save()
-        desk, seen.app.desk, seen.app.trouble = seen.app.desk, None, StoreBusyError()
-        await seen.wait()
-        seen.app.desk = desk
-        await seen.press("escape", "escape")
-        assert seen.app.screen is not form
+        desk, ui.app.desk, ui.app.trouble = ui.app.desk, None, StoreBusyError()
+        await ui.wait()
+        ui.app.desk = desk
+        await ui.press("escape", "escape")
+        assert ui.app.screen is not form

@@ -1,4 +1,4 @@
-"""Whatever a person does, and in whatever order, the screen shows what the desk has."""
+"""Property test: after any series of decisions and undos the screen shows the desk's state."""
 
 import asyncio
 from pathlib import Path
@@ -13,34 +13,34 @@ from deciding_fixtures import Review, reviewing
 
 KEYS = ("a", "x", "u", "ctrl+r", "k", "g", "r")
 ANSWERED = "r"
-"""The key that asks for a line."""
+"""The key that opens a prompt."""
 
 
 @settings(max_examples=6, phases=(Phase.explicit, Phase.generate))
 @given(
     st.lists(st.tuples(st.sampled_from(KEYS), st.booleans()), min_size=3, max_size=14),
 )
-def test_any_course_of_decisions_and_undos_leaves_the_screen_as_the_desk_is(course: list[tuple[str, bool]]) -> None:
+def test_screen_matches_desk_after_random_decisions(course: list[tuple[str, bool]]) -> None:
     with TemporaryDirectory() as home:
-        asyncio.run(_go_through(Path(home), course))
+        asyncio.run(_run_keys(Path(home), course))
 
 
-async def _go_through(home: Path, course: list[tuple[str, bool]]) -> None:
+async def _run_keys(home: Path, steps: list[tuple[str, bool]]) -> None:
     async with reviewing(home) as review:
-        for key, at_once in course:
+        for key, fast in steps:
             if key == ANSWERED:
                 await review.press(key, "enter")
-            elif at_once:
+            elif fast:
                 review.app.simulate_key(key)
             else:
                 await review.press(key)
         await review.wait()
         drafts = {draft.id: draft for draft in (await review.desk.drafts.list(limit=100)).items}
         for row in review.screen.query_one(Queue).window.rows:
-            _same(review, row, drafts[row.id])
+            _assert_same_state(review, row, drafts[row.id])
 
 
-def _same(review: Review, row: ListedDraft, draft: ListedDraft) -> None:
-    standing = review.screen.deciding.standing(row)
-    assert (standing.status, standing.archived) == (draft.status, draft.archived_at is not None), row.text
+def _assert_same_state(review: Review, row: ListedDraft, draft: ListedDraft) -> None:
+    state = review.screen.deciding.standing(row)
+    assert (state.status, state.archived) == (draft.status, draft.archived_at is not None), row.text
     assert row.status == draft.status, row.text

@@ -1,4 +1,4 @@
-"""Deciding and editing in a real terminal, with a real editor's process."""
+"""Tests for deciding and editing in a real terminal, with a real editor process."""
 
 import sys
 from pathlib import Path
@@ -8,7 +8,7 @@ from real_terminal import real_terminal
 EDITOR = "import sys, time, pathlib\ntime.sleep(1)\npathlib.Path(sys.argv[1]).write_text('From the editor.')\n"
 
 
-def test_the_editor_gets_the_terminal_and_keys_that_it_does_not_read_decide_nothing(tmp_path: Path) -> None:
+def test_editor_gets_terminal_and_unread_keys_are_dropped(tmp_path: Path) -> None:
     editor = tmp_path / "editor.py"
     editor.write_text(EDITOR)
     with real_terminal((120, 40), VISUAL=f"{sys.executable} {editor}") as terminal:
@@ -17,7 +17,7 @@ def test_the_editor_gets_the_terminal_and_keys_that_it_does_not_read_decide_noth
         terminal.press("P")
         terminal.wait_for("10 new drafts")
         terminal.press("Escape")
-        # Until it is gone the next key would be taken for one with Alt.
+        # Wait for the run view to close: a key sent right after Escape is read as Alt+key.
         terminal.wait_for(r"\A(?![\s\S]*Esc closes)[\s\S]*Queue · 10")
         terminal.press("a")
         terminal.wait_for("Approved · u undo")

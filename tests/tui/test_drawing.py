@@ -1,4 +1,4 @@
-"""Where pictures are drawn, how, and that the terminal is asked nothing for it."""
+"""Tests for drawing images: the method chosen for a terminal, sizes, and the Kitty protocol."""
 
 import os
 import pty
@@ -30,19 +30,17 @@ XTERM = {"TERM": "xterm-256color"}
         (XTERM, None, Way.CELLS),
         ({}, None, Way.CELLS),
         (XTERM | {"TERM_PROGRAM": "WezTerm", "COLORTERM": "truecolor"}, None, Way.CELLS),
-        # A multiplexer passes no pictures on, whatever it was started in.
+        # A multiplexer does not pass images on, whatever terminal it runs in.
         (KITTY | {"TERM": "tmux-256color", "TMUX": "/run/tmux,1,0"}, None, Way.CELLS),
         (KITTY | {"TERM": "screen", "STY": "1.pts"}, None, Way.CELLS),
-        # Without all colours a picture's number cannot be written.
+        # The image's id is written as a 24-bit colour.
         (KITTY | {"COLORTERM": ""}, None, Way.CELLS),
         (KITTY | {"NO_COLOR": "1"}, None, None),
         (KITTY | {"LC_ALL": "de_DE.ISO-8859-1"}, None, None),
         (KITTY | {"TEXTUAL_DRIVER": "textual.drivers.web_driver:WebDriver"}, None, None),
     ],
 )
-def test_the_environment_says_how_pictures_are_drawn(
-    environ: dict[str, str], auto: Way | None, always: Way | None
-) -> None:
+def test_environment_selects_drawing_method(environ: dict[str, str], auto: Way | None, always: Way | None) -> None:
     assert way_to_draw("auto", environ) is auto
     assert way_to_draw("always", environ) is always
     assert way_to_draw("never", environ) is None
@@ -53,20 +51,18 @@ def test_the_environment_says_how_pictures_are_drawn(
     [
         ((640, 320), 40, (40, 10)),
         ((640, 427), 200, (36, 12)),
-        ((100, 100), 200, (10, 5)),  # none is made larger than it is
+        ((100, 100), 200, (10, 5)),  # images are never enlarged
         ((1, 1), 200, (1, 1)),
         ((640, 1), 200, (60, 1)),
         ((1, 640), 200, (1, 12)),
         ((640, 427), 1, (1, 1)),
     ],
 )
-def test_a_picture_keeps_its_shape_in_the_room_there_is(
-    size: tuple[int, int], room: int, cells: tuple[int, int]
-) -> None:
+def test_image_keeps_aspect_ratio(size: tuple[int, int], room: int, cells: tuple[int, int]) -> None:
     assert fitted(size, room) == cells
 
 
-def test_a_cell_has_two_colours_of_the_picture() -> None:
+def test_cell_has_two_image_colours() -> None:
     halves = Image.new("RGB", (40, 40), (255, 0, 0))
     halves.paste((0, 0, 255), (0, 20, 40, 40))
     drawn = draw(packed(halves, "PNG"), Way.CELLS, 40)
@@ -77,36 +73,36 @@ def test_a_cell_has_two_colours_of_the_picture() -> None:
 
 
 def numbers(drawn: Drawing) -> set[str]:
-    """The numbers of the pictures that the terminal is told of."""
+    """Return the ids of the images sent to the terminal."""
     return set(re.findall(r"\bi=(\d+)", drawn.before + drawn.after))
 
 
-def test_kitty_is_sent_the_picture_once_and_shows_it_in_cells_of_text() -> None:
+def test_kitty_receives_image_once_as_placeholders() -> None:
     drawn = draw(photo(640, 320), Way.KITTY, 40)
     assert {(line.cell_length, line.plain.count("\U0010eeee")) for line in drawn.lines} == {(40, 40)}
     commands = re.findall(r"\x1b_G([^;]*);([^\x1b]*)\x1b\\", drawn.before)
     assert "".join(f"\x1b_G{keys};{payload}\x1b\\" for keys, payload in commands) == drawn.before
-    *pieces, (placed, _) = commands
-    assert [keys.endswith("m=1") for keys, _ in pieces] == [True] * (len(pieces) - 1) + [False]
-    assert all("q=2" in keys for keys, _ in commands)  # an answer would be taken for keys
-    assert max(len(payload) for _, payload in pieces) <= 4096
-    sent = Image.open(BytesIO(b64decode("".join(payload for _, payload in pieces))))
+    *chunks, (placement, _) = commands
+    assert [keys.endswith("m=1") for keys, _ in chunks] == [True] * (len(chunks) - 1) + [False]
+    assert all("q=2" in keys for keys, _ in commands)  # quiet: a reply would be read as keys
+    assert max(len(payload) for _, payload in chunks) <= 4096
+    sent = Image.open(BytesIO(b64decode("".join(payload for _, payload in chunks))))
     assert (sent.format, sent.size) == ("PNG", (400, 200))
-    assert "c=40,r=10" in placed
-    assert "U=1" in placed
+    assert "c=40,r=10" in placement
+    assert "U=1" in placement
 
 
-def test_the_colour_of_the_cells_is_the_number_of_the_picture_which_is_forgotten_by_it() -> None:
-    one, other = (draw(drawing(), Way.KITTY, 40) for _ in range(2))
-    (number,) = numbers(one)
-    assert numbers(one) != numbers(other)
-    assert one.after == f"\x1b_Ga=d,d=I,i={number},q=2;\x1b\\"
-    colour = one.lines[0].spans[0].style.foreground  # type: ignore[union-attr]
-    assert colour is not None
-    assert colour.r << 16 | colour.g << 8 | colour.b == int(number) & 0xFFFFFF
+def test_kitty_image_id_is_cell_colour_and_deleted() -> None:
+    first, second = (draw(drawing(), Way.KITTY, 40) for _ in range(2))
+    (image_id,) = numbers(first)
+    assert numbers(first) != numbers(second)
+    assert first.after == f"\x1b_Ga=d,d=I,i={image_id},q=2;\x1b\\"
+    foreground = first.lines[0].spans[0].style.foreground  # type: ignore[union-attr]
+    assert foreground is not None
+    assert foreground.r << 16 | foreground.g << 8 | foreground.b == int(image_id) & 0xFFFFFF
 
 
-def test_a_large_terminal_gets_no_larger_picture() -> None:
+def test_large_terminal_does_not_enlarge_image() -> None:
     drawn = draw(photo(1280, 1280), Way.CELLS, 500)
     assert (drawn.width, len(drawn.lines)) == (24, MOST_ROWS)
     assert draw(photo(1280, 64), Way.CELLS, 500).width == MOST_COLUMNS
@@ -124,24 +120,27 @@ print(lines)
 """
 
 
-def test_a_terminal_is_asked_nothing_and_none_of_its_keys_are_taken() -> None:
-    terminal, inside = pty.openpty()
+def test_drawing_sends_no_queries_to_terminal() -> None:
+    """A reply would arrive between the keys, and reading it would swallow keys."""
+    terminal, child_side = pty.openpty()
     try:
         os.write(terminal, b"jjj\n")
         command = [sys.executable, "-c", DRAWS, str(Path(__file__).parents[1])]
-        ran = subprocess.run(command, stdin=inside, stdout=inside, stderr=subprocess.PIPE, timeout=60, check=True)
-        written = os.read(terminal, 10_000).replace(b"jjj\r\n", b"")
-        assert (written, ran.stderr) == (b"[3, 3]\r\n", b"")
-        assert os.read(inside, 100) == b"jjj\n"
+        completed = subprocess.run(
+            command, stdin=child_side, stdout=child_side, stderr=subprocess.PIPE, timeout=60, check=True
+        )
+        output = os.read(terminal, 10_000).replace(b"jjj\r\n", b"")
+        assert (output, completed.stderr) == (b"[3, 3]\r\n", b"")
+        assert os.read(child_side, 100) == b"jjj\n"
     finally:
-        os.close(inside)
+        os.close(child_side)
         os.close(terminal)
 
 
-def test_who_has_no_pictures_to_show_pays_for_none() -> None:
+def test_image_libraries_are_imported_lazily() -> None:
     program = (
         "import sys, copydesk.tui.app, copydesk.tui.screens.review, copydesk.tui.pages.draft\n"
         "print(sorted(each for each in ('PIL', 'textual_image', 'copydesk.tui.drawing') if each in sys.modules))"
     )
-    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=True)
-    assert ran.stdout == "[]\n"
+    completed = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=True)
+    assert completed.stdout == "[]\n"

@@ -1,4 +1,4 @@
-"""Lines that are kept as they were drawn are those that would be drawn anew, wherever one scrolls."""
+"""Tests for the line cache of widgets: cached lines equal freshly drawn ones after any scrolling."""
 
 from pathlib import Path
 
@@ -11,24 +11,24 @@ from tui_fixtures import FakeDesk, Seen, on_screen
 
 
 def stale(seen: Seen) -> list[str]:
-    """The lines on the screen that stand there otherwise than they are, after what is to be drawn was drawn."""
-    wrong = []
+    """Return a message for each cached line of the screen that differs from a fresh one."""
+    stale_lines = []
     for widget in seen.app.screen.query(Drawn):
         if not widget.region or widget in seen.app.screen._dirty_widgets:
             continue
         frame, top = widget._frame(), widget.gutter.top
         for y in range(widget.content_region.height):
-            kept = widget._painted.get(y)
-            now = widget._framed(widget.render_line(y), widget.edge(y), frame)
-            if kept is not None and kept != now:
-                wrong.append(f"{widget!r}, line {y} from {top}: {kept.text!r} for {now.text!r}")
-    return wrong
+            cached = widget._painted.get(y)
+            fresh = widget._framed(widget.render_line(y), widget.edge(y), frame)
+            if cached is not None and cached != fresh:
+                stale_lines.append(f"{widget!r}, line {y} from {top}: {cached.text!r} for {fresh.text!r}")
+    return stale_lines
 
 
 @pytest.mark.parametrize("pane", ["queue", "draft"])
-async def test_a_list_and_a_page_that_are_scrolled_both_ways(pane: str) -> None:
-    async with on_screen(FakeDesk(300), size=(100, 18)) as seen:
-        seen.app.screen.query_one(f"#{pane}").focus()
+async def test_list_and_page_lines_stay_current(pane: str) -> None:
+    async with on_screen(FakeDesk(300), size=(100, 18)) as ui:
+        ui.app.screen.query_one(f"#{pane}").focus()
         for keys in (
             "jjjjjjjj",
             "jjjjjjjjjjj",
@@ -40,26 +40,26 @@ async def test_a_list_and_a_page_that_are_scrolled_both_ways(pane: str) -> None:
             "g",
             "j",
         ):
-            await seen.press(*keys)
-            assert stale(seen) == []
+            await ui.press(*keys)
+            assert stale(ui) == []
 
 
-async def test_decisions_at_the_end_of_the_screen() -> None:
-    async with on_screen(FakeDesk(60), size=(100, 18)) as seen:
+async def test_marks_at_screen_end_stay_current() -> None:
+    async with on_screen(FakeDesk(60), size=(100, 18)) as ui:
         for keys in ("ctrl+d", "space", "space", "ctrl+d", "space", "k", "k", "ctrl+u", "j"):
-            await seen.press(keys)
-            assert stale(seen) == []
+            await ui.press(keys)
+            assert stale(ui) == []
 
 
-async def test_the_days_stay_above_the_hours(tmp_path: Path) -> None:
-    async with on_schedule(tmp_path, size=(120, 18)) as seen:
-        grid = seen.app.screen.query_one(WeekGrid)
+async def test_week_header_stays_above_hours(tmp_path: Path) -> None:
+    async with on_schedule(tmp_path, size=(120, 18)) as ui:
+        grid = ui.app.screen.query_one(WeekGrid)
         head = grid.render_line(0).text
         for top in (8, 3, 4, 0):
             grid.scroll_to(y=top, animate=False)  # as the wheel does
-            await seen.wait()
-            assert stale(seen) == []
-            assert head.strip() in seen.text
+            await ui.wait()
+            assert stale(ui) == []
+            assert head.strip() in ui.text
         for keys in ("jjjjjjjjjjjjjjjjjjjjjjjj", "kkkkkkkkkkkkkkkkkkkkkkkkkkkk", "jjjjj"):
-            await seen.press(*keys)
-            assert stale(seen) == []
+            await ui.press(*keys)
+            assert stale(ui) == []

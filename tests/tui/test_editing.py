@@ -1,4 +1,4 @@
-"""Editing in the console: what is typed is never lost."""
+"""Tests for editing drafts in the form and in the user's editor: no typed text is lost."""
 
 import os
 import sys
@@ -17,7 +17,7 @@ from desk_fixtures import open_at
 from posting_fixtures import connect
 
 
-async def test_a_text_is_edited_in_place_and_the_row_shows_it(tmp_path: Path) -> None:
+async def test_inline_edit_updates_draft_and_row(tmp_path: Path) -> None:
     async with reviewing(tmp_path) as review:
         first = review.current
         await review.press("e", "ctrl+end", *" Really.", "ctrl+s")
@@ -27,7 +27,7 @@ async def test_a_text_is_edited_in_place_and_the_row_shows_it(tmp_path: Path) ->
         assert (await review.desk.drafts.get(first.id)).text == first.text
 
 
-async def test_the_counts_follow_what_is_typed(tmp_path: Path) -> None:
+async def test_counts_follow_typing(tmp_path: Path) -> None:
     async with reviewing(tmp_path, texts=("Ten signs.",)) as review:
         await review.press("e")
         assert "x 10/280  bluesky 10/300  mastodon 10/500" in review.text
@@ -35,7 +35,7 @@ async def test_the_counts_follow_what_is_typed(tmp_path: Path) -> None:
         assert "x 11/280" in review.text
 
 
-async def test_only_those_platforms_are_counted_for_that_have_an_account(tmp_path: Path) -> None:
+async def test_only_connected_platforms_are_counted(tmp_path: Path) -> None:
     async with reviewing(tmp_path, texts=("Ten signs.",)) as review:
         await connect(review.desk, platform="mastodon")
         await review.press("e")
@@ -43,7 +43,7 @@ async def test_only_those_platforms_are_counted_for_that_have_an_account(tmp_pat
         assert "/280" not in review.text
 
 
-async def test_leaving_asks_only_where_something_would_be_lost(tmp_path: Path) -> None:
+async def test_leaving_confirms_only_after_changes(tmp_path: Path) -> None:
     async with reviewing(tmp_path) as review:
         first = review.current
         await review.press("e", "escape")
@@ -58,16 +58,16 @@ async def test_leaving_asks_only_where_something_would_be_lost(tmp_path: Path) -
         assert TypedTexts(tmp_path / "typed").every() == []
 
 
-async def test_what_was_typed_is_offered_again_after_a_crash(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_unsaved_text_is_restored_after_crash(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(typed_form, "KEEP_AFTER", 0.01)
     monkeypatch.setattr("copydesk.tui.screens.deciding.READY_AFTER", 0.01)
     typed = TypedTexts(tmp_path / "typed")
     async with reviewing(tmp_path) as review:
         first = review.current
         await review.press("e", "ctrl+end", *" Unsaved")
-        await review.until(lambda: (kept := typed.find(first.id)) and kept.text.endswith("Unsaved"))
+        await review.until(lambda: (saved := typed.find(first.id)) and saved.text.endswith("Unsaved"))
     async with reviewing(tmp_path) as review:
-        await review.until(lambda: any("was not saved: e on it goes on" in said for said in review.toasts))
+        await review.until(lambda: any("was not saved: e on it goes on" in message for message in review.toasts))
         await review.press("e")
         assert f"{first.text} Unsaved" in review.text
         assert "and did not save it" in review.text
@@ -76,7 +76,7 @@ async def test_what_was_typed_is_offered_again_after_a_crash(tmp_path: Path, mon
         await review.until(lambda: typed.every() == [])
 
 
-async def test_an_edit_over_another_one_is_asked_for_twice(tmp_path: Path) -> None:
+async def test_overwriting_newer_text_requires_confirmation(tmp_path: Path) -> None:
     async with reviewing(tmp_path) as review:
         first = review.current
         await review.press("e", "ctrl+end", "z")
@@ -88,7 +88,7 @@ async def test_an_edit_over_another_one_is_asked_for_twice(tmp_path: Path) -> No
         assert (await review.desk.drafts.get(first.id)).text == f"{first.text}z"
 
 
-async def test_what_is_pasted_holds_no_command_to_the_terminal(tmp_path: Path) -> None:
+async def test_pasted_escape_sequences_are_removed(tmp_path: Path) -> None:
     async with reviewing(tmp_path) as review:
         await review.press("e")
         area = review.app.screen.query_one(Typing)
@@ -96,7 +96,7 @@ async def test_what_is_pasted_holds_no_command_to_the_terminal(tmp_path: Path) -
         assert "abc" in area.text
 
 
-async def test_a_posted_or_rejected_draft_is_not_edited(tmp_path: Path) -> None:
+async def test_posted_or_rejected_draft_is_not_editable(tmp_path: Path) -> None:
     async with reviewing(tmp_path) as review:
         await review.press("r", "enter", "K", "e")
         assert "edit is not possible" in review.toasts[-1]
@@ -104,7 +104,7 @@ async def test_a_posted_or_rejected_draft_is_not_edited(tmp_path: Path) -> None:
 
 @pytest.fixture
 def editor(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A script that stands in for the user's editor."""
+    """Set VISUAL to a script and let the console suspend; return the script's path."""
     script = tmp_path / "editor.py"
     monkeypatch.setenv("VISUAL", f"{sys.executable} {script}")
 
@@ -117,11 +117,11 @@ def editor(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def does(editor: Path, what: str) -> None:
-    """Let the editor do this with the file at `path`."""
+    """Write the editor's script: `body` is Python code with the file's path in `path`."""
     editor.write_text(f"import os, sys, pathlib\npath = pathlib.Path(sys.argv[1])\n{what}")
 
 
-async def test_the_editor_edits(tmp_path: Path, editor: Path) -> None:
+async def test_external_editor_edits_draft(tmp_path: Path, editor: Path) -> None:
     does(editor, "path.write_text(path.read_text() + ' More.\\n')")
     async with reviewing(tmp_path) as review:
         first = review.current
@@ -130,7 +130,7 @@ async def test_the_editor_edits(tmp_path: Path, editor: Path) -> None:
         assert TypedTexts(tmp_path / "typed").every() == []
 
 
-async def test_an_editor_that_changes_nothing_changes_nothing(tmp_path: Path, editor: Path) -> None:
+async def test_unchanged_editor_text_saves_nothing(tmp_path: Path, editor: Path) -> None:
     does(editor, "")
     async with reviewing(tmp_path) as review:
         first = review.current
@@ -143,9 +143,7 @@ async def test_an_editor_that_changes_nothing_changes_nothing(tmp_path: Path, ed
     ("end", "said"),
     [("sys.exit(3)", "ended with 3"), ("os.kill(os.getpid(), 9)", "was ended by signal 9")],
 )
-async def test_what_an_editor_leaves_that_fails_or_is_killed_is_kept(
-    tmp_path: Path, editor: Path, end: str, said: str
-) -> None:
+async def test_text_of_failed_editor_can_be_saved(tmp_path: Path, editor: Path, end: str, said: str) -> None:
     does(editor, f"path.write_text('My words.')\n{end}")
     async with reviewing(tmp_path) as review:
         first = review.current
@@ -159,7 +157,7 @@ async def test_what_an_editor_leaves_that_fails_or_is_killed_is_kept(
         assert (await review.desk.drafts.get(first.id)).text == "My words."
 
 
-async def test_without_an_editor_it_is_said_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_missing_editor_shows_hint(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for variable in ("VISUAL", "EDITOR"):
         monkeypatch.delenv(variable, raising=False)
     monkeypatch.setattr("copydesk.editor.shutil.which", lambda name: None)
@@ -168,15 +166,15 @@ async def test_without_an_editor_it_is_said_what_to_do(tmp_path: Path, monkeypat
         assert review.toasts == ["There is no editor. Set EDITOR."]
 
 
-async def test_where_the_terminal_cannot_be_lent_the_draft_is_edited_here(tmp_path: Path) -> None:
+async def test_editor_needs_suspendable_terminal(tmp_path: Path) -> None:
     assert os.environ.get("TERM") != "web"
     async with reviewing(tmp_path) as review:
         await review.press("E")
-        assert any("Edit here: e" in said or "no editor" in said for said in review.toasts)
+        assert any("Edit here: e" in message or "no editor" in message for message in review.toasts)
         assert TypedTexts(tmp_path / "typed").every() == []
 
 
-async def test_what_is_typed_ahead_of_the_edit_decides_nothing(tmp_path: Path) -> None:
+async def test_keys_typed_ahead_of_form_decide_nothing(tmp_path: Path) -> None:
     async with reviewing(tmp_path) as review:
         for key in ("e", "a", "x"):
             review.app.simulate_key(key)
@@ -186,7 +184,7 @@ async def test_what_is_typed_ahead_of_the_edit_decides_nothing(tmp_path: Path) -
         assert all(draft.version == 1 and draft.archived_at is None for draft in drafts)
 
 
-async def test_keys_pressed_ahead_of_the_editor_decide_nothing(tmp_path: Path, editor: Path) -> None:
+async def test_keys_typed_ahead_of_editor_decide_nothing(tmp_path: Path, editor: Path) -> None:
     does(editor, "path.write_text('Mine.')")
     async with reviewing(tmp_path) as review:
         for key in ("E", "a", "x"):

@@ -1,4 +1,4 @@
-"""The screen Engagement before a real desk: what it says, what can be done, what is hostile."""
+"""Tests for the Engagement screen with a real desk: metrics, posts, recording and fetching."""
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -21,35 +21,35 @@ HOSTILE = "[/nope] \x1b]0;owned\x07 [@click=app.quit]x[/] \u202eevil \U0001f469\
 
 @asynccontextmanager
 async def shown(home: Path, size: tuple[int, int] = (120, 44), **options: Any) -> AsyncIterator[Seen]:
-    """The screen, read."""
+    """Open the Engagement screen and yield it loaded."""
     app = posted_console(home, **options)
     async with app.run_test(size=size, notifications=True) as pilot:
         await settled(pilot)
-        seen = Seen(app, pilot)
-        await seen.press("5")
-        yield seen
+        ui = Seen(app, pilot)
+        await ui.press("5")
+        yield ui
 
 
-async def test_the_totals_say_of_how_many_posts_they_are(tmp_path: Path) -> None:
-    async with shown(tmp_path, (80, 60)) as seen:
-        assert "11  10 with figures" in seen.text
-        assert "3.33%  of 7 posts with a rate, weighted by impressions" in seen.text
-        assert "14,375  of 7 posts; of 4 not reported" in seen.text
-        assert "Not reported by mastodon: impressions, clicks." in seen.text
-        assert "on the clock of Europe/Prague" in seen.text
-        assert "Tue 07:00 6.94% (1 post)" in seen.text
+async def test_totals_name_their_post_counts(tmp_path: Path) -> None:
+    async with shown(tmp_path, (80, 60)) as ui:
+        assert "11  10 with figures" in ui.text
+        assert "3.33%  of 7 posts with a rate, weighted by impressions" in ui.text
+        assert "14,375  of 7 posts; of 4 not reported" in ui.text
+        assert "Not reported by mastodon: impressions, clicks." in ui.text
+        assert "on the clock of Europe/Prague" in ui.text
+        assert "Tue 07:00 6.94% (1 post)" in ui.text
 
 
-async def test_plus_and_minus_change_the_period(tmp_path: Path) -> None:
-    async with shown(tmp_path) as seen:
-        found = []
+async def test_plus_and_minus_change_period(tmp_path: Path) -> None:
+    async with shown(tmp_path) as ui:
+        titles = []
         for key in ("minus", "minus", *["plus"] * 5):
-            await seen.press(key)
-            title = next(line for line in seen.lines if "Figures · " in line)
-            found.append((title.split("Figures · ")[1].split(" ─")[0], title.split("Posts · ")[1].split()[0]))
-        seven, *_ = found
+            await ui.press(key)
+            title = next(line for line in ui.lines if "Figures · " in line)
+            titles.append((title.split("Figures · ")[1].split(" ─")[0], title.split("Posts · ")[1].split()[0]))
+        seven, *_ = titles
         assert seven == ("the last 7 days", "6")
-        assert found[2:] == [
+        assert titles[2:] == [
             ("the last 30 days", "11"),
             ("the last 90 days", "13"),
             ("the last 365 days", "14"),
@@ -58,129 +58,129 @@ async def test_plus_and_minus_change_the_period(tmp_path: Path) -> None:
         ]
 
 
-async def test_a_post_says_what_its_platform_does_not_report_and_where_it_is(tmp_path: Path) -> None:
-    async with shown(tmp_path) as seen:
-        await seen.press("tab", *"jjjjjjj")
-        assert "No rate: no impressions are known" in seen.text
-        assert "not reported by bluesky" in seen.text
-        assert "https://bluesky.example/2" in seen.text
-        assert "Mon 09 Feb 2026 08:30" in seen.text
-        await seen.press("G")
-        assert "No figures are known of this post." in seen.text
+async def test_post_lists_unreported_metrics_and_address(tmp_path: Path) -> None:
+    async with shown(tmp_path) as ui:
+        await ui.press("tab", *"jjjjjjj")
+        assert "No rate: no impressions are known" in ui.text
+        assert "not reported by bluesky" in ui.text
+        assert "https://bluesky.example/2" in ui.text
+        assert "Mon 09 Feb 2026 08:30" in ui.text
+        await ui.press("G")
+        assert "No figures are known of this post." in ui.text
 
 
-async def test_figures_are_recorded_by_hand_and_the_cursor_stays_on_its_post(tmp_path: Path) -> None:
-    async with shown(tmp_path) as seen:
-        await seen.press("tab", "G", "m", *"31", "down", "down", "down", *"9x00", "enter")
-        assert "Recorded 31 likes, 900 impressions." in seen.toasts
-        assert "31 interactions by 900 impressions" in seen.text
-        assert "not reported by linkedin" in seen.text
-        assert "linkedin" in next(line for line in seen.lines if "▌" in line)
+async def test_recording_metrics_keeps_cursor_on_post(tmp_path: Path) -> None:
+    async with shown(tmp_path) as ui:
+        await ui.press("tab", "G", "m", *"31", "down", "down", "down", *"9x00", "enter")
+        assert "Recorded 31 likes, 900 impressions." in ui.toasts
+        assert "31 interactions by 900 impressions" in ui.text
+        assert "not reported by linkedin" in ui.text
+        assert "linkedin" in next(line for line in ui.lines if "▌" in line)
     async with posted_desk(tmp_path) as desk:
         (post,) = [post for post in await desk.engagement.posts() if post.platform == "linkedin"]
         assert (post.likes, post.impressions, post.replies) == (31, 900, None)
 
 
-async def test_an_empty_form_is_not_taken_and_stays(tmp_path: Path) -> None:
-    async with shown(tmp_path) as seen:
-        await seen.press("m", "enter")
-        assert "figures: are all empty" in seen.text
-        await seen.press("7", "enter")
-        assert "Recorded 7 likes." in seen.toasts
+async def test_empty_form_is_refused_and_stays(tmp_path: Path) -> None:
+    async with shown(tmp_path) as ui:
+        await ui.press("m", "enter")
+        assert "figures: are all empty" in ui.text
+        await ui.press("7", "enter")
+        assert "Recorded 7 likes." in ui.toasts
 
 
-async def test_a_form_that_is_left_changes_nothing(tmp_path: Path) -> None:
-    async with shown(tmp_path) as seen:
-        await seen.press("m", "7", "escape")
-        assert seen.toasts == []
-        assert "Figures of" not in seen.text
+async def test_cancelled_form_changes_nothing(tmp_path: Path) -> None:
+    async with shown(tmp_path) as ui:
+        await ui.press("m", "7", "escape")
+        assert ui.toasts == []
+        assert "Figures of" not in ui.text
 
 
-async def test_figures_are_fetched_from_the_platforms_when_asked_for(tmp_path: Path) -> None:
+async def test_refresh_fetches_metrics_from_platforms(tmp_path: Path) -> None:
     server = FakeServer()
     async with posted_desk(tmp_path, None, server=server) as desk:
         await connect(desk)
         result = await desk.posting.post(await approved(desk))
     server.figures[result.draft.post_id or ""] = Figures(likes=12, impressions=400)
-    async with shown(tmp_path, server=server) as seen:
-        assert "No figures are known of this post." in seen.text
-        await seen.press("r")
-        assert "Read what is reported of 1 post." in seen.toasts
-        assert "12 interactions by 400 impressions" in seen.text
+    async with shown(tmp_path, server=server) as ui:
+        assert "No figures are known of this post." in ui.text
+        await ui.press("r")
+        assert "Read what is reported of 1 post." in ui.toasts
+        assert "12 interactions by 400 impressions" in ui.text
 
 
-async def test_where_no_platform_answers_it_is_said(tmp_path: Path) -> None:
-    async with shown(tmp_path) as seen:
-        await seen.press("r")
-        assert any(said.startswith("No platform answered.") for said in seen.toasts)
+async def test_refresh_reports_when_no_platform_answers(tmp_path: Path) -> None:
+    async with shown(tmp_path) as ui:
+        await ui.press("r")
+        assert any(message.startswith("No platform answered.") for message in ui.toasts)
 
 
-async def test_what_another_process_records_is_shown_and_the_cursor_stays(tmp_path: Path) -> None:
-    async with shown(tmp_path) as seen:
-        await seen.press("tab", "j", "j")
-        before = next(line for line in seen.lines if "▌" in line)
+async def test_metrics_recorded_elsewhere_appear(tmp_path: Path) -> None:
+    async with shown(tmp_path) as ui:
+        await ui.press("tab", "j", "j")
+        before = next(line for line in ui.lines if "▌" in line)
         async with posted_desk(tmp_path) as other:
             await other.ground.write(
                 lambda conn, user: put_post(conn, user, ("x", 1, 1, "SHORT", 100, 50, 0, 0, 0), "New words.")
             )
-        while "New words." not in seen.text:
-            await seen.wait()
-        after = next(line for line in seen.lines if "▌" in line)
+        while "New words." not in ui.text:
+            await ui.wait()
+        after = next(line for line in ui.lines if "▌" in line)
         assert after.split("▌")[1] == before.split("▌")[1]
 
 
-async def test_q_on_a_narrow_terminal_leads_back_to_the_figures_first(tmp_path: Path) -> None:
-    async with shown(tmp_path, (80, 24)) as seen:
-        await seen.press("tab", "q")
-        assert "Figures · " in seen.text
-        assert seen.app.is_running
-        await seen.press("q")
-        assert seen.app._exit
+async def test_q_on_narrow_terminal_returns_to_metrics(tmp_path: Path) -> None:
+    async with shown(tmp_path, (80, 24)) as ui:
+        await ui.press("tab", "q")
+        assert "Figures · " in ui.text
+        assert ui.app.is_running
+        await ui.press("q")
+        assert ui.app._exit
 
 
-async def test_a_period_without_posts_leads_to_a_longer_one(tmp_path: Path) -> None:
+async def test_empty_period_suggests_longer_one(tmp_path: Path) -> None:
     old = ("x", 60, 0, "SHORT", 100, 5, 0, 0, 0)
-    async with shown(tmp_path, fill=lambda conn, user: put_post(conn, user, old)) as seen:
-        assert "Nothing went out in the last 30 days." in seen.text
-        assert "+ shows a longer period." in seen.text
-        await seen.press("m", "r", "o")
-        assert len(seen.toasts) == 3
-        await seen.press("plus")
-        assert "100  of 1 post" in seen.text
+    async with shown(tmp_path, fill=lambda conn, user: put_post(conn, user, old)) as ui:
+        assert "Nothing went out in the last 30 days." in ui.text
+        assert "+ shows a longer period." in ui.text
+        await ui.press("m", "r", "o")
+        assert len(ui.toasts) == 3
+        await ui.press("plus")
+        assert "100  of 1 post" in ui.text
 
 
-async def test_a_post_of_which_nobody_knows_when_it_went_out_is_counted_and_said(tmp_path: Path) -> None:
+async def test_posts_without_date_are_counted(tmp_path: Path) -> None:
     def fill(conn: Any, user: str) -> None:
         put_post(conn, user, POSTS[0])
         conn.exec_driver_sql("update delivery set sent_at = null")
         conn.exec_driver_sql("update draft set posted_at = null")
 
-    async with shown(tmp_path, fill=fill) as seen:
-        await seen.press(*["plus"] * 3)
-        assert "Of 1 post it is not known when they went out." in seen.text
-        assert "it is not known when" in seen.text
+    async with shown(tmp_path, fill=fill) as ui:
+        await ui.press(*["plus"] * 3)
+        assert "Of 1 post it is not known when they went out." in ui.text
+        assert "it is not known when" in ui.text
 
 
-async def test_hostile_names_and_texts_are_shown_harmless(tmp_path: Path) -> None:
+async def test_hostile_text_is_harmless(tmp_path: Path) -> None:
     post = ("x" + HOSTILE[:30], 1, 0, "SHORT", 10**12, 1, 0, 0, 0)
-    async with shown(tmp_path, (80, 24), fill=lambda conn, user: put_post(conn, user, post, HOSTILE * 400)) as seen:
-        await seen.press("tab", "tab", "m", "escape", "shift+tab")
-        assert "\x1b" not in seen.text
-        assert "\u202e" not in seen.text
-        assert "1,000,000,000,000" in seen.text
+    async with shown(tmp_path, (80, 24), fill=lambda conn, user: put_post(conn, user, post, HOSTILE * 400)) as ui:
+        await ui.press("tab", "tab", "m", "escape", "shift+tab")
+        assert "\x1b" not in ui.text
+        assert "\u202e" not in ui.text
+        assert "1,000,000,000,000" in ui.text
 
 
 @pytest.mark.parametrize("size", [(40, 10), (40, 24), (80, 24), (100, 12), (200, 60)])
-async def test_every_size_shows_the_figures_and_the_posts(tmp_path: Path, size: tuple[int, int]) -> None:
-    async with shown(tmp_path, size) as seen:
-        assert "with figures" in seen.text
-        await seen.press("tab")
-        assert "6.94% " in seen.text
-        assert all(len(line) <= size[0] for line in seen.lines)
+async def test_metrics_and_posts_fit_size(tmp_path: Path, size: tuple[int, int]) -> None:
+    async with shown(tmp_path, size) as ui:
+        assert "with figures" in ui.text
+        await ui.press("tab")
+        assert "6.94% " in ui.text
+        assert all(len(line) <= size[0] for line in ui.lines)
 
 
 def before(*keys: str, theme: str = "") -> Callable[[Any], Any]:
-    async def do(pilot: Any) -> None:
+    async def run(pilot: Any) -> None:
         if theme:
             pilot.app.theme = theme
         await settled(pilot)
@@ -188,7 +188,7 @@ def before(*keys: str, theme: str = "") -> Callable[[Any], Any]:
             pilot.app.simulate_key(key)
             await settled(pilot)
 
-    return do
+    return run
 
 
 @pytest.mark.parametrize("theme", ["", LIGHT.name], ids=["dark", "light"])

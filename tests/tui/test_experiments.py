@@ -1,4 +1,4 @@
-"""The screen Experiments before a real desk: the list, the variants side by side, what can be done."""
+"""Tests for the Experiments screen with a real desk: the list, the variants, the form, conclusions."""
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -22,73 +22,73 @@ HOSTILE = "[/nope][@click=app.quit]x[/]\u202eevil 漢字"
 
 @asynccontextmanager
 async def shown(home: Path, size: tuple[int, int] = (120, 40), **options: Any) -> AsyncIterator[Seen]:
-    """The screen, read."""
+    """Open the Experiments screen and yield it loaded."""
     app = tried_console(home, **options)
     async with app.run_test(size=size, notifications=True) as pilot:
         await settled(pilot)
-        seen = Seen(app, pilot)
-        await seen.press("4")
-        yield seen
+        ui = Seen(app, pilot)
+        await ui.press("4")
+        yield ui
 
 
 def line(seen: Seen, begin: str) -> list[str]:
-    """The words of the line that has these in it, from there on."""
-    return next(each[each.index(begin) :] for each in seen.lines if begin in each).split()
+    """Return the words of the first line that contains `start`, from `start` on."""
+    return next(line[line.index(begin) :] for line in seen.lines if begin in line).split()
 
 
-async def test_those_that_go_on_stand_first_and_each_says_where_it_is(tmp_path: Path) -> None:
-    async with shown(tmp_path, (80, 24)) as seen:
-        assert [each[1:].split()[:3] for each in seen.lines[2:6]] == [
+async def test_experiments_are_listed_by_status(tmp_path: Path) -> None:
+    async with shown(tmp_path, (80, 24)) as ui:
+        assert [line[1:].split()[:3] for line in ui.lines[2:6]] == [
             ["A", "active", "hashtags"],
             ["W", "waits", "hook"],
             ["C", "concluded", "hook"],
             ["x", "archived", "link"],
         ]
-        assert seen.lines[2].startswith("▌")
+        assert ui.lines[2].startswith("▌")
 
 
-async def test_variants_stand_side_by_side_as_they_were_counted(tmp_path: Path) -> None:
-    async with shown(tmp_path) as seen:
-        assert line(seen, "value ") == ["value", "0", "2", "5"]
-        assert line(seen, "drafts ") == ["drafts", "4", "of", "4", "4", "of", "4", "2", "of", "4"]
-        assert line(seen, "approved ") == ["approved", "3", "(75%)", "2", "(50%)", "1", "(50%)"]
-        assert line(seen, "impressions ") == ["impressions", "4,050", "2,310", "–"]
-        assert line(seen, "rate ") == ["rate", "1.56%", "3.68%", "–"]
-        assert "no verdict is made" in seen.text
-        assert "├" not in seen.text
+async def test_variants_are_compared_side_by_side(tmp_path: Path) -> None:
+    async with shown(tmp_path) as ui:
+        assert line(ui, "value ") == ["value", "0", "2", "5"]
+        assert line(ui, "drafts ") == ["drafts", "4", "of", "4", "4", "of", "4", "2", "of", "4"]
+        assert line(ui, "approved ") == ["approved", "3", "(75%)", "2", "(50%)", "1", "(50%)"]
+        assert line(ui, "impressions ") == ["impressions", "4,050", "2,310", "–"]
+        assert line(ui, "rate ") == ["rate", "1.56%", "3.68%", "–"]
+        assert "no verdict is made" in ui.text
+        assert "├" not in ui.text
 
 
-async def test_one_that_waits_says_for_which_and_that_it_is_written_alike(tmp_path: Path) -> None:
-    async with shown(tmp_path) as seen:
-        await seen.press("j")
-        assert "It waits until How many hashtags is concluded" in seen.text
-        assert "The offline writer cannot follow hook as set here" in seen.text
-        assert "as always" in seen.text
-        assert "None of its drafts is posted yet" in seen.text
+async def test_waiting_experiment_names_blocker_and_limits(tmp_path: Path) -> None:
+    async with shown(tmp_path) as ui:
+        await ui.press("j")
+        assert "It waits until How many hashtags is concluded" in ui.text
+        assert "The offline writer cannot follow hook as set here" in ui.text
+        assert "as always" in ui.text
+        assert "None of its drafts is posted yet" in ui.text
 
 
-async def test_a_winner_that_was_named_is_said(tmp_path: Path) -> None:
-    async with shown(tmp_path) as seen:
-        await seen.press("j", "j")
-        assert "You concluded it with asks as the winner." in seen.text
-        assert "asks ✓" in seen.text
-        await seen.press("j")
-        assert "You concluded it without a winner." in seen.text
+async def test_concluded_experiment_shows_winner(tmp_path: Path) -> None:
+    async with shown(tmp_path) as ui:
+        await ui.press("j", "j")
+        assert "You concluded it with asks as the winner." in ui.text
+        assert "asks ✓" in ui.text
+        await ui.press("j")
+        assert "You concluded it without a winner." in ui.text
 
 
-async def test_a_new_one_is_begun_from_the_form_and_the_cursor_goes_to_it(tmp_path: Path) -> None:
-    async with shown(tmp_path, full=False) as seen:
-        assert "There is no experiment yet." in seen.text
-        await seen.press("n", *"Links", "tab", *"hash", "right", "tab", *"none=0", "down", *"3", "enter")
-        assert "Began Links." in seen.toasts
-        assert line(seen, "value ") == ["value", "0", "3"]
-        await seen.press("n", *"More", "tab", *"tone", "tab", *"dry", "tab", *"warm=like a friend", "enter")
-        assert "More" in next(each for each in seen.lines if "▌" in each)
-        assert "It waits until Links is concluded" in seen.text
-        assert "like a friend" in seen.text
+async def test_new_experiment_starts_and_gets_cursor(tmp_path: Path) -> None:
+    async with shown(tmp_path, full=False) as ui:
+        assert "There is no experiment yet." in ui.text
+        await ui.press("n", *"Links", "tab", *"hash", "right", "tab", *"none=0", "down", *"3", "enter")
+        assert "Began Links." in ui.toasts
+        assert line(ui, "value ") == ["value", "0", "3"]
+        await ui.press("n", *"More", "tab", *"tone", "tab", *"dry", "tab", *"warm=like a friend", "enter")
+        assert "More" in next(item for item in ui.lines if "▌" in item)
+        assert "It waits until Links is concluded" in ui.text
+        assert "like a friend" in ui.text
     async with tried_desk(tmp_path, full=False) as desk:
         second, first = await desk.experiments.list()
-        assert [(each.label, each.config) for each in first.variants] == [
+        assert [(item.label, item.config) for item in first.variants] == [
             ("none", {"hashtags": 0}),
             ("3", {"hashtags": 3}),
         ]
@@ -105,15 +105,13 @@ async def test_a_new_one_is_begun_from_the_form_and_the_cursor_goes_to_it(tmp_pa
         (("tab", *"tone", "tab", "a", "tab", "b"), "name: "),
     ],
 )
-async def test_what_breaks_a_rule_is_said_in_the_form_and_nothing_typed_is_lost(
-    tmp_path: Path, typed: tuple[str, ...], says: str
-) -> None:
-    async with shown(tmp_path, full=False) as seen:
-        await seen.press("n", *typed, "enter")
-        assert says in " ".join(seen.text.split())
-        assert typed[-1] in line(seen, "another way")[-1] or typed[-1] in line(seen, "control")[-1]
-        await seen.press("escape")
-        assert "There is no experiment yet." in seen.text
+async def test_invalid_experiment_keeps_typed_values(tmp_path: Path, typed: tuple[str, ...], says: str) -> None:
+    async with shown(tmp_path, full=False) as ui:
+        await ui.press("n", *typed, "enter")
+        assert says in " ".join(ui.text.split())
+        assert typed[-1] in line(ui, "another way")[-1] or typed[-1] in line(ui, "control")[-1]
+        await ui.press("escape")
+        assert "There is no experiment yet." in ui.text
 
 
 @pytest.mark.parametrize(
@@ -125,87 +123,88 @@ async def test_what_breaks_a_rule_is_said_in_the_form_and_nothing_typed_is_lost(
         (("alt+3",), "You concluded it with five as the winner."),
     ],
 )
-async def test_one_is_concluded_with_or_without_a_winner(tmp_path: Path, answer: tuple[str, ...], says: str) -> None:
-    async with shown(tmp_path) as seen:
-        await seen.press("c", *answer)
-        assert "Concluded How many hashtags." in seen.toasts
-        assert says in seen.text
-        assert "How many hashtags" in next(each for each in seen.lines if "▌" in each)
+async def test_experiment_concludes_with_or_without_winner(tmp_path: Path, answer: tuple[str, ...], says: str) -> None:
+    async with shown(tmp_path) as ui:
+        await ui.press("c", *answer)
+        assert "Concluded How many hashtags." in ui.toasts
+        assert says in ui.text
+        assert "How many hashtags" in next(line for line in ui.lines if "▌" in line)
 
 
 @pytest.mark.parametrize("width", [40, 80, 120])
-async def test_what_stands_in_an_empty_form_is_said_to_be_an_example(tmp_path: Path, width: int) -> None:
-    async with shown(tmp_path, size=(width, 24)) as seen:
-        await seen.press("n")
-        for words in ("Hashtags", "hashtags", "none = 0", "two = 2"):
-            assert f"for example {words}" in seen.text
-        empty = seen.app.screen.query(Input).last().get_component_styles("input--placeholder")
+async def test_empty_form_shows_examples(tmp_path: Path, width: int) -> None:
+    async with shown(tmp_path, size=(width, 24)) as ui:
+        await ui.press("n")
+        for example in ("Hashtags", "hashtags", "none = 0", "two = 2"):
+            assert f"for example {example}" in ui.text
+        empty = ui.app.screen.query(Input).last().get_component_styles("input--placeholder")
         assert empty.text_style.italic
 
 
-async def test_a_winner_that_takes_no_part_is_refused_and_nothing_happens_where_it_is_left(tmp_path: Path) -> None:
-    async with shown(tmp_path) as seen:
-        await seen.press("c", "escape")
-        assert seen.toasts == []
-        await seen.press("c", *"seven", "enter")
-        assert "winner: takes one of a, b, c" in seen.toasts[0]
-        assert line(seen, "active ")[0] == "active"
+async def test_unknown_winner_is_refused(tmp_path: Path) -> None:
+    """Leaving the prompt changes nothing."""
+    async with shown(tmp_path) as ui:
+        await ui.press("c", "escape")
+        assert ui.toasts == []
+        await ui.press("c", *"seven", "enter")
+        assert "winner: takes one of a, b, c" in ui.toasts[0]
+        assert line(ui, "active ")[0] == "active"
 
 
-async def test_only_a_concluded_one_is_archived_and_only_an_active_one_concluded(tmp_path: Path) -> None:
-    async with shown(tmp_path) as seen:
-        await seen.press("x")
-        assert seen.toasts == ["It is active: only one that is concluded can be archived."]
-        await seen.press("j", "j", "c")
-        assert seen.toasts[1:] == ["It is concluded: only one that is active can be concluded."]
-        await seen.press("x")
-        assert "Archived Did asking help?." in seen.toasts
-        assert "archived · tries out hook" in seen.text
+async def test_status_limits_archive_and_conclude(tmp_path: Path) -> None:
+    async with shown(tmp_path) as ui:
+        await ui.press("x")
+        assert ui.toasts == ["It is active: only one that is concluded can be archived."]
+        await ui.press("j", "j", "c")
+        assert ui.toasts[1:] == ["It is concluded: only one that is active can be concluded."]
+        await ui.press("x")
+        assert "Archived Did asking help?." in ui.toasts
+        assert "archived · tries out hook" in ui.text
 
 
-async def test_five_long_variants_stand_below_each_other_where_there_is_no_room(tmp_path: Path) -> None:
+async def test_long_variants_stack_on_narrow_terminal(tmp_path: Path) -> None:
     async with tried_desk(tmp_path, full=False) as desk:
         await desk.experiments.create(LENGTHS)
-    async with shown(tmp_path, (40, 60), full=False) as seen:
-        assert [each for each in seen.lines if each.strip() == "250 characters"]
-        await seen.resize(160, 50)
-        assert line(seen, "value ") == ["value", "100", "150", "200", "250", "300"]
+    async with shown(tmp_path, (40, 60), full=False) as ui:
+        assert [row for row in ui.lines if row.strip() == "250 characters"]
+        await ui.resize(160, 50)
+        assert line(ui, "value ") == ["value", "100", "150", "200", "250", "300"]
 
 
-def test_columns_have_as_much_room_as_there_is() -> None:
+def test_columns_share_width() -> None:
     columns = [Column(name, (("posts", "1"), ("rate", "2.00%"))) for name in ("one", "a name that is far too long")]
-    head, posts, rate = (each.plain for each in lay_out([SideBySide(columns)], 60))
+    head, posts, rate = (line.plain for line in lay_out([SideBySide(columns)], 60))
 
     assert len(head) == len(posts) == len(rate) <= 60
     assert head.split()[0] == "one"
     assert head.endswith("…")
 
 
-async def test_hostile_names_are_shown_harmless(tmp_path: Path) -> None:
+async def test_hostile_names_are_harmless(tmp_path: Path) -> None:
     variants = [
         {"id": letter, "label": f"{letter}{HOSTILE}", "config": {"tone": f"{ESCAPE}{HOSTILE * 9}{letter}"}}
         for letter in "ab"
     ]
     async with tried_desk(tmp_path, full=False) as desk:
         await desk.experiments.create({"name": HOSTILE, "parameter": "tone", "variants": variants})
-    async with shown(tmp_path, (80, 24), full=False) as seen:
-        await seen.press("c", "escape")
-        assert "[/nope]" in seen.text
-        assert "\x1b" not in seen.text
-        assert "\u202e" not in seen.text
+    async with shown(tmp_path, (80, 24), full=False) as ui:
+        await ui.press("c", "escape")
+        assert "[/nope]" in ui.text
+        assert "\x1b" not in ui.text
+        assert "\u202e" not in ui.text
 
 
 @pytest.mark.parametrize("size", [(40, 10), (40, 24), (80, 24), (100, 12), (200, 60)])
-async def test_every_size_shows_the_list_and_the_variants(tmp_path: Path, size: tuple[int, int]) -> None:
-    async with shown(tmp_path, size) as seen:
-        assert "▌A" in seen.text
-        await seen.press("tab", "G")
-        assert "approved." in seen.text
-        assert all(len(each) <= size[0] for each in seen.lines)
+async def test_list_and_variants_fit_size(tmp_path: Path, size: tuple[int, int]) -> None:
+    async with shown(tmp_path, size) as ui:
+        assert "▌A" in ui.text
+        await ui.press("tab", "G")
+        assert "approved." in ui.text
+        assert all(len(line) <= size[0] for line in ui.lines)
 
 
 def before(*keys: str, theme: str = "") -> Callable[[Any], Any]:
-    async def do(pilot: Any) -> None:
+    async def run(pilot: Any) -> None:
         if theme:
             pilot.app.theme = theme
         await settled(pilot)
@@ -213,7 +212,7 @@ def before(*keys: str, theme: str = "") -> Callable[[Any], Any]:
             pilot.app.simulate_key(key)
             await settled(pilot)
 
-    return do
+    return run
 
 
 @pytest.mark.parametrize("theme", ["", LIGHT.name], ids=["dark", "light"])

@@ -1,4 +1,4 @@
-"""The first start: from an empty desk to the first draft by the keys that the screen names, one after the other."""
+"""Test for the first start: the keys named on the screen lead from an empty desk to the first draft."""
 
 import re
 from pathlib import Path
@@ -11,23 +11,23 @@ from held_answers import so
 from tui_fixtures import Seen, settled
 
 
-async def test_every_next_key_stands_on_the_screen_until_there_is_a_draft(tmp_path: Path) -> None:
+async def test_screen_names_each_key_to_first_draft(tmp_path: Path) -> None:
     web = Web()
     web.put(EXAMPLES[0].url, feed(*(entry(number, hours=number) for number in range(1, 6)), title="LWN.net"))
     app = Console(lambda: open_at(tmp_path, web), clock=lambda: NOW)
     async with app.run_test(size=(80, 24), notifications=True) as pilot:
         await settled(pilot)
-        seen = Seen(app, pilot)
-        assert "There is no source yet." in seen.text
-        for key, says in (("3", "the screen Sources"), ("n", "there adds"), ("a", "there takes"), ("P", "runs")):
-            assert re.search(rf"\b{key} +{says}", seen.text), seen.text
-        await seen.press("3")
-        assert re.search(r"\ba +LWN\.net", seen.text), seen.text
-        await seen.press("a", "1")
-        await so(lambda: "Nothing to review." in seen.text, lambda: pilot.pause(0.01))
-        assert "P runs the pipeline" in seen.text
-        await seen.press("P", "escape")
+        ui = Seen(app, pilot)
+        assert "There is no source yet." in ui.text
+        for key, label in (("3", "the screen Sources"), ("n", "there adds"), ("a", "there takes"), ("P", "runs")):
+            assert re.search(rf"\b{key} +{label}", ui.text), ui.text
+        await ui.press("3")
+        assert re.search(r"\ba +LWN\.net", ui.text), ui.text
+        await ui.press("a", "1")
+        await so(lambda: "Nothing to review." in ui.text, lambda: pilot.pause(0.01))
+        assert "P runs the pipeline" in ui.text
+        await ui.press("P", "escape")
         screen = app.screen
         assert isinstance(screen, ReviewScreen)
         assert screen.queue.current is not None
-        assert re.search(r"Queue · [1-5]\b", seen.text), seen.text
+        assert re.search(r"Queue · [1-5]\b", ui.text), ui.text

@@ -1,4 +1,4 @@
-"""Waiting for the user's editor can be left: what is written before it may take long."""
+"""Test for the dialog shown while the user's editor waits for earlier writes."""
 
 import asyncio
 import sys
@@ -14,31 +14,29 @@ from deciding_fixtures import Review, reviewing
 
 @pytest.fixture
 def started(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], bool]:
-    """Says whether the user's editor was started."""
-    script, left = tmp_path / "editor.py", tmp_path / "left"
-    script.write_text(f"import pathlib\npathlib.Path({str(left)!r}).touch()")
+    """Set VISUAL to a script; return a function that tells if it was started."""
+    script, marker = tmp_path / "editor.py", tmp_path / "left"
+    script.write_text(f"import pathlib\npathlib.Path({str(marker)!r}).touch()")
     monkeypatch.setenv("VISUAL", f"{sys.executable} {script}")
-    return left.exists
+    return marker.exists
 
 
 async def press_while_written(review: Review, key: str) -> asyncio.Event:
-    """Press a key that opens something while something else is being written, which ends with what is given back."""
-    going_on = asyncio.Event()
+    """Press a key that opens a dialog while a write is pending; the write ends when the returned event is set."""
+    proceed = asyncio.Event()
 
     async def work(_: object) -> None:
-        await going_on.wait()
+        await proceed.wait()
 
     review.app.carry_out(work)
     review.app.simulate_key(key)
     await review.until(lambda: review.app.screen is not review.screen)
-    return going_on
+    return proceed
 
 
-async def test_an_editor_that_waits_for_what_is_written_is_waited_for_no_longer_than_one_wants(
-    tmp_path: Path, started: Callable[[], bool]
-) -> None:
+async def test_waiting_for_editor_can_be_cancelled(tmp_path: Path, started: Callable[[], bool]) -> None:
     async with reviewing(tmp_path) as review:
-        going_on = await press_while_written(review, "E")
+        proceed = await press_while_written(review, "E")
         try:
             assert isinstance(review.app.screen, HoldScreen)
             await review.until(lambda: "Opening your editor … · Esc leaves" in review.text)
@@ -47,7 +45,7 @@ async def test_an_editor_that_waits_for_what_is_written_is_waited_for_no_longer_
             review.app.simulate_key("j")
             await review.until(lambda: review.screen.rows.cursor == 1)
         finally:
-            going_on.set()
+            proceed.set()
         await review.wait()
         assert not started()
         assert not review.toasts

@@ -1,4 +1,4 @@
-"""Every text from outside is data: whatever it holds, nothing crashes and nothing reaches the terminal but text."""
+"""Tests for text from outside: it never crashes the console, and only plain text reaches the terminal."""
 
 import re
 
@@ -42,13 +42,13 @@ FORBIDDEN = re.compile(
 
 
 def hostile_draft(text: str) -> ListedDraft:
-    """A draft in which everything that comes from outside is this text."""
-    made = draft(0)
-    assert made.score is not None
+    """Return a draft whose every field from outside is `text`."""
+    base = draft(0)
+    assert base.score is not None
     score = msgspec.structs.replace(
-        made.score,
+        base.score,
         parts=(ScorePart(name=text, value=2.0, weight=1.0, points=9.0, why=text),),
-        sources=tuple(msgspec.structs.replace(source, name=text, title=text) for source in made.score.sources),
+        sources=tuple(msgspec.structs.replace(source, name=text, title=text) for source in base.score.sources),
     )
     finding = Finding(rule=text, severity=Severity.ERROR, message=text, start=0, end=3)
     return draft(
@@ -57,13 +57,13 @@ def hostile_draft(text: str) -> ListedDraft:
 
 
 def hostile_item(text: str) -> Item:
-    """An item in which everything that comes from outside is this text."""
+    """Return an item whose every field from outside is `text`."""
     names = ("title", "url", "summary", "text", "author", "discussion", "publisher")
     return msgspec.structs.replace(item(0, **dict.fromkeys(names, text)), source_name=text)
 
 
 def hostile_desk(text: str) -> FakeDesk:
-    """A desk where every text is this one, runs and errors included."""
+    """Return a desk whose every text is `text`, runs and errors included."""
     desk = FakeDesk(drafts=[hostile_draft(text), draft(1)])
     desk.drafts.items["item-0"] = hostile_item(text)
     desk.pipeline.steps = [Progress(run_id="run", stage=Stage.RANK, done=1, total=2, note=text)]
@@ -72,59 +72,59 @@ def hostile_desk(text: str) -> FakeDesk:
 
 
 async def tour(desk: FakeDesk, size: tuple[int, int]) -> list[str]:
-    """Everything there is to see, with every key that shows text from outside."""
-    seen_texts = []
-    async with on_screen(desk, size=size) as seen:
+    """Press every key that displays text from outside; return the screens' texts."""
+    screens = []
+    async with on_screen(desk, size=size) as ui:
         for key in ("o", "tab", "G", "tab", "G", "tab", "P", "j", "k"):
-            await seen.press(key)
-            seen_texts.append(seen.text)
+            await ui.press(key)
+            screens.append(ui.text)
         desk.pipeline.go_on.set()
-        await seen.wait()
-        seen_texts.append(seen.text)
-        assert seen.app.is_running
-    assert seen.app._exception is None
-    return seen_texts
+        await ui.wait()
+        screens.append(ui.text)
+        assert ui.app.is_running
+    assert ui.app._exception is None
+    return screens
 
 
 @pytest.mark.parametrize("size", [(120, 32), (80, 24)], ids=str)
 @pytest.mark.parametrize("text", HOSTILE, ids=lambda text: repr(text[:16]))
-async def test_hostile_text_is_only_text(text: str, size: tuple[int, int]) -> None:
-    for shown in await tour(hostile_desk(text), size):
-        assert not FORBIDDEN.search(shown)
+async def test_hostile_text_is_plain_text(text: str, size: tuple[int, int]) -> None:
+    for screen in await tour(hostile_desk(text), size):
+        assert not FORBIDDEN.search(screen)
 
 
 @settings(max_examples=12, derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.text(st.characters() | st.sampled_from("[]/\\@=$\x1b\x9b\u202e\n\ufe0f\u200d"), max_size=80))
-async def test_any_text_is_only_text(text: str) -> None:
-    for shown in await tour(hostile_desk(text), (100, 24)):
-        assert not FORBIDDEN.search(shown)
+async def test_any_text_is_plain_text(text: str) -> None:
+    for screen in await tour(hostile_desk(text), (100, 24)):
+        assert not FORBIDDEN.search(screen)
 
 
 @pytest.mark.parametrize("text", HOSTILE[:12], ids=lambda text: repr(text[:16]))
-async def test_a_hostile_error_of_opening_is_only_text(text: str) -> None:
+async def test_hostile_open_error_is_plain_text(text: str) -> None:
     desk = FakeDesk(1)
     desk.trouble = CopydeskError(text or "x", hint=text)
-    async with on_screen(desk) as seen:
-        assert "could not be opened" in seen.text
-        await seen.press("P")
-        assert not FORBIDDEN.search(seen.text)
+    async with on_screen(desk) as ui:
+        assert "could not be opened" in ui.text
+        await ui.press("P")
+        assert not FORBIDDEN.search(ui.text)
 
 
-async def test_the_draft_shows_what_a_list_hides() -> None:
-    async with on_screen(FakeDesk(drafts=[draft(0, text="pay \u202egnp.exe")])) as seen:
-        assert "▌ N  93 ━━━━━ s  7m pay gnp.exe" in seen.text
-        assert "pay ⟨U+202E⟩gnp.exe" in seen.text
+async def test_draft_shows_characters_hidden_in_list() -> None:
+    async with on_screen(FakeDesk(drafts=[draft(0, text="pay \u202egnp.exe")])) as ui:
+        assert "▌ N  93 ━━━━━ s  7m pay gnp.exe" in ui.text
+        assert "pay ⟨U+202E⟩gnp.exe" in ui.text
 
 
-async def test_markup_is_shown_as_it_stands() -> None:
+async def test_markup_is_displayed_literally() -> None:
     desk = FakeDesk(drafts=[draft(0, text="[red]x[/] [@click=app.quit]y[/]")])
-    async with on_screen(desk) as seen:
-        assert seen.text.count("[red]x[/] [@click=app.quit]y[/]") == 2
+    async with on_screen(desk) as ui:
+        assert ui.text.count("[red]x[/] [@click=app.quit]y[/]") == 2
 
 
 @pytest.mark.parametrize("text", HOSTILE[:6])
-async def test_a_toast_reads_no_markup_even_when_asked_to(text: str) -> None:
-    async with on_screen(FakeDesk(1)) as seen:
-        seen.app.screen.notify(text, title=text, markup=True)
-        await seen.wait()
-        assert text[:6] in seen.text
+async def test_toast_ignores_markup_flag(text: str) -> None:
+    async with on_screen(FakeDesk(1)) as ui:
+        ui.app.screen.notify(text, title=text, markup=True)
+        await ui.wait()
+        assert text[:6] in ui.text

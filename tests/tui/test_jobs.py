@@ -1,4 +1,4 @@
-"""The console does what is due as long as it is open."""
+"""Tests for the background jobs that run while the console is open."""
 
 import asyncio
 from datetime import UTC, datetime, timedelta
@@ -17,40 +17,36 @@ from tui_fixtures import Seen, settled
 NOW = datetime(2026, 2, 11, 9, 30, tzinfo=UTC)
 
 
-async def test_a_draft_that_is_missed_is_told_and_sources_are_left_alone(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_missed_draft_is_announced_without_fetching(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(desk_app, "JOBS_AFTER", 0.0)
     settings = sample_settings(load({}, tmp_path))
     async with open_sample(settings, clock=lambda: NOW) as desk:
         await put_at(desk, NOW - timedelta(hours=1))
     app = Console(lambda: open_sample(settings, clock=lambda: NOW), clock=lambda: NOW, jobs=True)
     async with app.run_test(size=(120, 40), notifications=True) as pilot:
-        seen = Seen(app, pilot)
+        ui = Seen(app, pilot)
         async with asyncio.timeout(60):
-            while not seen.toasts:
+            while not ui.toasts:
                 await settled(pilot)
-        assert seen.toasts == ["1 draft missed: nothing was sent"]
+        assert ui.toasts == ["1 draft missed: nothing was sent"]
     assert rows(tmp_path, "SELECT status FROM draft") == [("missed",)]
     assert rows(tmp_path, "SELECT count(*) FROM run") == [(0,)]
     assert rows(tmp_path, "SELECT count(*) FROM job WHERE owner IS NOT NULL") == [(0,)]
 
 
-async def test_what_sources_brought_by_itself_waits_to_be_asked_for(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_drafts_of_automatic_run_appear(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(desk_app, "JOBS_AFTER", 0.0)
     settings = sample_settings(load({"COPYDESK_JOBS__PIPELINE": "always"}, tmp_path))
     app = Console(lambda: open_sample(settings, clock=lambda: NOW), clock=lambda: NOW, jobs=True)
     async with app.run_test(size=(120, 40)) as pilot:
-        seen = Seen(app, pilot)
+        ui = Seen(app, pilot)
         async with asyncio.timeout(60):
-            while "Queue · 10" not in seen.text:
+            while "Queue · 10" not in ui.text:
                 await settled(pilot)
     assert rows(tmp_path, "SELECT status FROM run") == [("succeeded",)]
 
 
-async def test_quitting_at_once_begins_no_job(tmp_path: Path) -> None:
+async def test_quitting_at_once_starts_no_job(tmp_path: Path) -> None:
     settings = sample_settings(load({}, tmp_path))
     app = Console(lambda: open_sample(settings, clock=lambda: NOW), clock=lambda: NOW, jobs=True)
     async with app.run_test(size=(120, 40)) as pilot:

@@ -1,4 +1,4 @@
-"""To rows that are still to be read: the screen changes once, when they are there, unless they take too long."""
+"""Tests for jumps to rows not loaded yet: the screen changes once, unless loading takes too long."""
 
 import pytest
 from textual.screen import Screen
@@ -11,63 +11,63 @@ MANY = 1_000
 
 
 def drawing(seen: Seen) -> list[object]:
-    """What is drawn on the screen from here on."""
-    drawn: list[object] = []
+    """Return a list that collects every frame drawn from now on."""
+    frames: list[object] = []
     display = seen.app._display
 
-    def noting(screen: Screen[object], what: object) -> None:
-        drawn.append(what)
-        display(screen, what)  # type: ignore[arg-type]
+    def record(screen: Screen[object], renderable: object) -> None:
+        frames.append(renderable)
+        display(screen, renderable)  # type: ignore[arg-type]
 
-    seen.app._display = noting  # type: ignore[method-assign]
-    return drawn
+    seen.app._display = record  # type: ignore[method-assign]
+    return frames
 
 
-async def test_the_screen_stays_as_it_was_until_the_rows_are_there(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_screen_waits_for_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(queue, "AT_MOST", 600)
     desk = FakeDesk(MANY)
-    async with on_screen(desk) as seen:
-        rows, drawn = HeldBack(desk.drafts, "window"), drawing(seen)
-        seen.app.simulate_key("G")
+    async with on_screen(desk) as ui:
+        rows, frames = HeldBack(desk.drafts, "window"), drawing(ui)
+        ui.app.simulate_key("G")
         await rows.asked()
-        await stays(seen, lambda: not drawn)
+        await stays(ui, lambda: not frames)
         rows.go.set()
-        await seen.wait()
-        assert drawn
-        assert seen.app.screen.queue.cursor == MANY - 1
-        assert not seen.lines[3].startswith("▌")
-        assert "·····" not in seen.text
-        assert any(line.startswith("▌ N") for line in seen.lines)
+        await ui.wait()
+        assert frames
+        assert ui.app.screen.queue.cursor == MANY - 1
+        assert not ui.lines[3].startswith("▌")
+        assert "·····" not in ui.text
+        assert any(line.startswith("▌ N") for line in ui.lines)
 
 
-async def test_rows_that_take_long_are_shown_to_be_read(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_slow_rows_show_placeholders(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(queue, "AT_MOST", 0.001)
     desk = FakeDesk(MANY)
-    async with on_screen(desk) as seen:
+    async with on_screen(desk) as ui:
         rows = HeldBack(desk.drafts, "window")
-        seen.app.simulate_key("G")
+        ui.app.simulate_key("G")
         await rows.asked()
-        await so(lambda: "·····" in seen.text and not seen.app.screen.queue.is_jumping, seen._pilot.pause)
-        seen.app.screen.queue.action_move(-1)
-        assert not seen.app.screen.queue.is_jumping  # nothing is there that could be kept
+        await so(lambda: "·····" in ui.text and not ui.app.screen.queue.is_jumping, ui._pilot.pause)
+        ui.app.screen.queue.action_move(-1)
+        assert not ui.app.screen.queue.is_jumping  # the screen shows placeholders: there is no content to keep
         rows.go.set()
-        await seen.wait()
-        assert "·····" not in seen.text
-        assert any(line.startswith("▌ N") for line in seen.lines)
+        await ui.wait()
+        assert "·····" not in ui.text
+        assert any(line.startswith("▌ N") for line in ui.lines)
 
 
-async def test_who_turns_back_before_that_sees_where_he_is(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_reversed_jump_shows_current_row(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(queue, "AT_MOST", 600)
     desk = FakeDesk(MANY)
-    async with on_screen(desk) as seen:
+    async with on_screen(desk) as ui:
         rows = HeldBack(desk.drafts, "window")
-        seen.app.screen.queue.action_last()
+        ui.app.screen.queue.action_last()
         await rows.asked()
-        seen.app.screen.queue.action_first()
-        seen.app.screen.queue.action_move(1)
-        await so(lambda: seen.lines[4].startswith("▌"), seen._pilot.pause)
+        ui.app.screen.queue.action_first()
+        ui.app.screen.queue.action_move(1)
+        await so(lambda: ui.lines[4].startswith("▌"), ui._pilot.pause)
         rows.go.set()
-        await seen.wait()
-        assert seen.app.screen.queue.cursor == 1
-        assert seen.lines[4].startswith("▌")
-        assert "·····" not in seen.text
+        await ui.wait()
+        assert ui.app.screen.queue.cursor == 1
+        assert ui.lines[4].startswith("▌")
+        assert "·····" not in ui.text

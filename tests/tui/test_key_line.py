@@ -1,4 +1,4 @@
-"""The line below every screen says the keys of what lies over the screen, and they act there."""
+"""Tests for the line of keys at the bottom: it lists the keys of the top dialog, and clicks press them."""
 
 import inspect
 import pkgutil
@@ -39,32 +39,32 @@ from tui_fixtures import NOW, FakeDesk, Seen, draft, on_screen
 REVIEW = "j k move  a approve  r reject  e edit  s schedule  u undo  ? help  q quit"
 
 
-async def _moment(_: str) -> Said:
+async def _parse_time(_: str) -> Said:
     return Said("no time", good=False)
 
 
-async def _plan() -> Plan:
+async def _load_plan() -> Plan:
     return Plan("Post it?")
 
 
-_WAY = WayIn("x", "", (), browser=True, port=None, by_hand="")
+_LOGIN = WayIn("x", "", (), browser=True, port=None, by_hand="")
 
 
-async def _taken(*_: object) -> str:
+async def _save(*_: object) -> str:
     return "Taken."
 
 
 MODALS: dict[Callable[[], Screen[Any]], str] = {
     lambda: LineScreen("Why?"): "Enter take  Esc leave",
-    lambda: MomentScreen("When?", _moment): "Enter take  Esc leave",
+    lambda: MomentScreen("When?", _parse_time): "Enter take  Esc leave",
     lambda: YesScreen("Go?"): "y yes  n no",
-    lambda: PostScreen(_plan): "y yes  n no",
+    lambda: PostScreen(_load_plan): "y yes  n no",
     ComposeScreen: "Ctrl+s make it  Tab next  Ctrl+n empty it  Esc leave",
     lambda: PlatformScreen(["bluesky"]): "j k move  Enter take  Esc leave",
-    lambda: SignInScreen(_WAY, {}, ""): "Esc leave",
+    lambda: SignInScreen(_LOGIN, {}, ""): "Esc leave",
     EditScreen: "Ctrl+s save  Esc leave",
     lambda: FeedImport([]): "j k move  Esc close",
-    lambda: FieldsScreen("It", [Field("a", "a")], _taken): "Enter save  Tab next  Esc leave",
+    lambda: FieldsScreen("It", [Field("a", "a")], _save): "Enter save  Tab next  Esc leave",
     lambda: FilterScreen(View(), [], []): "j k move  space take  Enter show  x none  Esc leave",
     lambda: HoldScreen("…"): "Esc leave",
     lambda: LastScreen("…"): "",
@@ -81,94 +81,92 @@ MODALS: dict[Callable[[], Screen[Any]], str] = {
 
 @pytest.fixture(autouse=True)
 def nothing_is_fetched(monkeypatch: pytest.MonkeyPatch) -> None:
-    """They are only looked at."""
+    """Dialogs are only displayed, never started."""
     monkeypatch.setattr(SignInScreen, "_begin", lambda _: None)
     monkeypatch.setattr(FeedImport, "_begin", lambda *_, **__: None)
 
 
 def key_line(seen: Seen) -> str:
-    """What the line below says."""
+    """Return the text of the line of keys."""
     (line,) = seen.app.screen_stack[0].query_one(KeyLine).lines(200)
     return line.plain
 
 
 async def click(seen: Seen, x: int, y: int) -> None:
-    """Click a cell; -1 is the last line."""
+    """Click a cell; row -1 is the last line."""
     await seen._pilot.click(offset=(x, y % seen.app.size.height))
     await seen.wait()
 
 
 def every_modal() -> Iterator[type]:
-    """Each class of what lies over a screen."""
+    """Yield every concrete dialog class."""
     for module in pkgutil.iter_modules(copydesk.tui.modals.__path__, "copydesk.tui.modals."):
-        found = inspect.getmembers(import_module(module.name), inspect.isclass)
-        own = (each for _, each in found if issubclass(each, ModalScreen) and each.__module__ == module.name)
-        # What only gives others something in common shows nothing itself.
-        yield from (each for each in own if {"compose", "__init__"} & set(vars(each)))
+        members = inspect.getmembers(import_module(module.name), inspect.isclass)
+        own_classes = (cls for _, cls in members if issubclass(cls, ModalScreen) and cls.__module__ == module.name)
+        # Base classes have no content of their own.
+        yield from (cls for cls in own_classes if {"compose", "__init__"} & set(vars(cls)))
 
 
-def test_no_modal_is_missing_here() -> None:
+def test_all_dialogs_are_listed() -> None:
     assert set(every_modal()) <= {type(make()) for make in MODALS}
 
 
 @pytest.mark.parametrize(("make", "words"), MODALS.items(), ids=[type(make()).__name__ for make in MODALS])
-async def test_it_shows_the_keys_of_what_lies_over_the_screen_and_the_screens_again(
-    make: Callable[[], Screen[Any]], words: str
-) -> None:
-    async with on_screen(FakeDesk(3)) as seen:
-        assert key_line(seen) == REVIEW
-        over = make()
-        seen.app.push_screen(over)
-        await seen.wait()
-        assert key_line(seen) == words
-        over.dismiss()
-        await seen.wait()
-        assert key_line(seen) == REVIEW
+async def test_key_line_follows_dialog(make: Callable[[], Screen[Any]], words: str) -> None:
+    async with on_screen(FakeDesk(3)) as ui:
+        assert key_line(ui) == REVIEW
+        dialog = make()
+        ui.app.push_screen(dialog)
+        await ui.wait()
+        assert key_line(ui) == words
+        dialog.dismiss()
+        await ui.wait()
+        assert key_line(ui) == REVIEW
 
 
-async def test_of_two_that_lie_over_the_screen_it_is_the_upper_one() -> None:
-    async with on_screen(FakeDesk(3)) as seen:
+async def test_key_line_shows_top_dialog() -> None:
+    async with on_screen(FakeDesk(3)) as ui:
         for over in (ReadingScreen("It", []), YesScreen("Go?")):
-            seen.app.push_screen(over)
-            await seen.wait()
-        assert key_line(seen) == "y yes  n no"
-        await seen.press("n")
-        assert key_line(seen) == "j k scroll  q close"
-        await seen.press("q")
-        assert key_line(seen) == REVIEW
+            ui.app.push_screen(over)
+            await ui.wait()
+        assert key_line(ui) == "y yes  n no"
+        await ui.press("n")
+        assert key_line(ui) == "j k scroll  q close"
+        await ui.press("q")
+        assert key_line(ui) == REVIEW
 
 
-async def test_a_click_on_its_keys_acts_on_what_lies_over_the_screen() -> None:
+async def test_click_on_key_acts_on_dialog() -> None:
     answers: list[object] = []
-    async with on_screen(FakeDesk(3)) as seen:
-        for over, words in (
+    async with on_screen(FakeDesk(3)) as ui:
+        for dialog, keys in (
             (YesScreen("Go?"), "y yes"),
             (LineScreen("Why?", value="Old news"), "Enter take"),
             (PickScreen([draft(7)], "Which?", NOW), "Enter take"),
             (FilterScreen(View(), [], []), "Esc leave"),
         ):
-            seen.app.push_screen(over, answers.append)
-            await seen.wait()
-            assert words in seen.lines[-1]
-            await click(seen, seen.lines[-1].index(words), -1)
-            assert key_line(seen) == REVIEW
+            ui.app.push_screen(dialog, answers.append)
+            await ui.wait()
+            assert keys in ui.lines[-1]
+            await click(ui, ui.lines[-1].index(keys), -1)
+            assert key_line(ui) == REVIEW
     assert answers == [True, "Old news", "draft-7", None]
 
 
-async def test_a_click_beside_its_keys_does_nothing() -> None:
-    async with on_screen(FakeDesk(3)) as seen:
-        seen.app.push_screen(YesScreen("Go?"))
-        await seen.wait()
-        await click(seen, 60, -1)
-        await click(seen, 1, 1)
-        assert isinstance(seen.app.screen, YesScreen)
+async def test_click_outside_keys_does_nothing() -> None:
+    async with on_screen(FakeDesk(3)) as ui:
+        ui.app.push_screen(YesScreen("Go?"))
+        await ui.wait()
+        await click(ui, 60, -1)
+        await click(ui, 1, 1)
+        assert isinstance(ui.app.screen, YesScreen)
 
 
-async def test_enter_elsewhere_in_a_form_saves_it_too() -> None:
-    given: list[object] = []
-    async with on_screen(FakeDesk(3)) as seen:
-        seen.app.push_screen(FieldsScreen("It", [Field("a", "a", value="words")], _taken), given.append)
-        await seen.wait()
-        seen.app.screen.set_focus(None)
-        await seen.press("enter")
-    assert given == ["Taken."]
+async def test_enter_in_form_without_focus_saves() -> None:
+    results: list[object] = []
+    async with on_screen(FakeDesk(3)) as ui:
+        ui.app.push_screen(FieldsScreen("It", [Field("a", "a", value="words")], _save), results.append)
+        await ui.wait()
+        ui.app.screen.set_focus(None)
+        await ui.press("enter")
+    assert results == ["Taken."]

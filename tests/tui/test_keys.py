@@ -1,4 +1,4 @@
-"""One table of keys: what is bound, what the footer says, what the help lists."""
+"""Tests for the key table: bindings, the footer and the help are all derived from it."""
 
 import pytest
 from rich.cells import cell_len
@@ -62,21 +62,23 @@ OWNERS = {
 }
 
 
-def test_no_key_does_two_things_in_one_place() -> None:
+def test_no_key_has_two_actions_per_scope() -> None:
     assert list(clashes(KEYS)) == []
 
 
-def test_a_table_with_two_actions_on_one_key_is_noticed() -> None:
-    twice = Key("other", Where.LIST, "x,j", "other", "something else")
-    assert [(name, one.id, other.id) for name, one, other in clashes((*KEYS, twice))] == [("j", "list.down", "other")]
+def test_conflicting_keys_are_detected() -> None:
+    conflicting = Key("other", Where.LIST, "x,j", "other", "something else")
+    assert [(name, first.id, other.id) for name, first, other in clashes((*KEYS, conflicting))] == [
+        ("j", "list.down", "other")
+    ]
 
 
 BROWSERS_OWN = {"ctrl+n", "ctrl+t", "ctrl+w", "ctrl+tab", "ctrl+shift+n", "ctrl+shift+t", "ctrl+shift+w"}
-"""What no page of a browser ever hears of."""
+"""Keys that a browser keeps for itself: no page receives them."""
 
 
 @pytest.mark.parametrize("key", KEYS, ids=lambda key: key.id)
-def test_every_action_has_a_key_that_a_browser_lets_through(key: Key) -> None:
+def test_actions_have_browser_safe_keys(key: Key) -> None:
     assert set(key.keys.split(",")) - BROWSERS_OWN
 
 
@@ -85,31 +87,31 @@ def test_ids_are_unique() -> None:
 
 
 @pytest.mark.parametrize("key", KEYS, ids=lambda key: key.id)
-def test_every_action_exists_where_the_table_says(key: Key) -> None:
+def test_actions_exist_on_their_owner(key: Key) -> None:
     assert hasattr(OWNERS[key.where], f"action_{key.action.partition('(')[0]}")
 
 
 @pytest.mark.parametrize("where", Where)
-def test_everything_is_bound_under_its_id(where: Where) -> None:
+def test_bindings_use_table_ids(where: Where) -> None:
     assert [binding.id for binding in bindings(where)] == [key.id for key in KEYS if key.where is where]
 
 
-def test_the_footer_joins_the_keys_that_share_a_word() -> None:
+def test_footer_joins_keys_of_one_label() -> None:
     assert footer([Where.LIST])[0] == ("j k", "move")
 
 
-def test_the_schedules_footer_fits_into_80_columns() -> None:
-    words = footer([Where.SCHEDULE, Where.CONSOLE])
-    assert cell_len("  ".join(f"{keys} {word}" for keys, word in words)) <= 78
+def test_schedule_footer_fits_80_columns() -> None:
+    labels = footer([Where.SCHEDULE, Where.CONSOLE])
+    assert cell_len("  ".join(f"{keys} {label}" for keys, label in labels)) <= 78
 
 
 @pytest.mark.parametrize("where", [Where.LIST, Where.PAGE])
-def test_the_footer_fits_into_80_columns(where: Where) -> None:
-    words = footer([where, Where.REVIEW, Where.CONSOLE])
-    assert cell_len("  ".join(f"{keys} {word}" for keys, word in words)) <= 78
+def test_review_footer_fits_80_columns(where: Where) -> None:
+    labels = footer([where, Where.REVIEW, Where.CONSOLE])
+    assert cell_len("  ".join(f"{keys} {label}" for keys, label in labels)) <= 78
 
 
-def test_the_help_lists_every_key() -> None:
+def test_help_lists_all_keys() -> None:
     page = "\n".join(line.plain for line in lay_out(help_page(Where), 64))
     for key in KEYS:
         assert any(shown(key)[0] in line and key.description in line for line in page.split("\n")), key.id

@@ -1,4 +1,4 @@
-"""An answer that was asked for before something happened, and comes after it, changes nothing of what happened."""
+"""Tests for answers that arrive after a newer action: they do not overwrite its result."""
 
 from pathlib import Path
 
@@ -13,7 +13,7 @@ from held_answers import HeldBack, press, stays
 pytestmark = pytest.mark.usefixtures("impatient")
 
 
-async def test_a_text_that_comes_after_it_was_left_does_not_stand_in_another_drafts_place(tmp_path: Path) -> None:
+async def test_late_text_does_not_replace_other_draft(tmp_path: Path) -> None:
     async with reviewing(tmp_path) as review:
         first, second = review.screen.rows.window.rows[:2]
         held = HeldBack(review.desk.drafts, "get", first=2)
@@ -30,7 +30,7 @@ async def test_a_text_that_comes_after_it_was_left_does_not_stand_in_another_dra
         assert (await review.desk.drafts.get(second.id)).text == f"{second.text}!"
 
 
-async def test_a_refusal_that_comes_after_it_was_left_does_not_close_another_drafts_text(tmp_path: Path) -> None:
+async def test_late_refusal_does_not_close_other_editor(tmp_path: Path) -> None:
     async with reviewing(tmp_path) as review:
         second = review.screen.rows.window.rows[1]
         await review.press("x", "k")
@@ -44,7 +44,7 @@ async def test_a_refusal_that_comes_after_it_was_left_does_not_close_another_dra
         assert review.app.screen.query_one(Typing).text == second.text
 
 
-async def test_a_text_that_comes_after_it_was_left_is_gone_when_the_next_is_asked_for(tmp_path: Path) -> None:
+async def test_late_text_is_not_reused_for_next_draft(tmp_path: Path) -> None:
     async with reviewing(tmp_path) as review:
         held = HeldBack(review.desk.drafts, "get")
         await press(review, "e")
@@ -62,48 +62,48 @@ async def test_a_text_that_comes_after_it_was_left_is_gone_when_the_next_is_aske
         await review.wait()
 
 
-async def test_a_look_from_between_two_decisions_does_not_take_the_second_back(tmp_path: Path) -> None:
+async def test_late_refresh_keeps_second_decision(tmp_path: Path) -> None:
     async with reviewing(tmp_path) as review:
         first = review.current.id
         await review.press("a", "k")
-        looking = HeldBack(review.desk.drafts, "these")
+        held_refresh = HeldBack(review.desk.drafts, "these")
         review.screen.read()
-        await looking.asked()
-        writing = HeldBack(review.desk.drafts, "change")
+        await held_refresh.asked()
+        held_write = HeldBack(review.desk.drafts, "change")
         await press(review, "r", "enter")
-        await writing.asked()
-        looking.go.set()
+        await held_write.asked()
+        held_refresh.go.set()
         await stays(review, lambda: review.row(first).status is Status.REJECTED)
-        writing.go.set()
+        held_write.go.set()
         await review.wait()
         assert review.row(first).status is Status.REJECTED
 
 
-async def test_a_look_from_before_an_undo_does_not_bring_the_decision_back(tmp_path: Path) -> None:
+async def test_refresh_from_before_undo_is_ignored(tmp_path: Path) -> None:
     async with reviewing(tmp_path) as review:
         before = review.current
         await review.press("a", "k")
-        looking = HeldBack(review.desk.drafts, "these")
+        held_refresh = HeldBack(review.desk.drafts, "these")
         review.screen.read()
-        await looking.asked()
+        await held_refresh.asked()
         await press(review, "u")
         await review.until(lambda: review.row(before.id).status is before.status)
-        looking.go.set()
+        held_refresh.go.set()
         await stays(review, lambda: review.row(before.id).status is before.status)
 
 
-async def test_a_list_from_before_a_decision_shows_it_as_decided(tmp_path: Path) -> None:
+async def test_list_loaded_before_decision_shows_decision(tmp_path: Path) -> None:
     async with reviewing(tmp_path) as review:
         first = review.current.id
         await review.press("j", "k")
-        reading = HeldBack(review.desk.drafts, "window")
+        held_list = HeldBack(review.desk.drafts, "window")
         await press(review, "full_stop")
-        await reading.asked()
-        writing = HeldBack(review.desk.drafts, "change")
+        await held_list.asked()
+        held_write = HeldBack(review.desk.drafts, "change")
         await press(review, "a")
-        await writing.asked()
-        reading.go.set()
+        await held_write.asked()
+        held_list.go.set()
         await stays(review, lambda: review.row(first).status is Status.APPROVED)
-        writing.go.set()
+        held_write.go.set()
         await review.wait()
         assert review.row(first).status is Status.APPROVED

@@ -1,4 +1,4 @@
-"""What is stopped before it has begun does not begin."""
+"""Tests for work that is cancelled before it starts."""
 
 from pathlib import Path
 
@@ -15,37 +15,35 @@ from tui_fixtures import FakeDesk, finished, on_screen
 
 
 @pytest.mark.parametrize(("of", "name"), [("sources", "list"), ("pipeline", "queue")])
-async def test_a_run_that_is_cancelled_before_it_is_queued_is_cancelled_when_it_is(of: str, name: str) -> None:
-    """Be it that nobody knows yet whether there is a source to read."""
+async def test_run_cancelled_before_queueing_is_cancelled(of: str, name: str) -> None:
+    """Also while it is not known yet whether there is a source to fetch."""
     desk = FakeDesk(3)
     desk.pipeline.result = finished()
     desk.pipeline.go_on.set()
-    async with on_screen(desk) as seen:
+    async with on_screen(desk) as ui:
         held = HeldBack(getattr(desk, of), name)
-        seen.app.start_run()
+        ui.app.start_run()
         await held.asked()
-        running = seen.app._last_run
+        running = ui.app._last_run
         assert running is not None
-        seen.app.cancel_run()
-        await so(lambda: running._unwanted, lambda: seen._pilot.pause(0))
+        ui.app.cancel_run()
+        await so(lambda: running._unwanted, lambda: ui._pilot.pause(0))
         held.go.set()
-        await seen.wait()
+        await ui.wait()
         assert desk.pipeline.cancelled == ["run"]
-        assert seen.app.run_view is not None
-        assert not seen.app.run_view.under_way
+        assert ui.app.run_view is not None
+        assert not ui.app.run_view.under_way
 
 
-async def test_an_import_that_is_closed_before_it_begins_adds_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    async with on_sources(tmp_path) as seen:
-        desk, begun = seen.app.desk, list[Work]()
+async def test_import_closed_before_start_adds_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with on_sources(tmp_path) as ui:
+        desk, captured = ui.app.desk, list[Work]()
         assert desk is not None
-        monkeypatch.setattr(seen.app, "ask", lambda work, **_: begun.append(work))
+        monkeypatch.setattr(ui.app, "ask", lambda work, **_: captured.append(work))
         feeds = FeedImport((Outline(name="Second Site", url=TWO, type=SourceType.RSS),))
-        seen.app.push_screen(feeds)
-        await seen.wait()
+        ui.app.push_screen(feeds)
+        await ui.wait()
         feeds.action_close()
-        await begun[0](desk)
-        await seen.wait()
+        await captured[0](desk)
+        await ui.wait()
         assert await desk.sources.list() == ()

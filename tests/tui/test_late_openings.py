@@ -1,4 +1,4 @@
-"""What a key opens takes what is typed after it, and comes over no screen but the one that it was asked for on."""
+"""Tests for dialogs that open late: typed keys wait for them, and they open only on their own screen."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -30,7 +30,7 @@ from tui_fixtures import NOW, FakeDesk, Seen, settled
 
 @asynccontextmanager
 async def held_compose(home: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[tuple[Review, HeldBack]]:
-    """The review, where the form of a new draft was asked for: it opens when the test lets it."""
+    """Press c on the review; the form opens when the yielded handle is released."""
     text = KeptText(TypedTexts(home / composing.FOLDER), composing.NEW)
     monkeypatch.setattr(composing, "KeptText", lambda *_: text)
     held = HeldBack(text, "find")
@@ -41,32 +41,29 @@ async def held_compose(home: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIter
 
 
 def top(seen: Seen) -> Screen[object]:
-    """What is on top."""
     return seen.app.screen_stack[-1]
 
 
 async def typed(seen: Seen, *keys: str) -> None:
-    """Type keys that have to wait, one after the other."""
+    """Type keys one after another; each must be queued."""
     for key in keys:
-        waiting = [*seen.app.type_ahead._held]
+        held_before = [*seen.app.type_ahead._held]
         seen.app.simulate_key(key)
-        await so(lambda before=waiting: [*seen.app.type_ahead._held] != before, lambda: seen._pilot.pause(0))
+        await so(lambda before=held_before: [*seen.app.type_ahead._held] != before, lambda: seen._pilot.pause(0))
 
 
 async def gone_elsewhere(seen: Seen, held: HeldBack) -> None:
-    """The answer comes after the user went to another screen."""
+    """Switch to another screen, then release the answer."""
     await held.asked()
     await seen.app.switch_mode("engagement")
     held.go.set()
     await seen.wait()
 
 
-# Keys.
+# Keys
 
 
-async def test_what_is_typed_right_after_compose_is_for_the_form(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_keys_after_compose_go_to_form(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     async with held_compose(tmp_path, monkeypatch) as (review, held):
         await typed(review, *"quick3")
         held.go.set()
@@ -78,9 +75,7 @@ async def test_what_is_typed_right_after_compose_is_for_the_form(
 
 
 @pytest.mark.parametrize("key", ["f", "H"])
-async def test_a_number_right_after_a_key_that_opens_something_leads_to_no_other_screen(
-    tmp_path: Path, key: str
-) -> None:
+async def test_number_after_opening_key_does_not_switch_screen(tmp_path: Path, key: str) -> None:
     async with reviewing(tmp_path, texts=TEXTS[:2]) as review:
         held = HeldBack(review.desk.sources, "list") if key == "f" else HeldBack(review.desk.drafts, "history")
         review.app.simulate_key(key)
@@ -92,9 +87,7 @@ async def test_a_number_right_after_a_key_that_opens_something_leads_to_no_other
         assert isinstance(top(review), FilterScreen | ReadingScreen)
 
 
-async def test_what_was_typed_for_a_form_that_takes_too_long_does_nothing_else(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_keys_for_slow_form_do_nothing_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     async with held_compose(tmp_path, monkeypatch) as (review, held):
         await typed(review, *"quick")
         review.app.type_ahead._give_up(next(iter(review.app.type_ahead._awaited)))
@@ -104,27 +97,27 @@ async def test_what_was_typed_for_a_form_that_takes_too_long_does_nothing_else(
         assert isinstance(top(review), ComposeScreen)
 
 
-async def test_compose_waits_until_the_desk_is_open() -> None:
-    desk, go = FakeDesk(3), asyncio.Event()
+async def test_compose_waits_for_open_desk() -> None:
+    desk, opened = FakeDesk(3), asyncio.Event()
 
     @asynccontextmanager
-    async def opened_later() -> AsyncIterator[FakeDesk]:
-        await go.wait()
+    async def open_later() -> AsyncIterator[FakeDesk]:
+        await opened.wait()
         async with desk.open():
             yield desk
 
-    app = Console(opened_later, clock=lambda: NOW)  # type: ignore[arg-type]
+    app = Console(open_later, clock=lambda: NOW)  # type: ignore[arg-type]
     async with app.run_test(size=(120, 32), notifications=True) as pilot:
-        seen = Seen(app, pilot)
-        await typed(seen, "c", *"quick")
-        go.set()
+        ui = Seen(app, pilot)
+        await typed(ui, "c", *"quick")
+        opened.set()
         await settled(pilot)
-        form = top(seen)
+        form = top(ui)
         assert isinstance(form, ComposeScreen)
         assert form.query_one("#text", Typing).text == "quick"
 
 
-async def test_what_waits_only_for_a_reading_still_lets_one_go_elsewhere(tmp_path: Path) -> None:
+async def test_screen_switch_does_not_wait_for_reads(tmp_path: Path) -> None:
     async with reviewing(tmp_path, texts=TEXTS[:2]) as review:
         held = HeldBack(review.desk.drafts, "window")
         review.app.simulate_key("full_stop")
@@ -135,13 +128,11 @@ async def test_what_waits_only_for_a_reading_still_lets_one_go_elsewhere(tmp_pat
         await review.wait()
 
 
-# Another screen.
+# Another screen
 
 
 @pytest.mark.parametrize(("key", "of", "name"), [("f", "sources", "list"), ("H", "drafts", "history")])
-async def test_what_is_asked_for_on_the_review_does_not_come_over_another_screen(
-    tmp_path: Path, key: str, of: str, name: str
-) -> None:
+async def test_dialog_of_review_does_not_open_elsewhere(tmp_path: Path, key: str, of: str, name: str) -> None:
     async with reviewing(tmp_path, texts=TEXTS[:2]) as review:
         held = HeldBack(getattr(review.desk, of), name)
         review.app.simulate_key(key)
@@ -149,7 +140,7 @@ async def test_what_is_asked_for_on_the_review_does_not_come_over_another_screen
         assert len(review.app.screen_stack) == 1
 
 
-async def test_what_changed_does_not_come_over_another_screen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_diff_does_not_open_elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     async with reviewing(tmp_path, texts=TEXTS[:2]) as review:
         first, second = (row.id for row in review.screen.rows.window.rows)
 
@@ -163,15 +154,13 @@ async def test_what_changed_does_not_come_over_another_screen(tmp_path: Path, mo
         assert len(review.app.screen_stack) == 1
 
 
-async def test_the_form_of_a_new_draft_does_not_come_over_another_screen(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_compose_form_does_not_open_elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     async with held_compose(tmp_path, monkeypatch) as (review, held):
         await gone_elsewhere(review, held)
         assert len(review.app.screen_stack) == 1
 
 
-async def test_what_is_asked_for_does_not_come_over_what_was_opened_meanwhile(tmp_path: Path) -> None:
+async def test_dialog_does_not_open_over_newer_one(tmp_path: Path) -> None:
     async with reviewing(tmp_path, texts=TEXTS[:2]) as review:
         held = HeldBack(review.desk.sources, "list")
         review.app.simulate_key("f")
@@ -184,75 +173,71 @@ async def test_what_is_asked_for_does_not_come_over_what_was_opened_meanwhile(tm
 
 
 @pytest.mark.parametrize(("key", "of", "name"), [("s", "drafts", "list"), ("A", "schedule", "auto")])
-async def test_what_is_offered_on_the_schedule_does_not_come_over_another_screen(
-    tmp_path: Path, key: str, of: str, name: str
-) -> None:
-    async with on_schedule(tmp_path) as seen:
-        await seen.press("]")
-        await put(seen.desk)
-        await seen.desk.schedule.set_slots([Slot(day_of_week=1, hour=9, minute=0)])
-        assert seen.app.desk is not None
-        held = HeldBack(getattr(seen.app.desk, of), name)
-        seen.app.simulate_key(key)
-        await gone_elsewhere(seen, held)
-        assert len(seen.app.screen_stack) == 1
+async def test_schedule_dialog_does_not_open_elsewhere(tmp_path: Path, key: str, of: str, name: str) -> None:
+    async with on_schedule(tmp_path) as ui:
+        await ui.press("]")
+        await put(ui.desk)
+        await ui.desk.schedule.set_slots([Slot(day_of_week=1, hour=9, minute=0)])
+        assert ui.app.desk is not None
+        held = HeldBack(getattr(ui.app.desk, of), name)
+        ui.app.simulate_key(key)
+        await gone_elsewhere(ui, held)
+        assert len(ui.app.screen_stack) == 1
 
 
-async def test_the_platforms_do_not_come_over_another_screen(tmp_path: Path) -> None:
-    async with on_setup(tmp_path, furnished) as seen:
-        assert seen.app.desk is not None
-        held = HeldBack(seen.app.desk.ground.platforms, "ready")
-        seen.app.screen._ask_rest("keyed")
-        await gone_elsewhere(seen, held)
-        assert len(seen.app.screen_stack) == 1
+async def test_platform_list_does_not_open_elsewhere(tmp_path: Path) -> None:
+    async with on_setup(tmp_path, furnished) as ui:
+        assert ui.app.desk is not None
+        held = HeldBack(ui.app.desk.ground.platforms, "ready")
+        ui.app.screen._ask_rest("keyed")
+        await gone_elsewhere(ui, held)
+        assert len(ui.app.screen_stack) == 1
 
 
-async def test_the_voice_does_not_come_over_another_screen(tmp_path: Path) -> None:
-    async with on_setup(tmp_path, furnished) as seen:
-        assert seen.app.desk is not None
-        held = HeldBack(seen.app.desk.voice, "read")
-        seen.app.ask(seen.app.screen._edit_voice, opens=True)
-        await gone_elsewhere(seen, held)
-        assert len(seen.app.screen_stack) == 1
+async def test_voice_form_does_not_open_elsewhere(tmp_path: Path) -> None:
+    async with on_setup(tmp_path, furnished) as ui:
+        assert ui.app.desk is not None
+        held = HeldBack(ui.app.desk.voice, "read")
+        ui.app.ask(ui.app.screen._edit_voice, opens=True)
+        await gone_elsewhere(ui, held)
+        assert len(ui.app.screen_stack) == 1
 
 
 @pytest.mark.parametrize("on", ["schedule", "setup"])
-async def test_a_zone_that_is_refused_is_said_on_another_screen_and_not_asked_for_there(
-    tmp_path: Path, on: str
-) -> None:
-    async with on_setup(tmp_path, furnished) as seen:
-        desk = seen.app.desk
+async def test_refused_zone_is_notified_on_other_screen(tmp_path: Path, on: str) -> None:
+    async with on_setup(tmp_path, furnished) as ui:
+        desk = ui.app.desk
         assert desk is not None
         held = HeldBack(desk.schedule, "set_zone")
         if on == "schedule":
-            await seen.press("2")
-            assert isinstance(seen.app.screen, WeekChanges)
-            seen.app.screen._set_zone("Europe/Nowhere")
+            await ui.press("2")
+            assert isinstance(ui.app.screen, WeekChanges)
+            ui.app.screen._set_zone("Europe/Nowhere")
         else:
-            screen = seen.app.screen
-            seen.app.carry_out(lambda desk: screen._set_zone(desk, "Europe/Prague", "Europe/Nowhere"))
-        await gone_elsewhere(seen, held)
-        assert len(seen.app.screen_stack) == 1
-        assert any("Europe/Nowhere" in said for said in seen.toasts)
+            screen = ui.app.screen
+            ui.app.carry_out(lambda desk: screen._set_zone(desk, "Europe/Prague", "Europe/Nowhere"))
+        await gone_elsewhere(ui, held)
+        assert len(ui.app.screen_stack) == 1
+        assert any("Europe/Nowhere" in message for message in ui.toasts)
 
 
-async def test_a_list_of_feeds_is_not_added_from_another_screen(tmp_path: Path) -> None:
-    async with on_sources(tmp_path, three_sources) as seen:
-        sources = seen.app.screen
-        await seen.app.switch_mode("engagement")
+async def test_feed_import_does_not_open_elsewhere(tmp_path: Path) -> None:
+    async with on_sources(tmp_path, three_sources) as ui:
+        sources = ui.app.screen
+        await ui.app.switch_mode("engagement")
         sources.post_message(FeedsRead(()))
-        await seen.wait()
-        assert len(seen.app.screen_stack) == 1
+        await ui.wait()
+        assert len(ui.app.screen_stack) == 1
 
 
-async def test_whether_to_write_over_a_file_is_not_asked_on_another_screen_and_said_there(tmp_path: Path) -> None:
-    there = tmp_path / "there.opml"
-    there.write_text("mine")
-    async with on_sources(tmp_path, three_sources) as seen:
-        assert seen.app.desk is not None
-        held = HeldBack(seen.app.desk.sources, "export_opml")
-        seen.app.screen._export(f"{there}")
-        await gone_elsewhere(seen, held)
-        assert len(seen.app.screen_stack) == 1
-        assert any("is there already" in said for said in seen.toasts)
-        assert there.read_text() == "mine"
+async def test_overwrite_prompt_becomes_toast_elsewhere(tmp_path: Path) -> None:
+    file = tmp_path / "there.opml"
+    file.write_text("mine")
+    async with on_sources(tmp_path, three_sources) as ui:
+        assert ui.app.desk is not None
+        held = HeldBack(ui.app.desk.sources, "export_opml")
+        ui.app.screen._export(f"{file}")
+        await gone_elsewhere(ui, held)
+        assert len(ui.app.screen_stack) == 1
+        assert any("is there already" in message for message in ui.toasts)
+        assert file.read_text() == "mine"

@@ -1,4 +1,4 @@
-"""Weeks that come late: the last one that was asked for is shown, and keys count from where the cursor is going."""
+"""Tests for weeks loaded late: the last requested one is displayed, and keys count from the target week."""
 
 from datetime import timedelta
 from pathlib import Path
@@ -11,32 +11,32 @@ from schedule_screen import fill, on_schedule
 pytestmark = pytest.mark.usefixtures("impatient")
 
 
-async def test_two_weeks_on_are_two_though_the_first_is_still_being_read(tmp_path: Path) -> None:
+async def test_two_next_week_keys_advance_two_weeks(tmp_path: Path) -> None:
     await fill(tmp_path)
-    async with on_schedule(tmp_path) as seen:
-        assert seen.screen.week is not None
-        monday = seen.screen.week.monday
-        assert seen.app.desk is not None
-        held = HeldBack(seen.app.desk.schedule, "week")
-        await press(seen, "right_square_bracket")
+    async with on_schedule(tmp_path) as ui:
+        assert ui.screen.week is not None
+        monday = ui.screen.week.monday
+        assert ui.app.desk is not None
+        held = HeldBack(ui.app.desk.schedule, "week")
+        await press(ui, "right_square_bracket")
         await held.asked()
-        await press(seen, "right_square_bracket")
+        await press(ui, "right_square_bracket")
         held.go.set()
-        await seen.wait()
-        assert seen.screen.week.monday == monday + timedelta(weeks=2)
+        await ui.wait()
+        assert ui.screen.week.monday == monday + timedelta(weeks=2)
 
 
-async def test_a_week_that_was_read_before_another_does_not_come_after_it(tmp_path: Path) -> None:
+async def test_week_loaded_earlier_does_not_replace_newer(tmp_path: Path) -> None:
     await fill(tmp_path)
-    async with on_schedule(tmp_path) as seen:
-        assert seen.app.desk is not None
-        held = HeldBack(seen.app.desk.schedule, "week")
-        seen.screen.read()
+    async with on_schedule(tmp_path) as ui:
+        assert ui.app.desk is not None
+        held = HeldBack(ui.app.desk.schedule, "week")
+        ui.screen.read()
         await held.asked()
-        await seen.desk.schedule.set_zone("Asia/Tokyo")
-        seen.screen.read()
-        await long_enough(seen)
+        await ui.desk.schedule.set_zone("Asia/Tokyo")
+        ui.screen.read()
+        await long_enough(ui)
         held.go.set()
-        await seen.wait()
-        assert seen.screen.week is not None
-        assert seen.screen.week.zone == "Asia/Tokyo"
+        await ui.wait()
+        assert ui.screen.week is not None
+        assert ui.screen.week.zone == "Asia/Tokyo"

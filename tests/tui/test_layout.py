@@ -1,4 +1,4 @@
-"""Paragraphs and tables in a given width."""
+"""Tests for laying out paragraphs and tables in a given width."""
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -13,19 +13,19 @@ def text(blocks: list[Paragraph | Table], width: int) -> list[str]:
     return [line.plain for line in lay_out(blocks, width)]
 
 
-def test_a_paragraph_is_wrapped_at_words() -> None:
+def test_paragraph_wraps_at_words() -> None:
     assert text([plain("one two three")], 8) == ["one two", "three"]
 
 
-def test_line_breaks_stay() -> None:
+def test_line_breaks_are_preserved() -> None:
     assert text([plain("one\n\ntwo")], 20) == ["one", "", "two"]
 
 
-def test_an_indented_paragraph_is_indented_on_every_line() -> None:
+def test_indent_applies_to_all_lines() -> None:
     assert text([Paragraph(Content("one two"), indent=2)], 6) == ["  one", "  two"]
 
 
-def test_columns_are_aligned_and_the_last_one_wraps_within_itself() -> None:
+def test_last_column_wraps_within_itself() -> None:
     rows = [
         (Content("recency"), Content("0.2"), Content("new and fresh words")),
         (Content("x"), Content("12.3"), Content("")),
@@ -37,18 +37,18 @@ def test_columns_are_aligned_and_the_last_one_wraps_within_itself() -> None:
     ]
 
 
-def test_wide_columns_give_way_to_the_last_one() -> None:
+def test_wide_columns_shrink_for_last_one() -> None:
     rows = [(Content("a very long name indeed"), Content("the reason why"))]
     assert text([Table(rows)], 24) == ["a very lo…  the reason", "            why"]
 
 
-def test_an_empty_table_has_no_lines() -> None:
+def test_empty_table_has_no_lines() -> None:
     assert text([Table([])], 10) == []
 
 
 @settings(max_examples=60, derandomize=True)
 @given(st.lists(st.tuples(WORDS, WORDS), max_size=4), st.integers(20, 60))
-def test_nothing_is_wider_than_there_is_room(rows: list[tuple[str, str]], width: int) -> None:
+def test_layout_fits_width(rows: list[tuple[str, str]], width: int) -> None:
     blocks = [
         Table([(Content(left.replace("\n", " ")), Content(right)) for left, right in rows]),
         plain("".join(map("".join, rows))),

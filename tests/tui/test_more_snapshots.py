@@ -1,7 +1,6 @@
-"""How the screens look in 40 columns, with what goes wrong, and under what lies over them.
+"""Snapshots of the screens in 40 columns, with errors, and below dialogs.
 
-`pytest --snapshot-update` takes over what is meant to change.
-"""
+`pytest --snapshot-update` accepts intended changes."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
@@ -34,13 +33,13 @@ _NAMES = {":": "colon", "/": "slash", "?": "question_mark"}
 
 @pytest.fixture(autouse=True)
 def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is read a moment later is read at once."""
+    """Load at once what the console loads after a delay."""
     monkeypatch.setattr(deciding, "READY_AFTER", 0.001)
 
 
 @pytest.fixture
 def full(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Console:
-    """The console of a desk with something to show; files are named without a folder."""
+    """Return the console of a furnished desk; the working directory is `tmp_path`, so that paths have no folder."""
     (tmp_path / "feeds.opml").write_text(OPML)
     monkeypatch.chdir(tmp_path)
     asyncio.run(furnish(tmp_path / "desk"))
@@ -48,23 +47,23 @@ def full(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Console:
 
 
 def after(*keys: str, typed: str = "", then: Keys = (), theme: str = "", words: str = "") -> Before:
-    """What to do before the picture is taken: keys, text, more keys; and words that have to be there then."""
+    """Return a step to run before the snapshot: press keys, type, press more keys, wait for `expected`."""
 
-    async def do(pilot: Pilot[int]) -> None:
+    async def run(pilot: Pilot[int]) -> None:
         if theme:
             pilot.app.theme = theme
         await settled(pilot)
         assert isinstance(pilot.app, Console)
-        seen = Seen(pilot.app, pilot)
-        await seen.press(*(_NAMES.get(key, key) for key in keys), *typed, *then)
+        ui = Seen(pilot.app, pilot)
+        await ui.press(*(_NAMES.get(key, key) for key in keys), *typed, *then)
         if words:
-            await until(seen, words)
+            await until(ui, words)
 
-    return do
+    return run
 
 
 async def reject(pilot: Pilot[int]) -> None:
-    """Ask why, once it is known what was said before."""
+    """Open the reject prompt once the earlier reasons are loaded."""
     await settled(pilot)
     screen = pilot.app.screen
     assert isinstance(screen, Decides)
@@ -90,16 +89,16 @@ OVER: dict[str, Before] = {
     "import": after("3", "i", typed="feeds.opml", then=("enter",), words="3/3"),
     "delete": after("3", "D", words="?"),
 }
-"""What lies over the screens and has no pictures elsewhere."""
+"""Dialogs and states without snapshots elsewhere."""
 
 
 @pytest.mark.parametrize("what", OVER)
-def test_what_lies_over_a_small_screen(snap_compare: Compare, full: Console, what: str) -> None:
+def test_dialogs_on_small_screen(snap_compare: Compare, full: Console, what: str) -> None:
     assert snap_compare(full, terminal_size=SMALL, run_before=OVER[what])
 
 
 @pytest.mark.parametrize("what", ["reject", "palette", "edit"])
-def test_what_lies_over_a_light_one(snap_compare: Compare, full: Console, what: str) -> None:
+def test_dialogs_in_light_theme(snap_compare: Compare, full: Console, what: str) -> None:
     async def before(pilot: Pilot[int]) -> None:
         pilot.app.theme = LIGHT.name
         await OVER[what](pilot)
@@ -117,28 +116,28 @@ COLUMNS = {
 
 
 @pytest.mark.parametrize("what", COLUMNS)
-def test_the_review_in_forty_columns(snap_compare: Compare, full: Console, what: str) -> None:
+def test_review_in_40_columns(snap_compare: Compare, full: Console, what: str) -> None:
     assert snap_compare(full, terminal_size=(40, 24), run_before=after(*COLUMNS[what]))
 
 
 @pytest.mark.parametrize("keys", [("4",), ("4", "tab")], ids=["list", "variants"])
-def test_experiments_in_forty_columns(snap_compare: Compare, tmp_path: Path, keys: Keys) -> None:
+def test_experiments_in_40_columns(snap_compare: Compare, tmp_path: Path, keys: Keys) -> None:
     assert snap_compare(tried_console(tmp_path), terminal_size=(40, 24), run_before=after(*keys))
 
 
 @pytest.mark.parametrize("keys", [("5",), ("5", "tab"), ("5", "G")], ids=["figures", "posts", "hours"])
-def test_engagement_in_forty_columns(snap_compare: Compare, tmp_path: Path, keys: Keys) -> None:
+def test_engagement_in_40_columns(snap_compare: Compare, tmp_path: Path, keys: Keys) -> None:
     assert snap_compare(posted_console(tmp_path), terminal_size=(40, 24), run_before=after(*keys))
 
 
 @pytest.mark.parametrize("size", [(20, 5), (39, 12)], ids=["20x5", "39x12"])
-def test_a_terminal_that_is_too_small(snap_compare: Compare, size: tuple[int, int]) -> None:
+def test_too_small_terminal(snap_compare: Compare, size: tuple[int, int]) -> None:
     assert snap_compare(console(FakeDesk(3)), terminal_size=size, run_before=after())
 
 
 @asynccontextmanager
 async def locked(home: Path) -> AsyncIterator[Desk]:
-    """A desk that another process keeps from being read."""
+    """Open a desk whose every read fails with StoreBusyError."""
 
     async def fail(*_: object, **__: object) -> object:
         raise StoreBusyError(hint="Is Copydesk open elsewhere?")
@@ -149,7 +148,7 @@ async def locked(home: Path) -> AsyncIterator[Desk]:
 
 
 @pytest.mark.parametrize("screen", SCREEN_NAMES)
-def test_a_desk_that_cannot_be_read(snap_compare: Compare, tmp_path: Path, screen: str) -> None:
+def test_desk_with_read_errors(snap_compare: Compare, tmp_path: Path, screen: str) -> None:
     app = Console(lambda: locked(tmp_path), clock=lambda: NOW)
     keys = [str(SCREEN_NAMES.index(screen) + 1)]
     assert snap_compare(app, terminal_size=SMALL, run_before=after(*keys))

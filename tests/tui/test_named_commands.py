@@ -1,4 +1,4 @@
-"""A command that is named can be pasted: it is called as the console was, so that it is done to the same desk."""
+"""Tests for shell commands in messages: they carry the console's own options, so that they act on the same desk."""
 
 from pathlib import Path
 
@@ -22,7 +22,7 @@ GONE = NotFoundError("There is no source 'x'.", hint="`copydesk source list` sho
         (Path("/my desk"), True, "copydesk --home '/my desk' --sample source list"),
     ],
 )
-async def test_a_toast_and_the_log_name_the_desk(*, home: Path | None, sample: bool, called: str) -> None:
+async def test_toast_and_log_commands_name_desk(*, home: Path | None, sample: bool, called: str) -> None:
     advice = Context(home=home, sample=sample, debug=False).advice
     app = Console(FakeDesk(1).open, clock=lambda: NOW, advice=advice)  # type: ignore[arg-type]
     async with app.run_test(size=(120, 32), notifications=True) as pilot:
@@ -30,12 +30,12 @@ async def test_a_toast_and_the_log_name_the_desk(*, home: Path | None, sample: b
         app.complain(GONE)
         app.note(str(GONE))
         await settled(pilot)
-        said = f"There is no source 'x'. `{called}` shows them all."
-        assert Seen(app, pilot).toasts == [said]
-        assert {told.text for told in app.read_log()} == {said}
+        message = f"There is no source 'x'. `{called}` shows them all."
+        assert Seen(app, pilot).toasts == [message]
+        assert {entry.text for entry in app.read_log()} == {message}
 
 
-async def test_what_stands_against_posting_names_it() -> None:
+async def test_post_dialog_commands_name_desk() -> None:
     async def read() -> Plan:
         raise ConflictError("No account is connected.", hint="Connect one: copydesk account connect bluesky")
 

@@ -1,4 +1,4 @@
-"""The desk is opened after the first paint, and closed when nobody asks it any more."""
+"""Tests for opening the desk after the first paint, and closing it after the last task."""
 
 import asyncio
 from contextlib import asynccontextmanager
@@ -10,38 +10,38 @@ from copydesk.tui.app import Console
 from tui_fixtures import NOW, FakeDesk, console, on_screen, screen_text, settled
 
 
-async def test_the_screen_is_there_before_the_desk_is() -> None:
+async def test_screen_appears_before_desk_is_open() -> None:
     desk = FakeDesk(3)
-    let = asyncio.Event()
+    release = asyncio.Event()
 
     @asynccontextmanager
-    async def slowly():
-        await let.wait()
+    async def open_slowly():
+        await release.wait()
         async with desk.open() as opened:
             yield opened
 
     app = console(desk)
-    app._open_desk = slowly
+    app._open_desk = open_slowly
     async with app.run_test(size=(120, 32)) as pilot:
         await pilot.pause()
         assert "Opening the desk" in screen_text(app)
         await pilot.press("j", "tab", "P", "full_stop", "o", "question_mark", "escape")
-        let.set()
+        release.set()
         await settled(pilot)
         assert "Queue · 3" in screen_text(app)
 
 
-async def test_a_glance_shows_rows_before_the_desk_is_open() -> None:
+async def test_first_page_appears_before_desk_is_open() -> None:
     desk = FakeDesk(3)
-    let = asyncio.Event()
+    release = asyncio.Event()
 
     @asynccontextmanager
-    async def slowly():
-        await let.wait()
+    async def open_slowly():
+        await release.wait()
         async with desk.open() as opened:
             yield opened
 
-    app = Console(slowly, glance=lambda: desk.drafts.all, clock=lambda: NOW)
+    app = Console(open_slowly, glance=lambda: desk.drafts.all, clock=lambda: NOW)
     async with app.run_test(size=(120, 32), notifications=True) as pilot:
         while "Quarrystone" not in screen_text(app):
             await pilot.pause(0)
@@ -49,58 +49,59 @@ async def test_a_glance_shows_rows_before_the_desk_is_open() -> None:
         assert "▌ N~ 89" in screen_text(app)
         assert "11 of 12 pass" in screen_text(app)
         assert not app._notifications
-        let.set()
+        release.set()
         await settled(pilot)
         assert "▌ N~ 89" in screen_text(app)
         assert "@quarrystonedb · X" in screen_text(app)
 
 
-async def test_a_glance_that_sees_nothing_is_not_waited_for() -> None:
+async def test_empty_first_page_is_not_waited_for() -> None:
     app = Console(FakeDesk(3).open, glance=tuple, clock=lambda: NOW)
     async with app.run_test(size=(120, 32)) as pilot:
         await settled(pilot)
         assert "Queue · 3" in screen_text(app)
 
 
-async def test_what_opens_the_desk_may_import_for_long_and_is_called_away_from_the_keys() -> None:
+async def test_desk_opener_runs_outside_event_loop() -> None:
+    """The opener imports much, which would block the keys."""
     desk = FakeDesk(3)
-    called = []
+    calls = []
 
-    def opening():
+    def open_desk():
         with pytest.raises(RuntimeError):
             asyncio.get_running_loop()
-        called.append(True)
+        calls.append(True)
         return desk.open()
 
     app = console(desk)
-    app._open_desk = opening
+    app._open_desk = open_desk
     async with app.run_test(size=(120, 32)) as pilot:
         await settled(pilot)
-    assert called
+    assert calls
 
 
 @pytest.mark.parametrize("error", [StoreBusyError, StoreFullError, StoreNewerError, StoreDamagedError])
-async def test_a_desk_that_cannot_be_opened_says_why_and_the_screen_stays(error: type[CopydeskError]) -> None:
+async def test_open_error_is_displayed(error: type[CopydeskError]) -> None:
     desk = FakeDesk(3)
     desk.trouble = error(hint="Do this.")
-    async with on_screen(desk, size=(160, 32)) as seen:
-        assert "The desk could not be opened." in seen.text
-        assert error().message[:40] in seen.text
-        assert "Do this." in seen.text
-        await seen.press("j", "P", "question_mark")
-        assert seen.app.is_running
+    async with on_screen(desk, size=(160, 32)) as ui:
+        assert "The desk could not be opened." in ui.text
+        assert error().message[:40] in ui.text
+        assert "Do this." in ui.text
+        await ui.press("j", "P", "question_mark")
+        assert ui.app.is_running
 
 
-async def test_refresh_tries_again() -> None:
+async def test_refresh_retries_opening() -> None:
     desk = FakeDesk(3)
     desk.trouble = StoreBusyError()
-    async with on_screen(desk) as seen:
+    async with on_screen(desk) as ui:
         desk.trouble = None
-        await seen.press("full_stop")
-        assert "Queue · 3" in seen.text
+        await ui.press("full_stop")
+        assert "Queue · 3" in ui.text
 
 
-async def test_an_unexpected_error_is_shown_too() -> None:
+async def test_unexpected_open_error_is_displayed() -> None:
     app = console(FakeDesk(3))
     app._open_desk = lambda: 1 / 0
     async with app.run_test(size=(120, 32)) as pilot:
@@ -108,27 +109,27 @@ async def test_an_unexpected_error_is_shown_too() -> None:
         assert "did not expect this" in screen_text(app)
 
 
-async def test_the_desk_is_closed_however_the_console_ends() -> None:
+async def test_desk_closes_when_console_exits() -> None:
     desk = FakeDesk(3)
     async with on_screen(desk):
         pass
     assert (desk.opened, desk.closed) == (1, 1)
 
 
-async def test_the_desk_is_closed_only_when_the_last_question_is_answered() -> None:
+async def test_desk_closes_after_last_task() -> None:
     desk = FakeDesk(3)
     order: list[str] = []
 
-    async def slow(*_: object, **__: object) -> None:
+    async def hang(*_: object, **__: object) -> None:
         try:
             await asyncio.Event().wait()
         finally:
             await asyncio.sleep(0.01)
             order.append(f"asked, closed {desk.closed}")
 
-    async with on_screen(desk) as seen:
-        desk.drafts.window = slow
-        await seen._pilot.press("full_stop")
-        await seen._pilot.pause()
+    async with on_screen(desk) as ui:
+        desk.drafts.window = hang
+        await ui._pilot.press("full_stop")
+        await ui._pilot.pause()
     assert order == ["asked, closed 0"]
     assert desk.closed == 1

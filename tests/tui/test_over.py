@@ -1,4 +1,4 @@
-"""What lies over a screen closes itself and nothing else, and nothing that is typed in it is lost."""
+"""Tests for dialogs: each closes only itself, and text typed in it is never lost."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -25,56 +25,54 @@ from tui_fixtures import FakeDesk, Seen, on_screen
 
 
 class Gate:
-    """Lets nothing through until it is opened."""
+    """Blocks one method of a class until `open` is set, and counts its calls."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, owner: type, name: str) -> None:
         self.open = asyncio.Event()
         self.came = 0
-        real: Callable[..., Awaitable[Any]] = getattr(owner, name)
+        original: Callable[..., Awaitable[Any]] = getattr(owner, name)
 
-        async def wait(*args: Any, **named: Any) -> Any:
+        async def wait(*args: Any, **kwargs: Any) -> Any:
             self.came += 1
             await self.open.wait()
-            return await real(*args, **named)
+            return await original(*args, **kwargs)
 
         monkeypatch.setattr(owner, name, wait)
 
 
 async def press(seen: Seen, *keys: str) -> None:
-    """As `Seen.press`, while somebody waits: the console does not come to rest."""
+    """Press keys without waiting for the console to settle: a call is blocked."""
     for key in keys:
         await seen._pilot.press(key)
 
 
-async def test_one_below_another_closes_when_it_is_on_top_again(tmp_path: Path) -> None:
-    async with on_screen(FakeDesk(3)) as seen:
+async def test_covered_dialog_closes_when_uncovered(tmp_path: Path) -> None:
+    async with on_screen(FakeDesk(3)) as ui:
         answers: list[object] = []
         below, above = YesScreen("Below?"), LineScreen("Above?")
-        await seen.app.push_screen(below, answers.append)
-        await seen.app.push_screen(above, answers.append)
+        await ui.app.push_screen(below, answers.append)
+        await ui.app.push_screen(above, answers.append)
         below.close(True)
-        await seen.wait()
-        assert seen.app.screen is above
+        await ui.wait()
+        assert ui.app.screen is above
         above.close("yes")
-        await seen.wait()
+        await ui.wait()
         assert answers == ["yes", True]
-        assert len(seen.app.screen_stack) == 1
+        assert len(ui.app.screen_stack) == 1
 
 
-async def test_one_that_is_closed_closes_nothing_else(tmp_path: Path) -> None:
-    async with on_screen(FakeDesk(3)) as seen:
+async def test_closed_dialog_closes_no_other(tmp_path: Path) -> None:
+    async with on_screen(FakeDesk(3)) as ui:
         first, second = YesScreen("First?"), YesScreen("Second?")
-        await seen.app.push_screen(first)
+        await ui.app.push_screen(first)
         first.close(False)
-        await seen.app.push_screen(second)
+        await ui.app.push_screen(second)
         first.close(False)
-        await seen.wait()
-        assert seen.app.screen is second
+        await ui.wait()
+        assert ui.app.screen is second
 
 
-async def test_a_voice_that_is_saved_twice_while_the_desk_is_slow_is_saved_once(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_saving_voice_twice_saves_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("copydesk.tui.type_ahead.PATIENCE", 0.05)
     gate = Gate(monkeypatch, Voices, "update")
     async with setup_desk(tmp_path) as desk:
@@ -82,114 +80,104 @@ async def test_a_voice_that_is_saved_twice_while_the_desk_is_slow_is_saved_once(
         await furnished(desk)
         gate.open.clear()
         gate.came = 0
-    async with on_setup(tmp_path) as seen:
-        await seen.press("j", "e")
-        await write(seen, "More. ")
-        await press(seen, "ctrl+s", "ctrl+s", "x", "escape")
-        await asked(seen, "It is being saved")
-        assert "xPlain" not in seen.text
+    async with on_setup(tmp_path) as ui:
+        await ui.press("j", "e")
+        await write(ui, "More. ")
+        await press(ui, "ctrl+s", "ctrl+s", "x", "escape")
+        await asked(ui, "It is being saved")
+        assert "xPlain" not in ui.text
         gate.open.set()
-        await until(seen, "The voice is kept.")
-        assert isinstance(seen.app.screen, SetupScreen)
+        await until(ui, "The voice is kept.")
+        assert isinstance(ui.app.screen, SetupScreen)
     assert gate.came == 1
 
 
-async def test_an_unexpected_error_is_said_and_saving_can_be_tried_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_save_can_be_retried_after_unexpected_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     async def fail(*_: object) -> None:
         raise RuntimeError("a flat tyre")
 
-    async with on_setup(tmp_path, furnished) as seen:
-        with monkeypatch.context() as broken:
-            broken.setattr(Voices, "update", fail)
-            await seen.press("j", "e")
-            await write(seen, "More. ")
-            await seen.press("ctrl+s")
-            await until(seen, "Copydesk did not expect this: RuntimeError('a flat tyre').")
-        await write(seen, "Yet ")
-        assert "More. Yet Plain words." in seen.text
-        await seen.press("ctrl+s")
-        await until(seen, "The voice is kept.")
+    async with on_setup(tmp_path, furnished) as ui:
+        with monkeypatch.context() as patch:
+            patch.setattr(Voices, "update", fail)
+            await ui.press("j", "e")
+            await write(ui, "More. ")
+            await ui.press("ctrl+s")
+            await until(ui, "Copydesk did not expect this: RuntimeError('a flat tyre').")
+        await write(ui, "Yet ")
+        assert "More. Yet Plain words." in ui.text
+        await ui.press("ctrl+s")
+        await until(ui, "The voice is kept.")
 
 
-async def test_a_voice_that_was_typed_when_the_console_died_is_offered_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_unsaved_voice_is_restored_after_crash(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(typed_form, "KEEP_AFTER", 0.01)
     file = tmp_path / "voice" / "voice.v0.md"
-    async with on_setup(tmp_path, furnished) as seen:
-        await seen.press("j", "e")
-        await write(seen, "More. ")
-        await so(lambda: file.exists() and "More. " in file.read_text(), seen.wait)
-    async with on_setup(tmp_path) as seen:
-        await seen.press("j", "e")
-        await until(seen, "and did not save it.")
-        assert "More. Plain words." in seen.text
-        await seen.press("ctrl+s")
-        await until(seen, "The voice is kept.")
+    async with on_setup(tmp_path, furnished) as ui:
+        await ui.press("j", "e")
+        await write(ui, "More. ")
+        await so(lambda: file.exists() and "More. " in file.read_text(), ui.wait)
+    async with on_setup(tmp_path) as ui:
+        await ui.press("j", "e")
+        await until(ui, "and did not save it.")
+        assert "More. Plain words." in ui.text
+        await ui.press("ctrl+s")
+        await until(ui, "The voice is kept.")
         assert not file.exists()
 
 
-async def test_what_was_tried_is_shown_as_the_format_that_it_is(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_voice_preview_title_matches_its_format(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     gate = Gate(monkeypatch, Voices, "try_out")
-    async with on_setup(tmp_path, furnished) as seen:
-        await press(seen, "j", "e")
-        await asked(seen, "How you write")
-        screen = seen.app.screen
+    async with on_setup(tmp_path, furnished) as ui:
+        await press(ui, "j", "e")
+        await asked(ui, "How you write")
+        screen = ui.app.screen
         assert isinstance(screen, VoiceScreen)
-        await so(lambda: gate.came, lambda: seen._pilot.pause(0.01))
-        await press(seen, "tab", "tab", "tab", "right")
-        await asked(seen, "‹THREAD›")
-        shown: list[str] = []
-        monkeypatch.setattr(screen.tried, "set_title", shown.append)
+        await so(lambda: gate.came, lambda: ui._pilot.pause(0.01))
+        await press(ui, "tab", "tab", "tab", "right")
+        await asked(ui, "‹THREAD›")
+        titles: list[str] = []
+        monkeypatch.setattr(screen.tried, "set_title", titles.append)
         gate.open.set()
-        await until(seen, "THREAD")
-        await so(lambda: shown, lambda: seen._pilot.pause(0.01))
-        assert shown == ["THREAD by the offline writer, of an item of yours"]
+        await until(ui, "THREAD")
+        await so(lambda: titles, lambda: ui._pilot.pause(0.01))
+        assert titles == ["THREAD by the offline writer, of an item of yours"]
 
 
 @pytest.mark.usefixtures("impatient")
-async def test_a_time_that_is_read_when_its_question_was_left_says_nothing(tmp_path: Path) -> None:
-    go_on = asyncio.Event()
+async def test_time_parsed_after_cancel_is_ignored(tmp_path: Path) -> None:
+    proceed = asyncio.Event()
 
     async def read(_: str) -> Said:
-        await go_on.wait()
+        await proceed.wait()
         return Said("no time", good=False)
 
-    async with on_screen(FakeDesk(3)) as seen:
+    async with on_screen(FakeDesk(3)) as ui:
         screen = MomentScreen("When?", read)
-        await seen.app.push_screen(screen)
-        await press(seen, "x", "enter", "escape")
-        await so(lambda: not screen.query(Static), lambda: seen._pilot.pause(0.01))
-        go_on.set()
-        await seen.wait()
-        assert seen.toasts == []
+        await ui.app.push_screen(screen)
+        await press(ui, "x", "enter", "escape")
+        await so(lambda: not screen.query(Static), lambda: ui._pilot.pause(0.01))
+        proceed.set()
+        await ui.wait()
+        assert ui.toasts == []
 
 
-async def test_a_draft_whose_making_fails_unexpectedly_can_be_made_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_create_can_be_retried_after_unexpected_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     async def fail(*_: object) -> None:
         raise RuntimeError("a flat tyre")
 
-    async with on_setup(tmp_path, key="1") as seen:
-        await seen.press("c")
-        await until(seen, "A new draft")
-        await write(seen, "Words.")
-        with monkeypatch.context() as broken:
-            broken.setattr(Drafts, "create", fail)
-            await seen.press("ctrl+s")
-            await until(seen, "Copydesk did not expect this: RuntimeError('a flat tyre').")
-        await seen.press("ctrl+s")
-        await until(seen, "The draft is made")
+    async with on_setup(tmp_path, key="1") as ui:
+        await ui.press("c")
+        await until(ui, "A new draft")
+        await write(ui, "Words.")
+        with monkeypatch.context() as patch:
+            patch.setattr(Drafts, "create", fail)
+            await ui.press("ctrl+s")
+            await until(ui, "Copydesk did not expect this: RuntimeError('a flat tyre').")
+        await ui.press("ctrl+s")
+        await until(ui, "The draft is made")
 
 
-async def test_nothing_is_typed_into_a_text_that_is_being_saved(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_saving_text_ignores_typing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("copydesk.tui.type_ahead.PATIENCE", 0.05)
     gate = Gate(monkeypatch, Drafts, "change")
     async with reviewing(tmp_path) as review:
@@ -206,65 +194,57 @@ async def test_nothing_is_typed_into_a_text_that_is_being_saved(
         assert f"{first.text} Really.!" in review.text
 
 
-async def test_an_account_that_is_left_while_it_is_connected_is_not_connected(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_leaving_during_connect_cancels_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("copydesk.tui.type_ahead.PATIENCE", 0.05)
     gate = Gate(monkeypatch, Accounts, "connect")
-    async with on_setup(tmp_path) as seen:
-        await seen.press("n", *["j"] * 11, "enter")
-        await until(seen, "Connect an account of keyed")
-        await answer(seen, "me\topen\n")
-        await press(seen, "escape")
+    async with on_setup(tmp_path) as ui:
+        await ui.press("n", *["j"] * 11, "enter")
+        await until(ui, "Connect an account of keyed")
+        await answer(ui, "me\topen\n")
+        await press(ui, "escape")
         assert gate.came == 1
         gate.open.set()
-        await until(seen, "It was left before it was done")
+        await until(ui, "It was left before it was done")
     async with setup_desk(tmp_path) as desk:
         assert not await desk.accounts.list()
 
 
-async def test_a_source_that_is_left_while_it_is_saved_is_told_of(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_leaving_during_save_reports_result(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("copydesk.tui.type_ahead.PATIENCE", 0.05)
     gate = Gate(monkeypatch, Sources, "create")
-    async with on_setup(tmp_path, key="3") as seen:
-        await seen.press("n")
-        await write(seen, "https://one.example/feed")
-        await press(seen, "ctrl+s", "escape", "escape")
-        await asked(seen, "It is being saved")
+    async with on_setup(tmp_path, key="3") as ui:
+        await ui.press("n")
+        await write(ui, "https://one.example/feed")
+        await press(ui, "ctrl+s", "escape", "escape")
+        await asked(ui, "It is being saved")
         gate.open.set()
-        await until(seen, "Added ")
+        await until(ui, "Added ")
 
 
-async def test_a_source_that_is_left_while_it_is_read_is_read_no_further(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_leaving_during_test_fetch_stops_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     gate = Gate(monkeypatch, Sources, "try_out")
-    async with on_setup(tmp_path, key="3") as seen:
-        await seen.press("n")
-        await write(seen, "https://one.example/feed")
-        await press(seen, "enter")
-        await asked(seen, "Reading it …")
-        await press(seen, "escape", "escape")
-        await seen.wait()  # for ever, if it were still being read
-        assert len(seen.app.screen_stack) == 1
+    async with on_setup(tmp_path, key="3") as ui:
+        await ui.press("n")
+        await write(ui, "https://one.example/feed")
+        await press(ui, "enter")
+        await asked(ui, "Reading it …")
+        await press(ui, "escape", "escape")
+        await ui.wait()  # would never return while the source is being fetched
+        assert len(ui.app.screen_stack) == 1
         assert gate.came == 1
 
 
 @pytest.mark.parametrize(
     ("screen", "keys"), [("1", ["c", *["tab"] * 2]), ("6", ["j", "e", *["tab"] * 10]), ("3", ["n"])]
 )
-async def test_what_is_pasted_into_a_line_is_no_command_to_the_terminal(
-    tmp_path: Path, screen: str, keys: list[str]
-) -> None:
-    async with on_setup(tmp_path, furnished, key=screen) as seen:
-        await seen.press(*keys)
-        line = seen.app.focused
+async def test_pasted_escape_sequences_are_removed(tmp_path: Path, screen: str, keys: list[str]) -> None:
+    async with on_setup(tmp_path, furnished, key=screen) as ui:
+        await ui.press(*keys)
+        line = ui.app.focused
         assert isinstance(line, Input)
-        await write(seen, "ab")
-        await seen.press("left")
-        seen.app.post_message(Paste("x\x1b[2Jy"))
-        await seen.wait()
-        await write(seen, "z")
+        await write(ui, "ab")
+        await ui.press("left")
+        ui.app.post_message(Paste("x\x1b[2Jy"))
+        await ui.wait()
+        await write(ui, "z")
         assert line.value == "axyzb"

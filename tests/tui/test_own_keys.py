@@ -1,4 +1,4 @@
-"""Keys of the user's own: read from the settings, checked at the start, followed wherever keys are shown."""
+"""Tests for the user's own keys: read from the settings, validated at start, used wherever keys are displayed."""
 
 import re
 from pathlib import Path
@@ -16,131 +16,131 @@ FILE = Path("settings.toml")
 
 
 def refused(**own: str) -> str:
-    """Why these keys are refused."""
+    """Return the error message for these keys."""
     with pytest.raises(SettingsError) as caught:
-        with_own_keys({name.replace("__", "."): keys for name, keys in own.items()}, FILE)
+        with_own_keys({action.replace("__", "."): key for action, key in own.items()}, FILE)
     assert "\n" not in str(caught.value)
     return str(caught.value)
 
 
 def read(home: Path, text: str) -> dict[str, str]:
-    """The keys that a settings file has."""
+    """Return the keys of a settings file with this text."""
     (home / "settings.toml").write_text(text)
     return load({}, home).keys
 
 
 def keys_of(action: str, own: dict[str, str]) -> str:
-    """An action's keys, when the user has these."""
+    """Return an action's keys under the user's settings."""
     return next(key.keys for key in with_own_keys(own, FILE) if key.id == action)
 
 
-# The settings file.
+# The settings file
 
 
 @pytest.mark.parametrize("line", ['review.approve = "y,f2"', '"review.approve" = "y,f2"'])
-def test_an_actions_id_may_stand_in_quotes_or_not(tmp_path: Path, line: str) -> None:
+def test_action_id_may_be_quoted(tmp_path: Path, line: str) -> None:
     assert read(tmp_path, f"[keys]\n{line}\n[pipeline]\nmax_drafts = 3\n") == {"review.approve": "y,f2"}
 
 
-def test_without_the_section_the_keys_are_those_of_the_table(tmp_path: Path) -> None:
+def test_missing_section_keeps_default_keys(tmp_path: Path) -> None:
     assert read(tmp_path, "") == {}
     assert with_own_keys({}, FILE) == KEYS
 
 
-def test_what_is_no_text_is_refused_with_its_line(tmp_path: Path) -> None:
+def test_non_text_key_is_refused_with_line(tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match=r"line 3: keys\.review\.approve is no text"):
         read(tmp_path, "[keys]\n\nreview.approve = 1\n")
 
 
-# The check.
+# Validation
 
 
-def test_an_action_that_does_not_exist_is_refused_with_what_was_meant() -> None:
+def test_unknown_action_is_refused_with_suggestion() -> None:
     assert refused(review__aprove="y") == (
         "settings.toml: [keys] there is no action 'review.aprove'. Did you mean review.approve?"
     )
 
 
 @pytest.mark.parametrize("keys", ["", "ctrl+", "hyperspace+a", "ab", "a,,b", "f99"])
-def test_what_no_keyboard_has_is_refused(keys: str) -> None:
+def test_unknown_key_is_refused(keys: str) -> None:
     assert "is no key" in refused(review__approve=keys)
 
 
 @pytest.mark.parametrize("keys", ["ctrl+y", "f2", "comma", "?", "space", "alt+x", "semicolon", "é"])
-def test_what_a_keyboard_has_is_taken(keys: str) -> None:
+def test_keyboard_keys_are_accepted(keys: str) -> None:
     assert keys_of("experiments.archive", {"experiments.archive": keys, "console.help": "f1"}) == keys
 
 
-def test_two_actions_on_one_key_of_one_screen_are_refused_both_named() -> None:
-    said = refused(review__approve="r")
-    assert "review.approve (approve)" in said
-    assert "review.reject (reject;" in said
+def test_conflict_on_one_screen_names_both_actions() -> None:
+    message = refused(review__approve="r")
+    assert "review.approve (approve)" in message
+    assert "review.reject (reject;" in message
 
 
-def test_the_same_key_by_another_name_is_the_same_key() -> None:
+def test_key_aliases_conflict() -> None:
     assert "console.help" in refused(review__approve="question_mark")
 
 
-def test_a_key_of_the_list_that_lies_on_the_screen_is_taken_already() -> None:
+def test_list_key_conflicts_with_its_screen() -> None:
     assert "list.down" in refused(review__approve="j")
 
 
-def test_a_key_of_the_console_is_taken_on_every_screen() -> None:
+def test_console_key_conflicts_on_all_screens() -> None:
     assert "console.quit" in refused(schedule__open="q")
 
 
-def test_a_key_of_another_screen_is_free() -> None:
+def test_key_of_other_screen_is_free() -> None:
     assert keys_of("sources.new", {"sources.new": "a,A", "sources.example_a": "1,f3", "console.review": "f5"}) == "a,A"
 
 
-def test_two_actions_may_change_places() -> None:
-    own = {"review.approve": "r", "review.reject": "a"}
-    assert keys_of("review.approve", own) == "r"
+def test_two_actions_may_swap_keys() -> None:
+    swapped = {"review.approve": "r", "review.reject": "a"}
+    assert keys_of("review.approve", swapped) == "r"
 
 
-def test_what_the_table_has_twice_stays_allowed() -> None:
+def test_duplicates_of_default_table_are_allowed() -> None:
     with_own_keys({"experiments.conclude": "c", "console.compose": "c,f6"}, FILE)
 
 
-def test_only_what_differs_is_told_to_the_console() -> None:
+def test_only_changed_keys_are_passed_to_console() -> None:
     assert own_keys(with_own_keys({"review.approve": "y", "review.copy_text": "t", "review.undo": "u"}, FILE)) == {
         "review.approve": "y",
         "review.copy_text": "t",
     }
 
 
-# In the running console.
+# In the running console
 
 
-async def test_the_keys_the_footer_and_the_help_follow() -> None:
-    own = {"review.approve": "f2", "console.help": "f1,f3"}
+async def test_bindings_footer_and_help_follow_own_keys() -> None:
+    custom = {"review.approve": "f2", "console.help": "f1,f3"}
     desk = FakeDesk(3)
-    app = Console(desk.open, clock=lambda: NOW, keys=with_own_keys(own, FILE))  # type: ignore[arg-type]
+    app = Console(desk.open, clock=lambda: NOW, keys=with_own_keys(custom, FILE))  # type: ignore[arg-type]
     async with app.run_test(size=(120, 60)) as pilot:
         await settled(pilot)
-        seen = Seen(app, pilot)
-        assert "f2 approve" in seen.lines[-1]
-        assert "f1 help" in seen.lines[-1]
-        await seen.press("question_mark")
-        assert "Keys · q closes" not in seen.text
-        await seen.press("f3")
-        assert re.search(r"f2 {3,}approve", seen.text)
+        ui = Seen(app, pilot)
+        assert "f2 approve" in ui.lines[-1]
+        assert "f1 help" in ui.lines[-1]
+        await ui.press("question_mark")
+        assert "Keys · q closes" not in ui.text
+        await ui.press("f3")
+        assert re.search(r"f2 {3,}approve", ui.text)
 
 
-async def test_an_old_key_does_nothing_any_more_and_two_may_have_changed_places() -> None:
-    done: list[str] = []
-    own = {"review.undo": "ctrl+r", "review.redo": "u", "review.archive": "f8"}
+async def test_replaced_keys_do_nothing_and_swapped_keys_work() -> None:
+    actions: list[str] = []
+    custom = {"review.undo": "ctrl+r", "review.redo": "u", "review.archive": "f8"}
     desk = FakeDesk(3)
-    app = Console(desk.open, clock=lambda: NOW, keys=with_own_keys(own, FILE))  # type: ignore[arg-type]
+    app = Console(desk.open, clock=lambda: NOW, keys=with_own_keys(custom, FILE))  # type: ignore[arg-type]
     async with app.run_test(size=(120, 40)) as pilot:
         await settled(pilot)
         for name in ("undo", "redo", "archive"):
-            setattr(app.screen, f"action_{name}", lambda name=name: done.append(name))
+            setattr(app.screen, f"action_{name}", lambda name=name: actions.append(name))
         await Seen(app, pilot).press("u", "x", "ctrl+r", "f8")
-    assert done == ["redo", "undo", "archive"]
+    assert actions == ["redo", "undo", "archive"]
 
 
-def test_every_key_of_the_table_is_one_that_may_be_given() -> None:
+def test_default_keys_are_valid() -> None:
     for key in KEYS:
         if key.where is not Where.SOURCES:
             with_own_keys({key.id: key.keys}, FILE)

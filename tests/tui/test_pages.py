@@ -1,4 +1,4 @@
-"""What stands on the pages: the draft with its checks and its score, the source item, a row of the queue."""
+"""Tests for the pages of the review: draft with checks and score, source item, queue row, diff."""
 
 from datetime import UTC, datetime, timedelta, tzinfo
 from zoneinfo import ZoneInfo
@@ -30,7 +30,7 @@ def text(blocks: list[Block]) -> str:
 
 
 def marked(blocks: list[Block], role: str) -> list[str]:
-    """The pieces of text in this role."""
+    """Return the pieces of text with this style."""
     contents = [block.content for block in blocks if isinstance(block, Paragraph)]
     return [
         content.plain[span.start : span.end] for content in contents for span in content.spans if span.style == role
@@ -41,33 +41,33 @@ def finding(severity: Severity, start: int, end: int) -> Finding:
     return Finding(rule="rule", severity=severity, message="Look here.", start=start, end=end)
 
 
-def test_a_draft_says_what_it_is() -> None:
+def test_draft_headline() -> None:
     head = text(draft_page(draft(0), NOW)).split("\n")[0]
     assert head == "SHORT · new · 93% by its checks · offline, 7m ago"
 
 
-def test_an_own_draft_is_called_so() -> None:
+def test_own_draft_headline() -> None:
     assert text(draft_page(draft(0, writer="user"), NOW)).split("\n")[0].endswith(" · your own, 7m ago")
 
 
-def test_a_draft_shows_every_part_of_its_score() -> None:
+def test_draft_page_lists_score_parts() -> None:
     page = text(draft_page(draft(0), NOW))
     assert "Why it was picked  0.64" in page
     assert "novelty        ━━━━━━━━━━  0.10  nothing like it in the last 60 days" in page
     assert "Told by The Lighthouse and Paper Trail" in page
 
 
-def test_a_draft_that_no_run_picked_has_no_score() -> None:
+def test_manual_draft_has_no_score() -> None:
     assert "picked" not in text(draft_page(draft(0, score=None), NOW))
 
 
-def test_what_the_checks_found_stands_with_the_worst_first() -> None:
+def test_findings_are_sorted_by_severity() -> None:
     found = (finding(Severity.INFO, 0, 1), finding(Severity.ERROR, 2, 3))
     page = text(draft_page(draft(0, checks=Checks(ran=12, findings=found)), NOW))
     assert "Checks  11 of 12 pass\nE  Look here.\ni  Look here." in page
 
 
-def test_the_place_that_a_check_names_is_marked_in_the_text() -> None:
+def test_finding_range_is_highlighted() -> None:
     checks = Checks(ran=1, findings=(finding(Severity.WARNING, 4, 7), finding(Severity.ERROR, 6, 9)))
     page = draft_page(draft(0, text="one two three", checks=checks), NOW)
     assert marked(page, "mark-warn") == ["tw"]
@@ -75,12 +75,12 @@ def test_the_place_that_a_check_names_is_marked_in_the_text() -> None:
 
 
 @pytest.mark.parametrize("place", [(0, 10_000), (-5, 3), (50, 60)])
-def test_a_place_outside_the_text_breaks_nothing(place: tuple[int, int]) -> None:
+def test_range_outside_text_is_ignored(place: tuple[int, int]) -> None:
     checks = Checks(ran=1, findings=(finding(Severity.ERROR, *place),))
     assert "one two three" in text(draft_page(draft(0, text="one two three", checks=checks), NOW))
 
 
-def test_a_thread_is_shown_post_by_post_with_its_marks_in_place() -> None:
+def test_thread_is_split_into_posts_with_highlights() -> None:
     thread = "first post\n\n---\n\nsecond post"
     checks = Checks(ran=1, findings=(finding(Severity.ERROR, 17, 23),))
     page = draft_page(draft(0, format=Format.THREAD, text=thread, checks=checks), NOW)
@@ -88,17 +88,17 @@ def test_a_thread_is_shown_post_by_post_with_its_marks_in_place() -> None:
     assert marked(page, "mark-bad") == ["second"]
 
 
-def test_hidden_characters_of_a_draft_are_shown() -> None:
+def test_hidden_characters_are_displayed() -> None:
     page = draft_page(draft(0, text="pay\u202ednuof\x1b[2Jok"), NOW)
     assert "pay⟨U+202E⟩dnuof⟨U+001B⟩[2Jok" in text(page)
     assert "⟨U+202E⟩" in marked(page, "bad")
 
 
-def test_line_breaks_of_any_kind_are_line_breaks() -> None:
+def test_all_line_breaks_are_equal() -> None:
     assert "one\ntwo\nthree\nfour" in text(draft_page(draft(0, text="one\r\ntwo\rthree\u2028four"), NOW))
 
 
-def test_the_headline_says_when_a_scheduled_draft_goes_out_on_the_users_clock() -> None:
+def test_headline_has_schedule_on_users_clock() -> None:
     due = draft(0, status=Status.SCHEDULED, scheduled_at=datetime(2026, 3, 9, 8, 0, tzinfo=UTC))
     assert " · scheduled · Mon 9 Mar 09:00 · " in text(draft_page(due, NOW, outgoing=Outgoing(ZoneInfo("Europe/Oslo"))))
     assert " · scheduled · 93%" in text(draft_page(due, NOW))
@@ -125,20 +125,20 @@ def report(*posts: Sent, account: str) -> DeliveryReport:
     )
 
 
-def test_a_posted_draft_says_when_and_where_it_went() -> None:
+def test_posted_draft_lists_time_and_addresses() -> None:
     posts = (Sent(id="1", url=None, evidence=Evidence.ANSWERED), Sent(id="2", url=URL, evidence=Evidence.ANSWERED))
-    went = report(*posts, account="bluesky:me"), report(posts[0], account="webhook:bell")
-    gone = draft(0, status=Status.POSTED, posted_at=NOW - timedelta(hours=2))
-    page = text(draft_page(gone, NOW, outgoing=Outgoing(reports=went))).split("\n")
+    reports = report(*posts, account="bluesky:me"), report(posts[0], account="webhook:bell")
+    posted = draft(0, status=Status.POSTED, posted_at=NOW - timedelta(hours=2))
+    page = text(draft_page(posted, NOW, outgoing=Outgoing(reports=reports))).split("\n")
     assert " · posted · 2h ago · " in page[0]
     assert page[1:3] == [f"bluesky:me  {URL}", ""]
 
 
-def test_an_error_of_the_writer_is_shown() -> None:
+def test_writer_error_is_displayed() -> None:
     assert "The endpoint said no." in text(draft_page(draft(0, last_error="The endpoint said no."), NOW))
 
 
-def test_an_item_shows_where_it_comes_from() -> None:
+def test_item_page_lists_origin() -> None:
     page = text(item_page(item(3), NOW))
     assert "from   Hacker News · Hacker News" in page
     assert "dated  4h ago · 2026-02-11 05:09 UTC" in page
@@ -146,17 +146,17 @@ def test_an_item_shows_where_it_comes_from() -> None:
     assert "link   https://lighthouse.example/3" in page
 
 
-def test_an_item_with_next_to_nothing_is_shown_too() -> None:
+def test_nearly_empty_item_is_displayed() -> None:
     bare = {"title": "", "url": None, "summary": "", "text": "", "author": None, "points": None, "comments": None}
     assert text(item_page(item(0, **bare), NOW)).startswith("Without a title\n\nfrom")
 
 
-def test_a_summary_that_is_the_texts_beginning_is_not_shown_twice() -> None:
+def test_summary_that_starts_text_is_omitted() -> None:
     page = text(item_page(item(0, summary="It begins …", text="It begins like this."), NOW))
     assert page.count("It begins") == 1
 
 
-def test_a_link_that_no_browser_gets_does_not_look_like_one() -> None:
+def test_unsafe_link_is_not_clickable() -> None:
     (facts,) = [
         block for block in item_page(item(0, url="javascript:alert(1)"), NOW) if not isinstance(block, Paragraph)
     ]
@@ -164,39 +164,39 @@ def test_a_link_that_no_browser_gets_does_not_look_like_one() -> None:
     assert facts.rows[-1][1].plain == "javascript:alert(1)"
 
 
-def test_of_a_very_long_article_only_the_beginning_is_shown() -> None:
+def test_long_article_is_truncated() -> None:
     page = text(item_page(item(0, text="word " * 10_000), NOW))
     assert len(page) < LONGEST * 1.1
     assert "(30000 more characters)" in page
 
 
-def test_a_row_has_the_state_the_confidence_the_format_the_age_and_the_text() -> None:
+def test_narrow_row_columns() -> None:
     assert draft_row(draft(0), NOW, 40).plain == "N  93 s  7m A missing index made the do…"
 
 
-def test_a_wide_row_has_room_for_a_bar_and_the_source() -> None:
+def test_wide_row_has_bar_and_source() -> None:
     assert draft_row(draft(1), NOW, 80).plain.startswith("N~ 89 ━━━━╌ s 54m @quarrystonedb   Quarrystone")
 
 
 @pytest.mark.parametrize(("width", "zone", "there"), [(41, None, 0), (42, None, 1), (47, UTC, 0), (48, UTC, 1)])
-def test_a_row_beside_the_draft_has_room_for_a_bar(width: int, zone: tzinfo | None, there: int) -> None:
+def test_row_next_to_draft_may_have_bar(width: int, zone: tzinfo | None, there: int) -> None:
     assert draft_row(draft(1), NOW, width, zone).plain.count("━━━━╌") == there
 
 
-async def test_so_it_is_at_every_width_from_eighty_on() -> None:
+async def test_rows_have_bar_from_80_columns() -> None:
     for width in (80, 100, 120, 150, 200):
-        async with on_screen(FakeDesk(3), size=(width, 32)) as seen:
-            assert " 93 ━━━━━ s  7m A missing" in seen.text or " 93 ━━━━━ s  7m The Lighthouse" in seen.text, width
+        async with on_screen(FakeDesk(3), size=(width, 32)) as ui:
+            assert " 93 ━━━━━ s  7m A missing" in ui.text or " 93 ━━━━━ s  7m The Lighthouse" in ui.text, width
 
 
 @pytest.mark.parametrize(("number", "says"), [(0, ""), (1, " · a check warns"), (3, " · a check found an error")])
-def test_what_its_row_says_in_letters_is_said_in_words_above_the_text(number: int, says: str) -> None:
-    one = draft(number)
-    head = text(draft_page(one, NOW)).replace("\n", " ")
-    assert f"SHORT · new · {one.confidence:.0%} by its checks{says} · offline" in head
+def test_headline_names_check_severity(number: int, says: str) -> None:
+    listed_draft = draft(number)
+    head = text(draft_page(listed_draft, NOW)).replace("\n", " ")
+    assert f"SHORT · new · {listed_draft.confidence:.0%} by its checks{says} · offline" in head
 
 
-def test_a_wider_row_has_the_tags_at_its_end_and_the_first_line_keeps_its_room() -> None:
+def test_tags_use_spare_width() -> None:
     tagged = draft(0, tags=("open-source", "databases"))
     assert "#" not in draft_row(tagged, NOW, 58).plain
     assert draft_row(tagged, NOW, 60).plain.endswith(" A missing index made the docs… #open-sour…")
@@ -205,7 +205,7 @@ def test_a_wider_row_has_the_tags_at_its_end_and_the_first_line_keeps_its_room()
     assert "#" not in draft_row(draft(0, tags=()), NOW, 200).plain
 
 
-def test_tags_from_outside_are_shown_harmless_and_in_their_room() -> None:
+def test_hostile_tags_are_harmless_and_fit() -> None:
     hostile = ("[red]x[/]", "\x1b[31mred\u202e", "e\u0301\u0301\u0301", "家族" * 400, "a\nb")
     row = draft_row(draft(0, tags=hostile), NOW, 160)
     assert "#[red]x[/]" in row.plain
@@ -215,48 +215,48 @@ def test_tags_from_outside_are_shown_harmless_and_in_their_room() -> None:
         assert draft_row(draft(0, tags=hostile[3:]), NOW, width).cell_length == width
 
 
-def test_a_row_tells_when_its_draft_goes_out_and_is_no_wider_for_it() -> None:
+def test_row_has_posting_time_in_same_width() -> None:
     oslo = ZoneInfo("Europe/Oslo")
     due = draft(0, status=Status.SCHEDULED, scheduled_at=NOW + timedelta(days=1))
     assert draft_row(due, NOW, 40, oslo).plain == "S  93 s Thu 10:30 A missing index made …"
     posted = msgspec.structs.replace(due, status=Status.POSTED, posted_at=NOW + timedelta(minutes=1))
     assert " 10:31 A missing" in draft_row(posted, NOW, 40, oslo).plain
-    # It had a time, and was taken from it.
+    # Unscheduled: the age replaces the time.
     assert "        7m A missing" in draft_row(draft(0), NOW, 40, oslo).plain
     assert all(draft_row(due, NOW, width, oslo).cell_length == width for width in range(20, 200))
 
 
 @pytest.mark.parametrize("width", [1, 5, 12, 13, 40, 72, 200])
-def test_a_row_is_as_wide_as_it_is_asked_to_be(width: int) -> None:
+def test_row_has_requested_width(width: int) -> None:
     assert draft_row(draft(0), NOW, width).cell_length <= max(width, 13)
 
 
-def test_a_row_without_a_score_names_the_type_of_its_source() -> None:
+def test_row_without_score_names_source_type() -> None:
     assert "Reddit" in draft_row(draft(4, score=None), NOW, 80).plain
 
 
-def test_the_first_line_is_the_first_with_something_on_it() -> None:
+def test_first_line_skips_blank_lines() -> None:
     assert first_line("\n \n\u200b\nHello\nthere") == "Hello"
     assert first_line("") == ""
 
 
-def test_an_error_that_a_check_found_is_flagged_over_a_warning() -> None:
+def test_error_flag_takes_precedence_over_warning() -> None:
     def flagged(*severities: Severity) -> ListedDraft:
         return msgspec.structs.replace(
-            draft(0), checks=Checks(ran=9, findings=tuple(finding(each, 0, 1) for each in severities))
+            draft(0), checks=Checks(ran=9, findings=tuple(finding(severity, 0, 1) for severity in severities))
         )
 
     rows = [draft_row(flagged(*found), NOW, 40).plain[:2] for found in ((Severity.WARNING,), tuple(Severity))]
     assert rows == ["N~", "N!"]
 
 
-def test_trouble_says_what_to_do() -> None:
+def test_error_page_has_hint() -> None:
     error = CopydeskError("The disk is full.", hint="Free some space.")
     page = text(list(trouble(error, is_open=False)))
     assert "The disk is full.\nFree some space.\n\n. tries again, q quits." in page
 
 
-def test_contents_are_never_read_as_markup() -> None:
+def test_content_is_never_markup() -> None:
     page = draft_page(draft(0, text="[red]x[/] [/foo] [@click=app.quit]y[/]"), NOW)
     assert "[red]x[/] [/foo] [@click=app.quit]y[/]" in text(page)
     assert all(isinstance(block.content, Content) for block in page if isinstance(block, Paragraph))
@@ -266,7 +266,7 @@ def changed(*pieces: Piece) -> str:
     return text(difference_page(Difference(old="1", new="2", pieces=pieces, better=(), worse=())))
 
 
-def test_what_was_removed_or_added_is_marked_on_each_of_its_lines() -> None:
+def test_diff_marks_all_changed_lines() -> None:
     page = changed(
         Piece(kind=Kind.SAME, text="900 lines"),
         Piece(kind=Kind.REMOVED, text=" (long)\n\nMore on"),
@@ -276,7 +276,7 @@ def test_what_was_removed_or_added_is_marked_on_each_of_its_lines() -> None:
     assert page == "900 lines[- (long)-]\n\n[-More on-]{+ Via+} it."
 
 
-def test_a_line_break_that_was_removed_or_added_alone_has_a_sign() -> None:
+def test_diff_marks_changed_line_breaks() -> None:
     page = changed(
         Piece(kind=Kind.SAME, text="one"),
         Piece(kind=Kind.REMOVED, text="\n\n"),

@@ -1,4 +1,4 @@
-"""What is drawn anew: the lines that changed, and no others."""
+"""Tests for repainting: only changed lines are rendered."""
 
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
@@ -17,7 +17,7 @@ from copydesk.tui.widgets.page import Page
 
 
 class Watched(Page):
-    """A page that knows which of its lines were asked for."""
+    """A page that records the numbers of the lines it rendered."""
 
     def __init__(self) -> None:
         super().__init__(id="page")
@@ -29,7 +29,7 @@ class Watched(Page):
 
 
 class Alone(Screen[None]):
-    """Nothing but a page."""
+    """A screen with nothing but a page."""
 
     COMPONENT_CLASSES = INK
 
@@ -38,7 +38,7 @@ class Alone(Screen[None]):
 
 
 class Bare(App[None]):
-    """An app of one screen."""
+    """An app with that one screen."""
 
     CSS_PATH = [sheet("base.tcss")]
 
@@ -48,7 +48,7 @@ class Bare(App[None]):
 
 @asynccontextmanager
 async def a_page(lines: int, size: tuple[int, int] = (40, 12)) -> AsyncIterator[tuple[Watched, Pilot[None]]]:
-    """A page of so many lines that was drawn."""
+    """Yield a painted page of `lines` lines, its record empty."""
     app = Bare()
     async with app.run_test(size=size) as pilot:
         page = app.screen.query_one(Watched)
@@ -63,12 +63,12 @@ def numbered(count: int, role: str = "") -> Sequence[Paragraph]:
 
 
 def shown(page: Watched) -> list[str]:
-    """What stands on the screen of it."""
+    """Return the page's lines on the screen."""
     lines = [line.text.rstrip(f" {THUMB}") for line in page.render_lines(page.outer_size.region)]
     return [line.strip() for line in lines[page.gutter.top :]]
 
 
-async def test_more_of_the_same_text_draws_what_is_new() -> None:
+async def test_appended_line_renders_only_itself() -> None:
     async with a_page(4) as (page, pilot):
         page.show([*numbered(4), plain("more")])
         await pilot.pause()
@@ -76,7 +76,7 @@ async def test_more_of_the_same_text_draws_what_is_new() -> None:
         assert shown(page)[:6] == ["line 0", "line 1", "line 2", "line 3", "more", ""]
 
 
-async def test_what_is_gone_is_drawn_over() -> None:
+async def test_removed_lines_are_cleared() -> None:
     async with a_page(4) as (page, pilot):
         page.show(numbered(2))
         await pilot.pause()
@@ -84,14 +84,14 @@ async def test_what_is_gone_is_drawn_over() -> None:
         assert shown(page)[:4] == ["line 0", "line 1", "", ""]
 
 
-async def test_the_same_words_in_another_role_are_drawn_anew() -> None:
+async def test_style_change_rerenders_line() -> None:
     async with a_page(3) as (page, pilot):
         page.show([*numbered(2), plain("line 2", "bad")])
         await pilot.pause()
         assert page.asked == [2]
 
 
-async def test_nothing_is_drawn_where_nothing_changed() -> None:
+async def test_unchanged_page_renders_nothing() -> None:
     async with a_page(3) as (page, pilot):
         page.show(numbered(3))
         page.show([Paragraph(Content("line 0")), *numbered(3)[1:]])
@@ -99,7 +99,7 @@ async def test_nothing_is_drawn_where_nothing_changed() -> None:
         assert page.asked == []
 
 
-async def test_scrolling_draws_everything_that_is_shown() -> None:
+async def test_scrolling_renders_visible_lines() -> None:
     async with a_page(40) as (page, pilot):
         page.action_move(3)
         await pilot.pause()
@@ -107,7 +107,7 @@ async def test_scrolling_draws_everything_that_is_shown() -> None:
         assert sorted(set(page.asked)) == list(range(page.size.height))
 
 
-async def test_another_size_and_another_theme_draw_everything() -> None:
+async def test_resize_and_theme_rerender_everything() -> None:
     async with a_page(4) as (page, pilot):
         await pilot.resize_terminal(30, 10)
         await pilot.pause()

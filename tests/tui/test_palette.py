@@ -1,4 +1,4 @@
-"""The palette before a real desk: every action of every screen, drafts and sources by name."""
+"""Tests for the command palette with a real desk: all actions, drafts by text, sources by name."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
@@ -25,31 +25,31 @@ HOSTILE = "[/foo] [@click=app.quit]press me[/]"
 
 
 async def choose(seen: Seen, pilot: Pilot[int], text: str) -> None:
-    """Type into the palette, and take the first that it finds."""
+    """Type into the palette and run the first hit."""
     await seen.press("colon")
     assert isinstance(seen.app.screen, CommandPalette)
     await pilot.press(*("space" if letter == " " else letter for letter in text))
     palette = seen.app.screen
-    # What is listed while it is still being looked for may be of the letters before.
-    await _until(pilot, lambda: palette.query_one("CommandList").option_count and not _is_looking(seen, palette))
+    # While the search runs, the list may still hold the hits of the earlier letters.
+    await _until(pilot, lambda: palette.query_one("CommandList").option_count and not _is_searching(seen, palette))
     await pilot.press("enter")
     await _until(pilot, lambda: seen.app.screen is not palette)
     await settled(pilot)
 
 
-def _is_looking(seen: Seen, palette: CommandPalette) -> bool:
-    return any(worker.node is palette and not worker.is_finished for worker in seen.app.workers)
+def _is_searching(ui: Seen, palette: CommandPalette) -> bool:
+    return any(worker.node is palette and not worker.is_finished for worker in ui.app.workers)
 
 
-async def _until(pilot: Pilot[int], there: Callable[[], object]) -> None:
+async def _until(pilot: Pilot[int], is_ready: Callable[[], object]) -> None:
     async with asyncio.timeout(DEADLINE):
-        while not there():
+        while not is_ready():
             await pilot.pause(0.01)
 
 
 @asynccontextmanager
 async def opened(home: Path) -> AsyncIterator[tuple[Seen, Pilot[int], dict[str, str]]]:
-    """The console, with two sources and some drafts; the ids of those by their texts."""
+    """Yield the console with two sources and six drafts, its pilot, and two draft ids by name."""
     async with open_at(home) as desk:
         await add(desk, ONE, name="The Ferry Gazette")
         await add(desk, TWO, name=HOSTILE)
@@ -64,54 +64,54 @@ async def opened(home: Path) -> AsyncIterator[tuple[Seen, Pilot[int], dict[str, 
         yield Seen(app, pilot), pilot, ids
 
 
-async def test_every_action_of_every_screen_is_offered_once(tmp_path: Path) -> None:
-    async with opened(tmp_path) as (seen, _, _):
-        titles = [command.title for command in commands(seen.app)]
+async def test_palette_lists_actions_once(tmp_path: Path) -> None:
+    async with opened(tmp_path) as (ui, _, _):
+        titles = [command.title for command in commands(ui.app)]
     assert len(titles) == len(set(titles))
     screens = {name.upper() for name in SCREEN_NAMES}
     for key in KEYS:
         if key.where.name in screens | {Where.CONSOLE.name}:
-            words = key.description[:1].upper() + key.description[1:]
-            assert any(title in (words, f"{key.where.value}: {words}") for title in titles), key.id
+            title_text = key.description[:1].upper() + key.description[1:]
+            assert any(title in (title_text, f"{key.where.value}: {title_text}") for title in titles), key.id
 
 
-async def test_the_colours_are_found_as_the_theme_too(tmp_path: Path) -> None:
-    async with opened(tmp_path) as (seen, pilot, _):
-        await choose(seen, pilot, "theme")
-        assert "nord" in seen.text
+async def test_theme_command_is_found_by_synonym(tmp_path: Path) -> None:
+    async with opened(tmp_path) as (ui, pilot, _):
+        await choose(ui, pilot, "theme")
+        assert "nord" in ui.text
 
 
-async def test_an_action_of_another_screen_switches_to_it_and_is_done(tmp_path: Path) -> None:
-    async with opened(tmp_path) as (seen, pilot, _):
-        await choose(seen, pilot, "sources: switch the source off")
-        assert seen.app.current_mode == "sources"
-        assert seen.app.desk is not None
-        assert [source.enabled for source in await seen.app.desk.sources.list()].count(False) == 1
+async def test_action_of_other_screen_switches_first(tmp_path: Path) -> None:
+    async with opened(tmp_path) as (ui, pilot, _):
+        await choose(ui, pilot, "sources: switch the source off")
+        assert ui.app.current_mode == "sources"
+        assert ui.app.desk is not None
+        assert [source.enabled for source in await ui.app.desk.sources.list()].count(False) == 1
 
 
-async def test_an_action_of_this_screen_is_done_here(tmp_path: Path) -> None:
-    async with opened(tmp_path) as (seen, pilot, ids):
-        screen = seen.app.screen
+async def test_action_of_current_screen_runs(tmp_path: Path) -> None:
+    async with opened(tmp_path) as (ui, pilot, ids):
+        screen = ui.app.screen
         assert isinstance(screen, ReviewScreen)
-        await choose(seen, pilot, "the next tab")
+        await choose(ui, pilot, "the next tab")
         assert screen.tab == "approved"
         assert screen.queue.current is not None
         assert screen.queue.current.id == ids["approved"]
 
 
-async def test_a_source_is_found_by_its_name_and_shown_on_its_screen(tmp_path: Path) -> None:
-    async with opened(tmp_path) as (seen, pilot, _):
-        await choose(seen, pilot, "ferry gazette")
-        screen = seen.app.screen
+async def test_source_is_found_by_name(tmp_path: Path) -> None:
+    async with opened(tmp_path) as (ui, pilot, _):
+        await choose(ui, pilot, "ferry gazette")
+        screen = ui.app.screen
         assert isinstance(screen, SourcesScreen)
         assert screen.chosen is not None
         assert screen.chosen.source.name == "The Ferry Gazette"
 
 
-async def test_a_source_whose_name_is_markup_is_only_a_name(tmp_path: Path) -> None:
-    async with opened(tmp_path) as (seen, pilot, _):
-        await choose(seen, pilot, "press me")
-        screen = seen.app.screen
+async def test_source_name_is_not_markup(tmp_path: Path) -> None:
+    async with opened(tmp_path) as (ui, pilot, _):
+        await choose(ui, pilot, "press me")
+        screen = ui.app.screen
         assert isinstance(screen, SourcesScreen)
         assert screen.chosen is not None
         assert screen.chosen.source.name == HOSTILE
@@ -121,27 +121,25 @@ async def test_a_source_whose_name_is_markup_is_only_a_name(tmp_path: Path) -> N
     ("words", "which", "tab"),
     [("lighthouses", "waits", "to_review"), ("lighthou", "waits", "to_review"), ("harbours", "approved", "approved")],
 )
-async def test_a_draft_is_found_by_its_words_and_shown_in_its_tab(
-    tmp_path: Path, words: str, which: str, tab: str
-) -> None:
-    async with opened(tmp_path) as (seen, pilot, ids):
-        await seen.press("3")
-        await choose(seen, pilot, words)
-        screen = seen.app.screen
+async def test_draft_is_found_by_text_in_its_tab(tmp_path: Path, words: str, which: str, tab: str) -> None:
+    async with opened(tmp_path) as (ui, pilot, ids):
+        await ui.press("3")
+        await choose(ui, pilot, words)
+        screen = ui.app.screen
         assert isinstance(screen, ReviewScreen)
         assert screen.tab == tab
         assert screen.queue.current is not None
         assert screen.queue.current.id == ids[which]
 
 
-async def test_a_form_that_is_asked_for_here_opens_when_the_palette_has_gone(tmp_path: Path) -> None:
-    async with opened(tmp_path) as (seen, pilot, _):
-        await choose(seen, pilot, "compose a draft")
-        assert isinstance(seen.app.screen, ComposeScreen)
+async def test_form_of_current_screen_opens_after_palette(tmp_path: Path) -> None:
+    async with opened(tmp_path) as (ui, pilot, _):
+        await choose(ui, pilot, "compose a draft")
+        assert isinstance(ui.app.screen, ComposeScreen)
 
 
-async def test_a_form_of_another_screen_opens_there(tmp_path: Path) -> None:
-    async with opened(tmp_path) as (seen, pilot, _):
-        await choose(seen, pilot, "connect an account")
-        assert seen.app.current_mode == "setup"
-        assert isinstance(seen.app.screen, PlatformScreen)
+async def test_form_of_other_screen_opens_on_it(tmp_path: Path) -> None:
+    async with opened(tmp_path) as (ui, pilot, _):
+        await choose(ui, pilot, "connect an account")
+        assert ui.app.current_mode == "setup"
+        assert isinstance(ui.app.screen, PlatformScreen)

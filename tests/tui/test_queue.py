@@ -1,4 +1,4 @@
-"""The review's queue before a real desk: tabs, search, filters, marks, and what others write."""
+"""Tests for the review's queue with a real desk: tabs, search, filters, marks, concurrent changes."""
 
 from pathlib import Path
 
@@ -11,158 +11,158 @@ from queue_fixtures import chosen, fill, noticed, number, review, screen, typed
 from tui_fixtures import screen_text
 
 
-async def test_the_end_is_one_key_away_and_so_is_the_way_back(tmp_path: Path) -> None:
-    async with review(tmp_path) as (seen, _):
-        assert "Queue · 450" in seen.text
-        await seen.press("G")
-        assert (number(seen), screen(seen).queue.cursor) == (449, 449)
-        await seen.press("k", "k")
-        assert number(seen) == 447
-        await seen.press("g")
-        assert number(seen) == 0
+async def test_first_and_last_keys_jump(tmp_path: Path) -> None:
+    async with review(tmp_path) as (ui, _):
+        assert "Queue · 450" in ui.text
+        await ui.press("G")
+        assert (number(ui), screen(ui).queue.cursor) == (449, 449)
+        await ui.press("k", "k")
+        assert number(ui) == 447
+        await ui.press("g")
+        assert number(ui) == 0
 
 
-async def test_page_by_page_no_draft_is_left_out(tmp_path: Path) -> None:
-    async with review(tmp_path) as (seen, _):
+async def test_paging_skips_no_draft(tmp_path: Path) -> None:
+    async with review(tmp_path) as (ui, _):
         for page in range(1, 20):
-            await seen.press("ctrl+d")
-            assert number(seen) == min(page * (screen(seen).queue.room.height // 2), 449)
+            await ui.press("ctrl+d")
+            assert number(ui) == min(page * (screen(ui).queue.room.height // 2), 449)
 
 
-async def test_tabs_keep_where_the_cursor_stood(tmp_path: Path) -> None:
-    async with review(tmp_path) as (seen, desk):
-        ids = await desk.drafts.between(screen(seen).view)
+async def test_tabs_remember_cursor(tmp_path: Path) -> None:
+    async with review(tmp_path) as (ui, desk):
+        ids = await desk.drafts.between(screen(ui).view)
         await desk.drafts.act(Action.APPROVE, ids[300:])
-        await seen.press("full_stop")
-        assert "To review 300  Approved 150" in seen.text
-        await seen.press("G", "k")
-        await seen.press("right_square_bracket", "j", "j")
-        assert number(seen) == 447  # the newest first
-        await seen.press("left_square_bracket")
-        assert number(seen) == 298
-        await seen.press("right_square_bracket")
-        assert number(seen) == 447
-        await seen.press("right_square_bracket")
-        assert "Scheduled: there is no draft." in seen.text
+        await ui.press("full_stop")
+        assert "To review 300  Approved 150" in ui.text
+        await ui.press("G", "k")
+        await ui.press("right_square_bracket", "j", "j")
+        assert number(ui) == 447  # newest first
+        await ui.press("left_square_bracket")
+        assert number(ui) == 298
+        await ui.press("right_square_bracket")
+        assert number(ui) == 447
+        await ui.press("right_square_bracket")
+        assert "Scheduled: there is no draft." in ui.text
 
 
-async def test_from_the_first_tab_one_goes_back_to_all(tmp_path: Path) -> None:
-    async with review(tmp_path, 3) as (seen, desk):
-        ids = await desk.drafts.between(screen(seen).view)
+async def test_previous_tab_wraps_to_all(tmp_path: Path) -> None:
+    async with review(tmp_path, 3) as (ui, desk):
+        ids = await desk.drafts.between(screen(ui).view)
         await desk.drafts.archive(ids[0])
-        await seen.press("left_square_bracket")
-        assert screen(seen).tab == "all"
-        assert "Queue · 3" in seen.text
+        await ui.press("left_square_bracket")
+        assert screen(ui).tab == "all"
+        assert "Queue · 3" in ui.text
 
 
-async def test_a_click_shows_a_tab(tmp_path: Path) -> None:
-    async with review(tmp_path, 3) as (seen, _):
-        await seen._pilot.click("TabsLine", offset=(seen.lines[1].index("Posted"), 0))
-        await seen.wait()
-        assert screen(seen).tab == "posted"
+async def test_click_switches_tab(tmp_path: Path) -> None:
+    async with review(tmp_path, 3) as (ui, _):
+        await ui._pilot.click("TabsLine", offset=(ui.lines[1].index("Posted"), 0))
+        await ui.wait()
+        assert screen(ui).tab == "posted"
 
 
-async def test_space_marks_and_goes_on(tmp_path: Path) -> None:
-    async with review(tmp_path, 9) as (seen, desk):
-        await seen.press("space", "j", "space")
-        assert "Queue · 9 · 2 marked" in seen.text
-        assert seen.lines[3].startswith(" ●")
-        assert await chosen(seen, desk) == [0, 2]
-        await seen.press("k", "space")
-        assert await chosen(seen, desk) == [0]
-        await seen.press("escape")
-        assert "marked" not in seen.lines[2]
-        assert await chosen(seen, desk) == [3]
+async def test_space_marks_and_moves_on(tmp_path: Path) -> None:
+    async with review(tmp_path, 9) as (ui, desk):
+        await ui.press("space", "j", "space")
+        assert "Queue · 9 · 2 marked" in ui.text
+        assert ui.lines[3].startswith(" ●")
+        assert await chosen(ui, desk) == [0, 2]
+        await ui.press("k", "space")
+        assert await chosen(ui, desk) == [0]
+        await ui.press("escape")
+        assert "marked" not in ui.lines[2]
+        assert await chosen(ui, desk) == [3]
 
 
-async def test_a_range_grows_with_every_motion_and_is_read_by_the_desk(tmp_path: Path) -> None:
-    async with review(tmp_path) as (seen, desk):
-        await seen.press("j", "j", "v", "G", "k")
-        assert "447 marked" in seen.text
-        assert await chosen(seen, desk) == list(range(2, 449))
-        await seen.press("g", "space")
-        assert await chosen(seen, desk) == [*range(2, 449), 0]
-        await seen.press("j", "space")
-        assert await chosen(seen, desk) == [*range(3, 449), 0]
+async def test_range_grows_with_motion(tmp_path: Path) -> None:
+    async with review(tmp_path) as (ui, desk):
+        await ui.press("j", "j", "v", "G", "k")
+        assert "447 marked" in ui.text
+        assert await chosen(ui, desk) == list(range(2, 449))
+        await ui.press("g", "space")
+        assert await chosen(ui, desk) == [*range(2, 449), 0]
+        await ui.press("j", "space")
+        assert await chosen(ui, desk) == [*range(3, 449), 0]
 
 
-async def test_all_is_what_the_filter_shows(tmp_path: Path) -> None:
-    async with review(tmp_path) as (seen, desk):
-        await seen.press("asterisk", "j", "space")
-        assert "449 marked" in seen.text
-        assert await chosen(seen, desk) == [0, *range(2, 450)]
-        await seen.press("escape", "f", "G", "space", "enter")
-        assert "Queue · 225 · #even" in seen.text
-        await seen.press("asterisk")
-        assert await chosen(seen, desk) == list(range(0, 450, 2))
-        await seen.press("escape", "escape")
-        assert "Queue · 450" in seen.text
+async def test_mark_all_follows_filter(tmp_path: Path) -> None:
+    async with review(tmp_path) as (ui, desk):
+        await ui.press("asterisk", "j", "space")
+        assert "449 marked" in ui.text
+        assert await chosen(ui, desk) == [0, *range(2, 450)]
+        await ui.press("escape", "f", "G", "space", "enter")
+        assert "Queue · 225 · #even" in ui.text
+        await ui.press("asterisk")
+        assert await chosen(ui, desk) == list(range(0, 450, 2))
+        await ui.press("escape", "escape")
+        assert "Queue · 450" in ui.text
 
 
-async def test_what_stays_marked_after_a_bulk_is_said_by_its_ids(tmp_path: Path) -> None:
-    async with review(tmp_path, 9) as (seen, desk):
-        await seen.press("asterisk")
-        ids = await desk.drafts.between(screen(seen).view)
-        screen(seen).queue.mark_only(ids[2:4])
-        assert await chosen(seen, desk) == [2, 3]
+async def test_failed_rows_of_bulk_stay_marked(tmp_path: Path) -> None:
+    async with review(tmp_path, 9) as (ui, desk):
+        await ui.press("asterisk")
+        ids = await desk.drafts.between(screen(ui).view)
+        screen(ui).queue.mark_only(ids[2:4])
+        assert await chosen(ui, desk) == [2, 3]
 
 
-async def test_a_search_shows_what_it_finds_while_it_is_typed(tmp_path: Path) -> None:
-    async with review(tmp_path) as (seen, desk):
-        await seen.press("slash")
-        await typed(seen, "number 7")
-        assert "Queue · 1" in seen.text
-        await typed(seen, "z")
-        assert "There is no such draft" in seen.text
-        await seen.press("backspace", "enter")
-        assert number(seen) == 7
-        await seen.press("asterisk")
-        assert await chosen(seen, desk) == [7]
-        await seen.press("escape", "escape")
-        assert "Queue · 450" in seen.text
-        assert "/" not in seen.lines[2]
+async def test_search_filters_while_typing(tmp_path: Path) -> None:
+    async with review(tmp_path) as (ui, desk):
+        await ui.press("slash")
+        await typed(ui, "number 7")
+        assert "Queue · 1" in ui.text
+        await typed(ui, "z")
+        assert "There is no such draft" in ui.text
+        await ui.press("backspace", "enter")
+        assert number(ui) == 7
+        await ui.press("asterisk")
+        assert await chosen(ui, desk) == [7]
+        await ui.press("escape", "escape")
+        assert "Queue · 450" in ui.text
+        assert "/" not in ui.lines[2]
 
 
-async def test_all_hits_of_a_search_are_gone_through_and_its_end_is_one_key_away(tmp_path: Path) -> None:
-    async with review(tmp_path) as (seen, desk):
-        await seen.press("slash")
-        await typed(seen, "here")
-        await seen.press("enter")
-        assert "Queue · 450" in seen.text
-        await seen.press("G")
-        assert (number(seen), screen(seen).queue.cursor) == (0, 449)
-        await seen.press("N", "N", "n")
-        assert number(seen) == 1
-        await seen.press("g", "v", "G")
-        assert "450 marked" in seen.text
-        await seen.press("v", "k", "space")
-        assert await chosen(seen, desk) == [each for each in range(449, -1, -1) if each != 1]
+async def test_search_hits_can_be_paged_and_marked(tmp_path: Path) -> None:
+    async with review(tmp_path) as (ui, desk):
+        await ui.press("slash")
+        await typed(ui, "here")
+        await ui.press("enter")
+        assert "Queue · 450" in ui.text
+        await ui.press("G")
+        assert (number(ui), screen(ui).queue.cursor) == (0, 449)
+        await ui.press("N", "N", "n")
+        assert number(ui) == 1
+        await ui.press("g", "v", "G")
+        assert "450 marked" in ui.text
+        await ui.press("v", "k", "space")
+        assert await chosen(ui, desk) == [index for index in range(449, -1, -1) if index != 1]
 
 
-async def test_while_hits_are_counted_none_is_acted_on_that_was_not_counted(tmp_path: Path) -> None:
-    async with review(tmp_path, 9) as (seen, _):
-        await seen.press("asterisk")
-        screen(seen).queue.window.sure = False
-        screen(seen).show_title()
-        assert screen(seen).chosen() is None
-        await seen.wait()
-        assert "9+ marked" in seen.text
-        assert "still being read" in seen.toasts[-1]
+async def test_bulk_is_refused_until_hits_are_counted(tmp_path: Path) -> None:
+    async with review(tmp_path, 9) as (ui, _):
+        await ui.press("asterisk")
+        screen(ui).queue.window.sure = False
+        screen(ui).show_title()
+        assert screen(ui).chosen() is None
+        await ui.wait()
+        assert "9+ marked" in ui.text
+        assert "still being read" in ui.toasts[-1]
 
 
-async def test_words_that_cannot_be_looked_for_are_told_in_the_line(tmp_path: Path) -> None:
-    async with review(tmp_path, 9) as (seen, _):
-        await seen.press("slash")
-        await typed(seen, "-x")
-        assert "takes a word to look for" in seen.lines[2]
-        assert not seen.toasts
-        await seen.press("escape")
-        assert "Queue · 9" in seen.text
+async def test_invalid_search_is_explained_in_line(tmp_path: Path) -> None:
+    async with review(tmp_path, 9) as (ui, _):
+        await ui.press("slash")
+        await typed(ui, "-x")
+        assert "takes a word to look for" in ui.lines[2]
+        assert not ui.toasts
+        await ui.press("escape")
+        assert "Queue · 9" in ui.text
 
 
-async def test_a_row_that_was_acted_on_fades_and_stays(tmp_path: Path) -> None:
-    async with review(tmp_path, 9) as (seen, _):
-        queue = screen(seen).queue
+async def test_processed_row_fades_and_stays(tmp_path: Path) -> None:
+    async with review(tmp_path, 9) as (ui, _):
+        queue = screen(ui).queue
         ids = queue.shown_ids()
         queue.fade(ids[:2], Status.APPROVED)
         assert queue.current is not None
@@ -171,62 +171,63 @@ async def test_a_row_that_was_acted_on_fades_and_stays(tmp_path: Path) -> None:
         queue.unfade(ids[1:2])
         assert not queue.is_faded(queue.window.rows[1])
         assert queue.window.rows[1].status is Status.PENDING_REVIEW
-        await seen.press("full_stop")
+        await ui.press("full_stop")
         assert not queue.is_faded(queue.window.rows[0])
 
 
-async def test_what_another_process_does_shows_in_its_place_and_what_is_new_waits(tmp_path: Path) -> None:
-    async with review(tmp_path, 9) as (seen, other):
-        await seen.press("j", "j")
-        queue = screen(seen).queue
+async def test_changes_of_other_process_update_rows(tmp_path: Path) -> None:
+    """New drafts wait for a refresh."""
+    async with review(tmp_path, 9) as (ui, other):
+        await ui.press("j", "j")
+        queue = screen(ui).queue
         ids = queue.shown_ids()
         await other.drafts.approve(ids[1])
         await other.drafts.change(ids[3], ChangeDraft(text="Draft number 3 was changed"))
         await other.ground.write(fill, 20, 22)
-        await noticed(seen)
-        assert "2 new, press ." in seen.text
-        assert "Draft number 3 was changed" in seen.text
-        assert (number(seen), queue.cursor) == (2, 2)
+        await noticed(ui)
+        assert "2 new, press ." in ui.text
+        assert "Draft number 3 was changed" in ui.text
+        assert (number(ui), queue.cursor) == (2, 2)
         assert queue.is_faded(queue.window.rows[1])
-        assert "To review 10  Approved 1" in seen.text
-        await seen.press("full_stop")
-        assert "new, press" not in seen.text
-        assert (number(seen), queue.cursor) == (2, 1)
-        assert "Queue · 10" in seen.text
+        assert "To review 10  Approved 1" in ui.text
+        await ui.press("full_stop")
+        assert "new, press" not in ui.text
+        assert (number(ui), queue.cursor) == (2, 1)
+        assert "Queue · 10" in ui.text
 
 
-async def test_far_from_the_beginning_a_refresh_stays_where_it_is(tmp_path: Path) -> None:
-    async with review(tmp_path) as (seen, other):
-        await seen.press("G", "ctrl+u", "ctrl+u")
-        queue, before = screen(seen).queue, number(seen)
-        await other.drafts.act(Action.APPROVE, (await other.drafts.between(screen(seen).view))[:100])
-        await seen.press("full_stop")
-        assert (number(seen), queue.cursor, len(queue.window)) == (before, before - 100, 350)
-        await seen.press("g")
-        assert number(seen) == 100
+async def test_refresh_far_down_keeps_position(tmp_path: Path) -> None:
+    async with review(tmp_path) as (ui, other):
+        await ui.press("G", "ctrl+u", "ctrl+u")
+        queue, number_before = screen(ui).queue, number(ui)
+        await other.drafts.act(Action.APPROVE, (await other.drafts.between(screen(ui).view))[:100])
+        await ui.press("full_stop")
+        assert (number(ui), queue.cursor, len(queue.window)) == (number_before, number_before - 100, 350)
+        await ui.press("g")
+        assert number(ui) == 100
 
 
 @pytest.mark.parametrize("width", [40, 59])
-async def test_a_narrow_terminal_has_the_name_and_count_of_one_tab(tmp_path: Path, width: int) -> None:
-    async with review(tmp_path, 9, (width, 24)) as (seen, _):
-        assert seen.lines[1].strip() == "To review 9"
-        await seen.press("right_square_bracket")
-        assert seen.lines[1].strip() == "Approved"
+async def test_narrow_terminal_shows_current_tab(tmp_path: Path, width: int) -> None:
+    async with review(tmp_path, 9, (width, 24)) as (ui, _):
+        assert ui.lines[1].strip() == "To review 9"
+        await ui.press("right_square_bracket")
+        assert ui.lines[1].strip() == "Approved"
 
 
-async def test_on_80_columns_every_tab_is_there(tmp_path: Path) -> None:
-    async with review(tmp_path, 9, (80, 24)) as (seen, _):
-        assert "To review 9  Approved  Scheduled  Posted  Missed  Rejected  Failed  All 9" in seen.lines[1]
+async def test_80_columns_show_all_tabs(tmp_path: Path) -> None:
+    async with review(tmp_path, 9, (80, 24)) as (ui, _):
+        assert "To review 9  Approved  Scheduled  Posted  Missed  Rejected  Failed  All 9" in ui.lines[1]
 
 
-async def test_the_wheel_takes_the_cursor_along(tmp_path: Path) -> None:
-    async with review(tmp_path) as (seen, _):
-        queue = screen(seen).queue
+async def test_wheel_moves_cursor(tmp_path: Path) -> None:
+    async with review(tmp_path) as (ui, _):
+        queue = screen(ui).queue
         queue.scroll_to(y=300, animate=False, immediate=True)
-        await seen.wait()
-        assert number(seen) == queue.cursor == 300
-        assert "Draft number 310" in screen_text(seen.app)
+        await ui.wait()
+        assert number(ui) == queue.cursor == 300
+        assert "Draft number 310" in screen_text(ui.app)
 
 
-def test_counts_are_short() -> None:
+def test_counts_are_abbreviated() -> None:
     assert [short(number) for number in (0, 9999, 10_000, 999_999, 1_250_000)] == ["0", "9999", "10k", "999k", "1.2M"]

@@ -1,4 +1,4 @@
-"""Whatever a person does with the queue while others write to the desk: the cursor stays, and no row is lost."""
+"""Property test of the queue under random keys and concurrent writes: the cursor stays and no row is lost."""
 
 import asyncio
 from pathlib import Path
@@ -25,8 +25,8 @@ STEPS = st.sampled_from((*MOVES, *MOVES, *MARKS, *MARKS, *DECISIONS, *OTHERS, "f
 
 
 @pytest.fixture(autouse=True)
-def _small(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Windows of a few rows, so that a small desk has many of them."""
+def _small_windows(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Load windows of a few rows, so that a small desk has many of them."""
     for module in (window, queue_reading, review_reading):
         monkeypatch.setattr(module, "PAGE", 12)
     monkeypatch.setattr(window, "AHEAD", 6)
@@ -43,45 +43,45 @@ def _small(monkeypatch: pytest.MonkeyPatch) -> None:
     ["j", "j", "space", "G", "ctrl+u", "approved elsewhere", "full_stop", "v", "ctrl+u", "came new", "full_stop"], False
 )
 @given(st.lists(STEPS, min_size=5, max_size=12), st.booleans())
-def test_any_course_of_keys_and_of_what_others_write_keeps_the_queue_whole(course: list[str], searched: bool) -> None:
+def test_queue_is_consistent_after_random_steps(course: list[str], searched: bool) -> None:
     with TemporaryDirectory() as home:
-        asyncio.run(_go_through(Path(home), course, searched=searched))
+        asyncio.run(_run_steps(Path(home), course, searched=searched))
 
 
-async def _go_through(home: Path, course: list[str], *, searched: bool) -> None:
-    async with review(home, DRAFTS, (80, 14)) as (seen, other):
+async def _run_steps(home: Path, steps: list[str], *, searched: bool) -> None:
+    async with review(home, DRAFTS, (80, 14)) as (ui, other):
         if searched:
-            await seen.press("slash", *"draft", "enter")
-        for number, step in enumerate(course):
-            await _take(seen, other, step, number)
-            _whole(screen(seen).queue)
-            await _marked_as_told(seen, other)
-        await seen.press("escape", "full_stop")
-        await _every_row_is_reached(seen, other)
+            await ui.press("slash", *"draft", "enter")
+        for number, step in enumerate(steps):
+            await _run_step(ui, other, step, number)
+            _assert_consistent(screen(ui).queue)
+            await _assert_marks_match_selection(ui, other)
+        await ui.press("escape", "full_stop")
+        await _assert_all_rows_reachable(ui, other)
 
 
-async def _take(seen: Seen, other: Desk, step: str, number: int) -> None:
-    """Do one thing; what others do moves no cursor, and neither does reading the list anew."""
-    queue = screen(seen).queue
-    before, marked = queue.current, _marked(queue)
+async def _run_step(ui: Seen, other: Desk, step: str, number: int) -> None:
+    """Do one step; external writes and refreshes must not move the cursor to another draft."""
+    queue = screen(ui).queue
+    current_before, marked_before = queue.current, _marked_ids(queue)
     if step in OTHERS:
-        await _write(other, queue, step, number)
-        await noticed(seen)
-        assert queue.current is None or before is None or queue.current.id == before.id, step
-        assert _marked(queue) == marked
+        await _write_elsewhere(other, queue, step, number)
+        await noticed(ui)
+        assert queue.current is None or current_before is None or queue.current.id == current_before.id, step
+        assert _marked_ids(queue) == marked_before
         return
-    await seen.press(step)
-    if step == "full_stop" and before is not None and await _shown(seen, other, before.id):
+    await ui.press(step)
+    if step == "full_stop" and current_before is not None and await _is_listed(ui, other, current_before.id):
         assert queue.current is not None
-        assert queue.current.id == before.id
+        assert queue.current.id == current_before.id
 
 
-async def _write(other: Desk, queue: Queue, step: str, number: int) -> None:
+async def _write_elsewhere(other: Desk, queue: Queue, step: str, number: int) -> None:
     if step == "came new":
         await other.ground.write(fill, 1000 + number, 1002 + number)
         return
-    open_ones = [row.id for row in queue.window.rows if row.status is Status.PENDING_REVIEW]
-    drafts = await other.drafts.these(tuple(open_ones[number % 3 :: 7]))
+    pending_ids = [row.id for row in queue.window.rows if row.status is Status.PENDING_REVIEW]
+    drafts = await other.drafts.these(tuple(pending_ids[number % 3 :: 7]))
     for draft in drafts:
         if draft.status is Status.PENDING_REVIEW and draft.archived_at is None:
             await other.drafts.approve(draft.id)
@@ -89,44 +89,44 @@ async def _write(other: Desk, queue: Queue, step: str, number: int) -> None:
         await other.ground.write(fill, 1000 + number, 1001 + number)
 
 
-async def _shown(seen: Seen, other: Desk, draft_id: str) -> bool:
-    return bool(await other.drafts.standing(screen(seen).view, (draft_id,)))
+async def _is_listed(ui: Seen, other: Desk, draft_id: str) -> bool:
+    return bool(await other.drafts.standing(screen(ui).view, (draft_id,)))
 
 
-def _marked(queue: Queue) -> set[str]:
-    return {row.id for at, row in enumerate(queue.window) if row is not None and queue._is_marked(at)}
+def _marked_ids(queue: Queue) -> set[str]:
+    return {row.id for index, row in enumerate(queue.window) if row is not None and queue._is_marked(index)}
 
 
-def _whole(queue: Queue) -> None:
-    """No row is there twice, and the cursor is on one that is known."""
+def _assert_consistent(queue: Queue) -> None:
+    """Check that no row is duplicated and the cursor is on a loaded one."""
     ids = [row.id for row in queue.window.rows]
     assert len(ids) == len(set(ids))
     assert queue.current is not None or not queue.rows
 
 
-async def _marked_as_told(seen: Seen, other: Desk) -> None:
-    """Of the rows that can be seen those that have a mark are those that an action would be for."""
-    queue = screen(seen).queue
+async def _assert_marks_match_selection(ui: Seen, other: Desk) -> None:
+    """Check that the marked rows on the screen are those that an action would process."""
+    queue = screen(ui).queue
     if queue.range_from is not None or not queue.marked:
         return
-    asked = screen(seen).chosen()
-    assert asked is not None
-    assert asked.find is not None
-    meant = set((await asked.find(other)).ids)
-    for draft_id in _marked(queue) - meant:
-        # It went out of the list meanwhile, and its row is only shown until the list is read again.
-        assert not await _shown(seen, other, draft_id)
-    assert not (meant & {row.id for row in queue.window.rows}) - _marked(queue)
+    selection = screen(ui).chosen()
+    assert selection is not None
+    assert selection.find is not None
+    selected_ids = set((await selection.find(other)).ids)
+    for draft_id in _marked_ids(queue) - selected_ids:
+        # It left the list since; its row remains only until the next refresh.
+        assert not await _is_listed(ui, other, draft_id)
+    assert not (selected_ids & {row.id for row in queue.window.rows}) - _marked_ids(queue)
 
 
-async def _every_row_is_reached(seen: Seen, other: Desk) -> None:
-    wanted = await other.drafts.between(screen(seen).view)
-    queue, found = screen(seen).queue, []
-    await seen.press("g")
-    for at in range(len(wanted)):
-        assert queue.cursor == at
+async def _assert_all_rows_reachable(ui: Seen, other: Desk) -> None:
+    expected_ids = await other.drafts.between(screen(ui).view)
+    queue, visited_ids = screen(ui).queue, []
+    await ui.press("g")
+    for index in range(len(expected_ids)):
+        assert queue.cursor == index
         assert queue.current is not None
-        found.append(queue.current.id)
-        await seen.press("j")
-    assert tuple(found) == wanted
-    assert queue.cursor == max(len(wanted) - 1, 0)
+        visited_ids.append(queue.current.id)
+        await ui.press("j")
+    assert tuple(visited_ids) == expected_ids
+    assert queue.cursor == max(len(expected_ids) - 1, 0)

@@ -1,4 +1,4 @@
-"""What the desk could not be read for is said in its place, and read again without being asked for."""
+"""Tests for failed reads: the screen displays the error in place and retries by itself."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
@@ -28,13 +28,13 @@ async def until(pilot: Pilot[int], there: Callable[[], bool]) -> None:
 
 
 class Lock:
-    """Keeps a desk from being read as long as it is closed."""
+    """Makes every read of a desk fail while `locked` is set."""
 
     def __init__(self) -> None:
         self.closed = True
         self.tried = 0
         self.answers = asyncio.Event()
-        """Whether it says at once that it is closed."""
+        """Failing reads wait until this is set."""
         self.answers.set()
 
     @asynccontextmanager
@@ -42,19 +42,19 @@ class Lock:
         async with furnished_desk(home) as desk:
             read = desk.ground.read
 
-            async def behind_it(*given: Any, **named: Any) -> Any:
+            async def guarded_read(*args: Any, **kwargs: Any) -> Any:
                 self.tried += 1
                 if self.closed:
                     await self.answers.wait()
                     raise StoreBusyError(hint="Is Copydesk open elsewhere?")
-                return await read(*given, **named)
+                return await read(*args, **kwargs)
 
-            desk.ground.read = behind_it  # type: ignore[method-assign, assignment]
+            desk.ground.read = guarded_read  # type: ignore[method-assign, assignment]
             yield desk
 
 
 @pytest.mark.parametrize("screen", SCREEN_NAMES)
-async def test_a_screen_says_what_failed_and_is_read_again_by_itself(
+async def test_screen_displays_read_error_and_retries(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, screen: str
 ) -> None:
     monkeypatch.setattr(desk_screen, "AGAIN", 0.02)
@@ -66,9 +66,9 @@ async def test_a_screen_says_what_failed_and_is_read_again_by_itself(
         assert "Opening the desk" not in screen_text(app)
         assert "Is Copydesk open elsewhere?" in screen_text(app)
         assert ". tries again" in screen_text(app)
-        tried = lock.tried
-        await until(pilot, lambda: lock.tried > tried + 3)
-        assert sum("elsewhere" in told.text for told in app.log_of_toasts) == 1
+        attempts = lock.tried
+        await until(pilot, lambda: lock.tried > attempts + 3)
+        assert sum("elsewhere" in entry.text for entry in app.log_of_toasts) == 1
         lock.closed = False
         await until(pilot, lambda: "could not be read" not in screen_text(app))
         await settled(pilot)
@@ -77,7 +77,7 @@ async def test_a_screen_says_what_failed_and_is_read_again_by_itself(
 
 
 @pytest.mark.parametrize("screen", SCREEN_NAMES)
-async def test_a_screen_that_was_asked_twice_in_vain_is_read_again_by_itself(
+async def test_screen_retries_after_two_failed_reads(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, screen: str
 ) -> None:
     monkeypatch.setattr(desk_screen, "AGAIN", 0.02)
@@ -93,58 +93,56 @@ async def test_a_screen_that_was_asked_twice_in_vain_is_read_again_by_itself(
             cast("DeskScreen", app.screen).read()
             await pilot.pause()
         lock.answers.set()
-        tried = lock.tried
-        await until(pilot, lambda: lock.tried > tried + 3)
+        attempts = lock.tried
+        await until(pilot, lambda: lock.tried > attempts + 3)
 
 
-async def test_a_key_reads_again_at_once_and_what_stands_there_stays(tmp_path: Path) -> None:
+async def test_refresh_key_retries_and_keeps_content(tmp_path: Path) -> None:
     lock = Lock()
     lock.closed = False
     app = Console(lambda: lock.desk(tmp_path), clock=lambda: NOW)
     async with app.run_test(size=(120, 32), notifications=True) as pilot:
         await settled(pilot)
-        before = screen_text(app)
+        text_before = screen_text(app)
         lock.closed = True
         await pilot.press("full_stop")
-        await until(pilot, lambda: any("elsewhere" in told.text for told in app.log_of_toasts))
+        await until(pilot, lambda: any("elsewhere" in entry.text for entry in app.log_of_toasts))
         assert "could not be read" not in screen_text(app)
-        assert before.splitlines()[3] in screen_text(app)
+        assert text_before.splitlines()[3] in screen_text(app)
 
 
 @asynccontextmanager
 async def refused() -> AsyncIterator[Any]:
-    """A desk that cannot be opened."""
+    """Fail to open the desk with StoreBusyError."""
     raise StoreBusyError
     yield
 
 
 @pytest.mark.parametrize("name", SCREEN_NAMES[1:])
-async def test_a_screen_says_once_why_the_desk_is_not_open(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
-    """Textual calls the handlers of every class of a screen: one that calls those above itself does it twice."""
-    said = []
-    monkeypatch.setattr(DeskScreen, "trouble_note", lambda self, _: said.append(self.NAME) or ())
+async def test_screen_reports_open_error_once(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    """Textual calls a handler in every class of a screen: one that also calls `super()` runs it twice."""
+    names = []
+    monkeypatch.setattr(DeskScreen, "trouble_note", lambda self, _: names.append(self.NAME) or ())
     app = Console(refused, clock=lambda: NOW)
     async with app.run_test(size=(120, 32)) as pilot:
-        await until(pilot, lambda: bool(said))
+        await until(pilot, lambda: bool(names))
         await app.switch_mode(name)
         await settled(pilot)
-    assert said == ["Review", name.capitalize()]
+    assert names == ["Review", name.capitalize()]
 
 
 @pytest.mark.parametrize("name", SCREEN_NAMES[1:])
-async def test_a_screen_is_read_once_when_it_is_first_shown(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
-) -> None:
-    read, ask_for = [], DeskScreen.ask_for
+async def test_screen_loads_once_when_first_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    reads, original = [], DeskScreen.ask_for
 
-    def counted(self: DeskScreen, work: Work, **how: Any) -> None:
-        read.append(self.NAME)
-        ask_for(self, work, **how)
+    def count_reads(self: DeskScreen, work: Work, **kwargs: Any) -> None:
+        reads.append(self.NAME)
+        original(self, work, **kwargs)
 
-    monkeypatch.setattr(DeskScreen, "ask_for", counted)
+    monkeypatch.setattr(DeskScreen, "ask_for", count_reads)
     app = Console(lambda: furnished_desk(tmp_path), clock=lambda: NOW)
     async with app.run_test(size=(120, 32)) as pilot:
         await settled(pilot)
         await app.switch_mode(name)
         await settled(pilot)
-    assert read == ["Review", name.capitalize()]
+    assert reads == ["Review", name.capitalize()]

@@ -1,4 +1,4 @@
-"""The console before the real desk: the sample, in a database of its own."""
+"""Tests for the console with the real sample desk in its own database."""
 
 from datetime import UTC, datetime
 from pathlib import Path
@@ -13,26 +13,26 @@ NOW = datetime(2026, 2, 11, 9, 30, tzinfo=UTC)
 
 
 def sample(home: Path) -> tuple[Settings, Console]:
-    """The sample desk's settings and its console."""
+    """Return the sample desk's settings and its console."""
     settings = sample_settings(load({}, home))
     return settings, Console(lambda: open_sample(settings, clock=lambda: NOW), clock=lambda: NOW)
 
 
-async def test_from_sources_to_drafts_on_the_screen(tmp_path: Path) -> None:
+async def test_run_creates_drafts_on_screen(tmp_path: Path) -> None:
     _, app = sample(tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:
         await settled(pilot)
-        seen = Seen(app, pilot)
-        assert "Nothing to review" in seen.text
-        await seen.press("P")
-        assert "10 new drafts" in seen.text
-        await seen.press("escape", "j")
-        assert "Queue · 10" in seen.text
-        assert "Where it would go" in seen.text
-        assert "https://" in seen.text
+        ui = Seen(app, pilot)
+        assert "Nothing to review" in ui.text
+        await ui.press("P")
+        assert "10 new drafts" in ui.text
+        await ui.press("escape", "j")
+        assert "Queue · 10" in ui.text
+        assert "Where it would go" in ui.text
+        assert "https://" in ui.text
 
 
-async def test_quitting_in_the_middle_of_a_run_leaves_it_cancelled_and_the_desk_sound(tmp_path: Path) -> None:
+async def test_quitting_during_run_cancels_it(tmp_path: Path) -> None:
     settings, app = sample(tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:
         await settled(pilot)
@@ -46,7 +46,7 @@ async def test_quitting_in_the_middle_of_a_run_leaves_it_cancelled_and_the_desk_
         assert (await desk.pipeline.run()).status == "succeeded"
 
 
-async def test_a_database_of_a_newer_version_is_refused_in_words(tmp_path: Path) -> None:
+async def test_newer_database_is_refused(tmp_path: Path) -> None:
     settings, _ = sample(tmp_path)
     async with open_sample(settings, clock=lambda: NOW) as desk:
         newer = "update alembic_version set version_num = '9999'"

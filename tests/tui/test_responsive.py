@@ -1,4 +1,4 @@
-"""The console looks for garbage while no key is pressed, and its threads take short turns."""
+"""Tests for the console's garbage collection while idle, and its thread switch interval."""
 
 import asyncio
 import gc
@@ -15,79 +15,79 @@ from tui_fixtures import FakeDesk, console, settled
 
 @pytest.fixture
 def looks() -> Iterator[list[int]]:
-    """The generations that were looked through."""
-    seen: list[int] = []
+    """Return the list of collected generations."""
+    generations: list[int] = []
 
-    def watch(phase: str, info: dict[str, int]) -> None:
+    def record(phase: str, info: dict[str, int]) -> None:
         if phase == "stop":
-            seen.append(info["generation"])
+            generations.append(info["generation"])
 
-    gc.callbacks.append(watch)
-    yield seen
-    gc.callbacks.remove(watch)
+    gc.callbacks.append(record)
+    yield generations
+    gc.callbacks.remove(record)
 
 
 def gather_some() -> None:
-    """Garbage in cycles, looked at often enough to count as old."""
+    """Run enough young collections that a full one is due."""
     for _ in range(responsive.MIDDLE + 2):
         gc.collect(1)
 
 
-def test_nobody_waits_a_while_after_the_last_key(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_console_is_busy_shortly_after_key(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(responsive.time, "monotonic", lambda: 100.0)
-    watch = Responsive()
-    watch.pressed()
-    assert not watch.calm
+    tuning = Responsive()
+    tuning.pressed()
+    assert not tuning.calm
     monkeypatch.setattr(responsive.time, "monotonic", lambda: 100.0 + responsive.CALM + 0.1)
-    assert watch.calm
+    assert tuning.calm
 
 
-def test_everything_is_looked_through_where_something_has_gathered(looks: list[int]) -> None:
+def test_old_garbage_triggers_full_collection(looks: list[int]) -> None:
     gather_some()
     looks.clear()
     Responsive().look()
     assert looks == [2]
 
 
-def test_nothing_is_looked_through_where_nothing_has_gathered(looks: list[int]) -> None:
+def test_no_garbage_triggers_no_collection(looks: list[int]) -> None:
     gc.collect()
     looks.clear()
     Responsive().look()
     assert looks == []
 
 
-async def test_a_console_at_rest_gives_back_what_it_holds_to_be_quick(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_idle_console_releases_resources(monkeypatch: pytest.MonkeyPatch) -> None:
     desk = FakeDesk()
-    rested, given = asyncio.Event(), asyncio.Event()
+    idle, released = asyncio.Event(), asyncio.Event()
     loop = asyncio.get_running_loop()
 
     async def rest() -> bool:
-        rested.set()
+        idle.set()
         return True
 
     monkeypatch.setattr(desk, "rest", rest)
-    monkeypatch.setattr(desk_app, "give_back", lambda: loop.call_soon_threadsafe(given.set))
+    monkeypatch.setattr(desk_app, "give_back", lambda: loop.call_soon_threadsafe(released.set))
     monkeypatch.setattr(desk_app, "LOOK", 0.01)
     monkeypatch.setattr(responsive, "CALM", 600.0)
     app = console(desk)
     async with app.run_test() as pilot:
         app._responsive.pressed()
         await settled(pilot)
-        assert not rested.is_set()
+        assert not idle.is_set()
         monkeypatch.setattr(responsive, "CALM", 0.0)
-        await asyncio.wait_for(given.wait(), 60)
+        await asyncio.wait_for(released.wait(), 60)
 
 
-async def test_what_is_used_every_second_is_not_opened_anew_each_time(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_busy_resources_are_not_reopened(monkeypatch: pytest.MonkeyPatch) -> None:
     desk = FakeDesk()
     looks, rests = 0, 0
-    looked = asyncio.Event()
+    enough_polls = asyncio.Event()
 
     async def changes() -> int:
         nonlocal looks
         looks += 1
         if looks > 20:
-            looked.set()
+            enough_polls.set()
         return 0
 
     async def rest() -> bool:
@@ -101,15 +101,15 @@ async def test_what_is_used_every_second_is_not_opened_anew_each_time(monkeypatc
     monkeypatch.setattr(desk_app, "REST", 600.0)
     monkeypatch.setattr(responsive, "CALM", 0.0)
     async with console(desk).run_test():
-        await asyncio.wait_for(looked.wait(), 60)
+        await asyncio.wait_for(enough_polls.wait(), 60)
     assert rests == 1
 
 
-def test_memory_is_given_back_or_left_where_nobody_takes_it() -> None:
+def test_memory_release_is_optional() -> None:
     responsive.give_back()
 
 
-async def test_a_console_leaves_python_as_it_found_it() -> None:
+async def test_console_restores_gc_settings() -> None:
     before = gc.get_threshold(), sys.getswitchinterval()
     app = console(FakeDesk())
     async with app.run_test() as pilot:

@@ -1,4 +1,4 @@
-"""The review screen, by its keys."""
+"""Tests for the review screen and its keys."""
 
 import pytest
 
@@ -7,194 +7,194 @@ from copydesk.tui import browser
 from tui_fixtures import FakeDesk, draft, item, on_screen
 
 
-async def test_the_first_draft_and_its_source_are_shown_at_once() -> None:
-    async with on_screen(FakeDesk(12)) as seen:
-        assert "Queue · 12" in seen.text
-        assert "12 of 12 pass" in seen.text
-        assert "from   The Lighthouse · feed" in seen.text
+async def test_first_draft_and_source_are_displayed() -> None:
+    async with on_screen(FakeDesk(12)) as ui:
+        assert "Queue · 12" in ui.text
+        assert "12 of 12 pass" in ui.text
+        assert "from   The Lighthouse · feed" in ui.text
 
 
-async def test_j_and_k_move_and_the_panes_follow() -> None:
-    async with on_screen(FakeDesk(12)) as seen:
-        await seen.press("j", "j", "k")
-        assert seen.lines[4].startswith("▌ N~ 89")
-        assert "@quarrystonedb · X" in seen.text
+async def test_j_and_k_move_and_panes_follow() -> None:
+    async with on_screen(FakeDesk(12)) as ui:
+        await ui.press("j", "j", "k")
+        assert ui.lines[4].startswith("▌ N~ 89")
+        assert "@quarrystonedb · X" in ui.text
 
 
-async def test_arrows_do_the_same() -> None:
-    async with on_screen(FakeDesk(12)) as seen:
-        await seen.press("down", "down", "up")
-        assert seen.lines[4].startswith("▌")
+async def test_arrow_keys_move() -> None:
+    async with on_screen(FakeDesk(12)) as ui:
+        await ui.press("down", "down", "up")
+        assert ui.lines[4].startswith("▌")
 
 
-async def test_the_cursor_stays_on_the_rows() -> None:
-    async with on_screen(FakeDesk(3)) as seen:
-        await seen.press("k", "ctrl+u")
-        assert seen.app.screen.queue.cursor == 0
-        await seen.press("j", "j", "j", "j", "ctrl+d")
-        assert seen.app.screen.queue.cursor == 2
+async def test_cursor_stays_within_rows() -> None:
+    async with on_screen(FakeDesk(3)) as ui:
+        await ui.press("k", "ctrl+u")
+        assert ui.app.screen.queue.cursor == 0
+        await ui.press("j", "j", "j", "j", "ctrl+d")
+        assert ui.app.screen.queue.cursor == 2
 
 
-async def test_the_last_and_the_first_draft_are_one_key_away() -> None:
-    async with on_screen(FakeDesk(100)) as seen:
-        await seen.press("G")
-        assert seen.app.screen.queue.cursor == 99
-        assert any(line.startswith("▌") for line in seen.lines)
-        await seen.press("g")
-        assert seen.lines[3].startswith("▌ N  93")
+async def test_first_and_last_keys_jump() -> None:
+    async with on_screen(FakeDesk(100)) as ui:
+        await ui.press("G")
+        assert ui.app.screen.queue.cursor == 99
+        assert any(line.startswith("▌") for line in ui.lines)
+        await ui.press("g")
+        assert ui.lines[3].startswith("▌ N  93")
 
 
-async def test_half_a_page_at_a_time() -> None:
-    async with on_screen(FakeDesk(100)) as seen:
-        await seen.press("ctrl+d", "pagedown")
-        assert seen.app.screen.queue.cursor == 28
-        await seen.press("ctrl+u")
-        assert seen.app.screen.queue.cursor == 14
+async def test_half_page_keys() -> None:
+    async with on_screen(FakeDesk(100)) as ui:
+        await ui.press("ctrl+d", "pagedown")
+        assert ui.app.screen.queue.cursor == 28
+        await ui.press("ctrl+u")
+        assert ui.app.screen.queue.cursor == 14
 
 
-async def test_a_held_key_asks_for_no_more_items_than_are_looked_at() -> None:
+async def test_fast_moves_load_few_items() -> None:
     desk = FakeDesk(100)
-    async with on_screen(desk) as seen:
+    async with on_screen(desk) as ui:
         for _ in range(60):
-            seen.app.screen.queue.action_move(1)
-        await seen.wait()
-        assert desk.drafts.asked[-2:] == ["item-60", "item-61"]  # and the one that comes next
-        assert "60" in seen.text
+            ui.app.screen.queue.action_move(1)
+        await ui.wait()
+        assert desk.drafts.asked[-2:] == ["item-60", "item-61"]  # the current item and the preloaded next one
+        assert "60" in ui.text
         assert len(desk.drafts.asked) < 10
 
 
-async def test_an_item_is_read_once() -> None:
+async def test_item_is_loaded_once() -> None:
     desk = FakeDesk(5)
-    async with on_screen(desk) as seen:
-        await seen.press("j", "k", "j", "k")
-        assert sorted(desk.drafts.asked) == ["item-0", "item-1", "item-2"]  # and the one that was next
+    async with on_screen(desk) as ui:
+        await ui.press("j", "k", "j", "k")
+        assert sorted(desk.drafts.asked) == ["item-0", "item-1", "item-2"]  # item-2 was preloaded
 
 
-async def test_tab_goes_round_the_panes_and_the_footer_follows() -> None:
-    async with on_screen(FakeDesk(5)) as seen:
-        assert "j k move" in seen.lines[-1]
-        await seen.press("tab")
-        assert seen.app.screen.focused.id == "draft"
-        assert "j k scroll" in seen.lines[-1]
-        await seen.press("tab", "tab")
-        assert seen.app.screen.focused.id == "queue"
-        await seen.press("shift+tab")
-        assert seen.app.screen.focused.id == "item"
+async def test_tab_cycles_panes_and_footer_follows() -> None:
+    async with on_screen(FakeDesk(5)) as ui:
+        assert "j k move" in ui.lines[-1]
+        await ui.press("tab")
+        assert ui.app.screen.focused.id == "draft"
+        assert "j k scroll" in ui.lines[-1]
+        await ui.press("tab", "tab")
+        assert ui.app.screen.focused.id == "queue"
+        await ui.press("shift+tab")
+        assert ui.app.screen.focused.id == "item"
 
 
-async def test_enter_goes_into_the_draft_and_escape_back() -> None:
-    async with on_screen(FakeDesk(5)) as seen:
-        await seen.press("enter")
-        assert seen.app.screen.focused.id == "draft"
-        await seen.press("escape")
-        assert seen.app.screen.focused.id == "queue"
+async def test_enter_opens_draft_and_escape_returns() -> None:
+    async with on_screen(FakeDesk(5)) as ui:
+        await ui.press("enter")
+        assert ui.app.screen.focused.id == "draft"
+        await ui.press("escape")
+        assert ui.app.screen.focused.id == "queue"
 
 
-async def test_the_next_draft_can_be_reached_from_any_pane() -> None:
-    async with on_screen(FakeDesk(5)) as seen:
-        await seen.press("tab", "tab", "J", "J", "K")
-        assert seen.app.screen.queue.cursor == 1
-        assert seen.app.screen.focused.id == "item"
+async def test_next_draft_key_works_in_any_pane() -> None:
+    async with on_screen(FakeDesk(5)) as ui:
+        await ui.press("tab", "tab", "J", "J", "K")
+        assert ui.app.screen.queue.cursor == 1
+        assert ui.app.screen.focused.id == "item"
 
 
-async def test_a_long_text_scrolls_by_lines() -> None:
+async def test_long_text_scrolls_by_line() -> None:
     desk = FakeDesk(drafts=[draft(0, text="\n".join(f"line {number}" for number in range(80)))])
-    async with on_screen(desk) as seen:
-        await seen.press("tab", "j", "j", "ctrl+d", "k")
-        assert "line 3 " not in seen.text
-        await seen.press("G")
-        assert "Tags  open-source" in seen.text
-        await seen.press("g")
-        assert "line 1\n" in seen.text
+    async with on_screen(desk) as ui:
+        await ui.press("tab", "j", "j", "ctrl+d", "k")
+        assert "line 3 " not in ui.text
+        await ui.press("G")
+        assert "Tags  open-source" in ui.text
+        await ui.press("g")
+        assert "line 1\n" in ui.text
 
 
-async def test_another_draft_is_shown_from_its_beginning() -> None:
+async def test_next_draft_starts_at_top() -> None:
     long = "\n".join(f"line {number}" for number in range(80))
     desk = FakeDesk(drafts=[draft(0, text=long), draft(1, text=long)])
-    async with on_screen(desk) as seen:
-        await seen.press("tab", "G", "J")
-        assert seen.app.screen.draft_pane.scroll_offset.y == 0
+    async with on_screen(desk) as ui:
+        await ui.press("tab", "G", "J")
+        assert ui.app.screen.draft_pane.scroll_offset.y == 0
 
 
-async def test_q_leaves_a_text_that_takes_the_whole_screen_before_it_leaves_the_console() -> None:
-    async with on_screen(FakeDesk(5), size=(80, 24)) as seen:
-        await seen.press("enter", "q")
-        assert seen.app.screen.focused.id == "queue"
-        assert seen.app.is_running
-        await seen.press("q")
-        assert seen.app.return_code == 0
+async def test_q_leaves_full_screen_pane_before_console() -> None:
+    async with on_screen(FakeDesk(5), size=(80, 24)) as ui:
+        await ui.press("enter", "q")
+        assert ui.app.screen.focused.id == "queue"
+        assert ui.app.is_running
+        await ui.press("q")
+        assert ui.app.return_code == 0
 
 
-async def test_a_narrow_terminal_shows_one_pane_at_a_time() -> None:
-    async with on_screen(FakeDesk(5), size=(80, 24)) as seen:
-        assert "Queue · 5" in seen.text
-        assert "Draft" not in seen.text
-        await seen.press("tab")
-        assert "12 of 12 pass" in seen.text
-        assert "Queue" not in seen.text
-        await seen.press("tab")
-        assert "The Lighthouse · feed" in seen.text
-        await seen.press("tab")
-        assert "Queue · 5" in seen.text
+async def test_narrow_terminal_shows_one_pane() -> None:
+    async with on_screen(FakeDesk(5), size=(80, 24)) as ui:
+        assert "Queue · 5" in ui.text
+        assert "Draft" not in ui.text
+        await ui.press("tab")
+        assert "12 of 12 pass" in ui.text
+        assert "Queue" not in ui.text
+        await ui.press("tab")
+        assert "The Lighthouse · feed" in ui.text
+        await ui.press("tab")
+        assert "Queue · 5" in ui.text
 
 
-async def test_a_terminal_that_grows_shows_all_panes_again() -> None:
-    async with on_screen(FakeDesk(5), size=(80, 24)) as seen:
-        await seen.press("tab")
-        await seen.resize(160, 40)
-        assert all(title in seen.text for title in ("─ Queue", "─ Draft", "─ Source"))
+async def test_growing_terminal_shows_all_panes() -> None:
+    async with on_screen(FakeDesk(5), size=(80, 24)) as ui:
+        await ui.press("tab")
+        await ui.resize(160, 40)
+        assert all(title in ui.text for title in ("─ Queue", "─ Draft", "─ Source"))
 
 
 @pytest.mark.parametrize("size", [(39, 24), (80, 9), (1, 1), (12, 3)])
-async def test_a_terminal_that_is_too_small_says_so(size: tuple[int, int]) -> None:
-    async with on_screen(FakeDesk(5), size=size) as seen:
-        assert "Queue" not in seen.text
-        assert size[0] < 10 or "Copydesk" in seen.text
-        await seen.press("j", "tab", "P")
-        await seen.resize(120, 32)
-        assert "Queue · 5" in seen.text
+async def test_too_small_terminal_shows_message(size: tuple[int, int]) -> None:
+    async with on_screen(FakeDesk(5), size=size) as ui:
+        assert "Queue" not in ui.text
+        assert size[0] < 10 or "Copydesk" in ui.text
+        await ui.press("j", "tab", "P")
+        await ui.resize(120, 32)
+        assert "Queue · 5" in ui.text
 
 
-async def test_an_empty_queue_says_what_to_press() -> None:
-    async with on_screen(FakeDesk(0)) as seen:
-        assert "P runs the pipeline" in seen.text
-        await seen.press("j", "k", "G", "enter", "o", "tab", "J")
+async def test_empty_queue_names_next_key() -> None:
+    async with on_screen(FakeDesk(0)) as ui:
+        assert "P runs the pipeline" in ui.text
+        await ui.press("j", "k", "G", "enter", "o", "tab", "J")
 
 
-async def test_a_desk_without_sources_says_by_which_keys_there_is_one() -> None:
-    async with on_screen(FakeDesk(0, sources=0)) as seen:
-        shown = [line.strip("│ ").split("  ")[0] for line in seen.lines]
-        assert [key for key in ("3", "n", "a", "P") if key in shown] == ["3", "n", "a", "P"]
+async def test_desk_without_sources_names_next_keys() -> None:
+    async with on_screen(FakeDesk(0, sources=0)) as ui:
+        first_columns = [line.strip("│ ").split("  ")[0] for line in ui.lines]
+        assert [key for key in ("3", "n", "a", "P") if key in first_columns] == ["3", "n", "a", "P"]
 
 
-async def test_a_full_queue_says_how_many_there_are_in_all() -> None:
-    async with on_screen(FakeDesk(230)) as seen:
-        assert "Queue · 230" in seen.text
-        assert "To review 230" in seen.text
+async def test_full_queue_shows_total() -> None:
+    async with on_screen(FakeDesk(230)) as ui:
+        assert "Queue · 230" in ui.text
+        assert "To review 230" in ui.text
 
 
-async def test_refresh_shows_what_is_new_and_keeps_the_cursor_on_its_draft() -> None:
+async def test_refresh_adds_rows_and_keeps_cursor() -> None:
     desk = FakeDesk(5)
-    async with on_screen(desk) as seen:
-        await seen.press("j", "j")
+    async with on_screen(desk) as ui:
+        await ui.press("j", "j")
         desk.drafts.all = (draft(20), *desk.drafts.all)
         desk.drafts.items["item-20"] = item(20)
-        await seen.press("full_stop")
-        assert "Queue · 6" in seen.text
-        assert seen.app.screen.queue.current.id == "draft-2"
-        assert seen.app.screen.queue.cursor == 3
+        await ui.press("full_stop")
+        assert "Queue · 6" in ui.text
+        assert ui.app.screen.queue.current.id == "draft-2"
+        assert ui.app.screen.queue.cursor == 3
 
 
-async def test_after_a_refresh_without_its_draft_the_cursor_stays_on_its_line() -> None:
+async def test_refresh_without_current_draft_keeps_line() -> None:
     desk = FakeDesk(5)
-    async with on_screen(desk) as seen:
-        await seen.press("G")
+    async with on_screen(desk) as ui:
+        await ui.press("G")
         desk.drafts.all = desk.drafts.all[:3]
-        await seen.press("full_stop")
-        assert seen.app.screen.queue.cursor == 2
+        await ui.press("full_stop")
+        assert ui.app.screen.queue.cursor == 2
 
 
-async def test_o_opens_the_link_of_the_source(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_o_opens_source_link(monkeypatch: pytest.MonkeyPatch) -> None:
     opened: list[str] = []
 
     async def browse(url: str) -> bool:
@@ -202,12 +202,12 @@ async def test_o_opens_the_link_of_the_source(monkeypatch: pytest.MonkeyPatch) -
         return True
 
     monkeypatch.setattr(browser, "browse", browse)
-    async with on_screen(FakeDesk(5)) as seen:
-        await seen.press("j", "o")
+    async with on_screen(FakeDesk(5)) as ui:
+        await ui.press("j", "o")
         assert opened == ["https://lighthouse.example/1"]
 
 
-async def test_a_link_that_is_none_is_not_opened(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_unsafe_link_is_not_opened(monkeypatch: pytest.MonkeyPatch) -> None:
     desk = FakeDesk(1)
     desk.drafts.items["item-0"] = item(0, url="file:///etc/passwd")
 
@@ -215,86 +215,86 @@ async def test_a_link_that_is_none_is_not_opened(monkeypatch: pytest.MonkeyPatch
         raise AssertionError(url)
 
     monkeypatch.setattr(browser, "browse", browse)
-    async with on_screen(desk) as seen:
-        await seen.press("o")
-        assert seen.toasts == ["This item has no link to open."]
+    async with on_screen(desk) as ui:
+        await ui.press("o")
+        assert ui.toasts == ["This item has no link to open."]
 
 
-async def test_without_a_browser_the_link_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_missing_browser_shows_link(monkeypatch: pytest.MonkeyPatch) -> None:
     async def browse(url: str) -> bool:
         return False
 
     monkeypatch.setattr(browser, "browse", browse)
-    async with on_screen(FakeDesk(1)) as seen:
-        await seen.press("o")
-        assert seen.toasts == ["There is no browser to open https://lighthouse.example/0"]
+    async with on_screen(FakeDesk(1)) as ui:
+        await ui.press("o")
+        assert ui.toasts == ["There is no browser to open https://lighthouse.example/0"]
 
 
-async def test_an_item_that_is_gone_is_one_line_in_a_toast() -> None:
+async def test_missing_item_shows_toast() -> None:
     desk = FakeDesk(1)
     desk.drafts.items.clear()
-    async with on_screen(desk) as seen:
-        assert seen.toasts == ["There is no item 'item-0'."]
-        assert "Queue · 1" in seen.text
+    async with on_screen(desk) as ui:
+        assert ui.toasts == ["There is no item 'item-0'."]
+        assert "Queue · 1" in ui.text
 
 
-async def test_a_failing_refresh_is_one_line_in_a_toast() -> None:
+async def test_failed_refresh_shows_toast() -> None:
     desk = FakeDesk(3)
-    async with on_screen(desk) as seen:
+    async with on_screen(desk) as ui:
 
         async def window(*_: object, **__: object) -> None:
             raise StoreBusyError
 
         desk.drafts.window = window
-        await seen.press("full_stop")
-        assert seen.toasts == ["Another process holds the database; nothing was changed. Try again in a moment."]
-        assert "Queue · 3" in seen.text
+        await ui.press("full_stop")
+        assert ui.toasts == ["Another process holds the database; nothing was changed. Try again in a moment."]
+        assert "Queue · 3" in ui.text
 
 
-async def test_an_error_that_nobody_expected_does_not_end_the_console() -> None:
+async def test_unexpected_error_does_not_end_console() -> None:
     desk = FakeDesk(3)
-    async with on_screen(desk) as seen:
+    async with on_screen(desk) as ui:
 
         async def window(*_: object, **__: object) -> None:
             raise ValueError("[/odd]\x1b[2J")
 
         desk.drafts.window = window
-        await seen.press("full_stop")
-        assert "Copydesk did not expect this" in seen.toasts[0]
-        assert "\x1b" not in seen.text
-        assert "[/odd]" in seen.text
+        await ui.press("full_stop")
+        assert "Copydesk did not expect this" in ui.toasts[0]
+        assert "\x1b" not in ui.text
+        assert "[/odd]" in ui.text
 
 
-async def test_the_help_opens_over_the_screen_and_closes_again() -> None:
-    async with on_screen(FakeDesk(3)) as seen:
-        await seen.press("question_mark")
-        assert "Keys · q closes" in seen.text
-        await seen.press("q")
-        assert "Keys · q closes" not in seen.text
-        await seen.press("question_mark", "escape")
-        assert "Keys · q closes" not in seen.text
+async def test_help_opens_and_closes() -> None:
+    async with on_screen(FakeDesk(3)) as ui:
+        await ui.press("question_mark")
+        assert "Keys · q closes" in ui.text
+        await ui.press("q")
+        assert "Keys · q closes" not in ui.text
+        await ui.press("question_mark", "escape")
+        assert "Keys · q closes" not in ui.text
 
 
-async def test_the_palette_offers_the_actions_of_the_key_table() -> None:
-    async with on_screen(FakeDesk(3)) as seen:
-        await seen.press("colon")
-        await seen._pilot.press(*"these keys", "enter")
-        await seen.wait()
-        assert "Keys · q closes" in seen.text
+async def test_palette_runs_action() -> None:
+    async with on_screen(FakeDesk(3)) as ui:
+        await ui.press("colon")
+        await ui._pilot.press(*"these keys", "enter")
+        await ui.wait()
+        assert "Keys · q closes" in ui.text
 
 
 @pytest.mark.parametrize("key", ["q", "ctrl+c"])
-async def test_q_ends_the_console_and_closes_the_desk(key: str) -> None:
+async def test_quit_keys_close_desk(key: str) -> None:
     desk = FakeDesk(3)
-    async with on_screen(desk) as seen:
-        await seen.press(key)
+    async with on_screen(desk) as ui:
+        await ui.press(key)
     assert (desk.opened, desk.closed) == (1, 1)
-    assert seen.app.return_value == 0
+    assert ui.app.return_value == 0
 
 
-async def test_a_click_puts_the_cursor_on_the_row() -> None:
+async def test_click_moves_cursor() -> None:
     app_desk = FakeDesk(9)
-    async with on_screen(app_desk) as seen:
-        await seen._pilot.click("#queue", offset=(10, 5))
-        await seen.wait()
-        assert seen.app.screen.queue.cursor == 4
+    async with on_screen(app_desk) as ui:
+        await ui._pilot.click("#queue", offset=(10, 5))
+        await ui.wait()
+        assert ui.app.screen.queue.cursor == 4

@@ -1,4 +1,4 @@
-"""How the schedule looks, to the cell and the colour."""
+"""Snapshots of the schedule screen."""
 
 import asyncio
 from collections.abc import Callable
@@ -21,9 +21,9 @@ AUTUMN = datetime(2026, 10, 24, 9, tzinfo=UTC)
 
 
 def after(*keys: str, theme: str = "", on: Place | None = None) -> Callable[[Pilot[int]], object]:
-    """Go to the schedule, press keys, put the cursor somewhere."""
+    """Return a step to run before the snapshot: open the schedule, press keys, move the cursor."""
 
-    async def do(pilot: Pilot[int]) -> None:
+    async def run(pilot: Pilot[int]) -> None:
         if theme:
             pilot.app.theme = theme
         await settled(pilot)
@@ -36,12 +36,12 @@ def after(*keys: str, theme: str = "", on: Place | None = None) -> Callable[[Pil
             screen.grid.go(on)
             await settled(pilot)
 
-    return do
+    return run
 
 
 @pytest.fixture
 def home(tmp_path: Path) -> Path:
-    """A desk with a week in full swing."""
+    """Return the home of a desk with a busy week."""
 
     async def furnish() -> None:
         async with open_at(tmp_path, clock=Watch(NOW)) as desk:
@@ -62,32 +62,32 @@ def home(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("theme", ["", LIGHT.name], ids=["dark", "light"])
-def test_a_full_week(snap_compare: Compare, home: Path, theme: str) -> None:
+def test_full_week(snap_compare: Compare, home: Path, theme: str) -> None:
     assert snap_compare(console_of(home), terminal_size=(120, 40), run_before=after(*"jjjj", theme=theme))
 
 
 @pytest.mark.parametrize("size", [(80, 24), (40, 16)], ids=["80x24", "40x16"])
-def test_a_narrow_terminal(snap_compare: Compare, home: Path, size: tuple[int, int]) -> None:
+def test_narrow_terminal(snap_compare: Compare, home: Path, size: tuple[int, int]) -> None:
     assert snap_compare(console_of(home), terminal_size=size, run_before=after(*"jjjj"))
 
 
 @pytest.mark.parametrize("key", ["A", "s"], ids=["plan", "pick"])
-def test_what_lies_over_it(snap_compare: Compare, home: Path, key: str) -> None:
+def test_dialogs(snap_compare: Compare, home: Path, key: str) -> None:
     assert snap_compare(console_of(home), terminal_size=(100, 28), run_before=after("j", key))
 
 
-def test_an_empty_schedule_with_a_clock_in_doubt(snap_compare: Compare, tmp_path: Path) -> None:
+def test_empty_schedule_with_clock_warning(snap_compare: Compare, tmp_path: Path) -> None:
     async def furnish() -> None:
         async with open_at(tmp_path, clock=Watch(NOW + 3 * HOUR)) as desk:
             await desk.schedule.set_zone("Asia/Kathmandu")
             await desk.schedule.clock_doubt()
 
     asyncio.run(furnish())
-    # Three hours later it was three hours earlier.
+    # The desk has seen a clock three hours ahead; now the clock is back.
     assert snap_compare(console_of(tmp_path), terminal_size=(80, 24), run_before=after("j"))
 
 
-def test_the_week_in_which_an_hour_comes_twice(snap_compare: Compare, tmp_path: Path) -> None:
+def test_week_with_repeated_hour(snap_compare: Compare, tmp_path: Path) -> None:
     async def furnish() -> None:
         async with open_at(tmp_path, clock=Watch(AUTUMN)) as desk:
             await desk.schedule.set_zone("Europe/Prague")

@@ -1,4 +1,4 @@
-"""The help is that of the screen one is on."""
+"""Tests for the help: it lists the keys and letters of the current screen."""
 
 import pytest
 
@@ -12,20 +12,20 @@ from tui_fixtures import NOW, FakeDesk, draft, on_screen
 
 
 def lines(*places: Where) -> list[str]:
-    """The help of these places."""
+    """Return the help's lines for these scopes."""
     return [line.plain for line in lay_out(help_page(places), 64)]
 
 
-async def test_the_screens_own_keys_come_first_then_those_of_its_lists_then_everywhere() -> None:
-    async with on_screen(FakeDesk(3)) as seen:
-        assert places_of(seen.app.screen) == [Where.REVIEW, Where.LIST, Where.PAGE, Where.CONSOLE]
-        await seen.press("question_mark")
-        assert isinstance(seen.app.screen, HelpScreen)
-        assert any("Review" in line and "strong" not in line for line in seen.lines[:6])
-        assert "have it written anew" in seen.text
+async def test_help_orders_screen_list_and_global_keys() -> None:
+    async with on_screen(FakeDesk(3)) as ui:
+        assert places_of(ui.app.screen) == [Where.REVIEW, Where.LIST, Where.PAGE, Where.CONSOLE]
+        await ui.press("question_mark")
+        assert isinstance(ui.app.screen, HelpScreen)
+        assert any("Review" in line and "strong" not in line for line in ui.lines[:6])
+        assert "have it written anew" in ui.text
 
 
-def test_what_the_keys_of_other_screens_do_is_not_in_it() -> None:
+def test_help_omits_keys_of_other_screens() -> None:
     page = lines(Where.REVIEW, Where.LIST, Where.CONSOLE)
     assert not any(key.description in page for key in KEYS if key.where is Where.SOURCES)
     assert page.index("Review") < page.index("In the queue") < page.index("Everywhere") < page.index("Letters")
@@ -34,9 +34,7 @@ def test_what_the_keys_of_other_screens_do_is_not_in_it() -> None:
 @pytest.mark.parametrize(
     ("where", "composes"), [(Where.EXPERIMENTS, "Ctrl+n"), (Where.SCHEDULE, "c Ctrl+n"), (Where.SOURCES, "c Ctrl+n")]
 )
-def test_a_key_that_does_something_else_on_the_screen_is_not_said_to_work_everywhere(
-    where: Where, composes: str
-) -> None:
+def test_help_omits_overridden_global_keys(where: Where, composes: str) -> None:
     (line,) = (line for line in lines(where, Where.CONSOLE) if "compose a draft" in line)
     assert " ".join(line.split()) == f"{composes} compose a draft of your own"
 
@@ -49,26 +47,26 @@ def test_a_key_that_does_something_else_on_the_screen_is_not_said_to_work_everyw
         (Where.SCHEDULE, "scheduled", "a short post"),
     ],
 )
-def test_only_the_letters_that_are_to_be_seen_there_are_explained(where: Where, there: str, not_there: str) -> None:
+def test_help_explains_letters_of_screen(where: Where, there: str, not_there: str) -> None:
     letters = " ".join(lines(where)).partition("Letters")[2]
     assert there in letters
     assert not_there not in letters
 
 
-def test_a_screen_without_letters_has_none_to_explain() -> None:
+def test_screen_without_letters_explains_none() -> None:
     assert "Letters" not in lines(Where.EXPERIMENTS, Where.CONSOLE)
 
 
-def test_the_figure_and_the_bar_of_a_row_are_explained_as_they_are_drawn() -> None:
+def test_help_explains_confidence_bar() -> None:
     row = draft_row(draft(confidence=0.7), NOW, 80).plain
-    (explained,) = (line for line in lines(Where.REVIEW) if "how likely you approve it" in line)
+    (explanation,) = (line for line in lines(Where.REVIEW) if "how likely you approve it" in line)
     assert "70 ━━━━╌" in row
-    assert explained.strip().startswith("70 ━━━━╌ ")
+    assert explanation.strip().startswith("70 ━━━━╌ ")
     assert not any("how likely" in line for line in lines(Where.SOURCES))
 
 
 @pytest.mark.parametrize("where", [Where.REVIEW, Where.ENGAGEMENT])
-def test_the_letters_of_the_formats_are_explained_wherever_rows_have_them(where: Where) -> None:
+def test_help_explains_format_letters(where: Where) -> None:
     letters = lines(where)[lines(where).index("Letters") :]
     for sign in FORMAT.values():
         assert f"{sign.letter} {sign.words}" in [" ".join(line.split()) for line in letters]

@@ -1,4 +1,4 @@
-"""Times and posts in the console, before a real desk and a platform that is all here."""
+"""Tests for scheduling and posting from the review, with a real desk and a fake platform."""
 
 from pathlib import Path
 
@@ -12,7 +12,7 @@ from desk_fixtures import NOW, Watch, settings_at
 from tui_fixtures import settled
 
 
-async def test_a_draft_is_scheduled_to_the_next_slot_and_undone_in_two_steps(tmp_path: Path) -> None:
+async def test_schedule_to_next_slot_undoes_in_two_steps(tmp_path: Path) -> None:
     async with reviewing(tmp_path) as review:
         await review.desk.schedule.set_slots([review.desk.schedule.read_slot("wed 09:00")])
         first = review.current
@@ -25,7 +25,7 @@ async def test_a_draft_is_scheduled_to_the_next_slot_and_undone_in_two_steps(tmp
         assert await review.status(first.id) is first.status
 
 
-async def test_without_a_slot_nothing_is_approved_either(tmp_path: Path) -> None:
+async def test_schedule_without_slot_approves_nothing(tmp_path: Path) -> None:
     async with reviewing(tmp_path) as review:
         first = review.current
         await review.press("s")
@@ -35,7 +35,7 @@ async def test_without_a_slot_nothing_is_approved_either(tmp_path: Path) -> None
         assert "problem" not in review.lines[0]
 
 
-async def test_a_time_is_read_while_it_is_typed(tmp_path: Path) -> None:
+async def test_time_is_parsed_while_typed(tmp_path: Path) -> None:
     async with reviewing(tmp_path) as review:
         first = review.current
         await review.press("S", *"tomorrow")
@@ -51,16 +51,16 @@ async def test_a_time_is_read_while_it_is_typed(tmp_path: Path) -> None:
         assert await review.status(first.id) is Status.SCHEDULED
 
 
-async def test_posting_names_the_account_and_tells_what_became_of_it(tmp_path: Path) -> None:
+async def test_posting_confirms_account_and_reports_result(tmp_path: Path) -> None:
     server = FakeServer(tmp_path / "posted.jsonl")
 
-    def opened() -> object:
+    def open_fake_desk() -> object:
         return open_desk(settings_at(tmp_path), clock=Watch(), platforms={"fake": FakePlatform(server)})
 
-    async with opened() as desk:  # type: ignore[attr-defined]
+    async with open_fake_desk() as desk:  # type: ignore[attr-defined]
         await desk.drafts.create({"text": "To be posted."})
         await desk.accounts.connect("fake", {"name": "me"})
-    app = Console(opened, clock=lambda: NOW)  # type: ignore[arg-type]
+    app = Console(open_fake_desk, clock=lambda: NOW)  # type: ignore[arg-type]
     async with app.run_test(size=(120, 32), notifications=True) as pilot:
         await settled(pilot)
         review = Review(app, pilot)
@@ -72,14 +72,14 @@ async def test_posting_names_the_account_and_tells_what_became_of_it(tmp_path: P
         assert await review.status(first.id) is first.status
         await review.press("p", "y")
         assert await review.status(first.id) is Status.POSTED
-        assert any(said.startswith("fake:me: Posted") for said in review.toasts)
+        assert any(message.startswith("fake:me: Posted") for message in review.toasts)
         review.app.show_draft(first.id)
         await review.wait()
         assert "fake:me  https://fake.example/" in review.text
         assert "posted · just now" in review.text
 
 
-async def test_without_an_account_no_yes_is_taken(tmp_path: Path) -> None:
+async def test_posting_without_account_is_refused(tmp_path: Path) -> None:
     async with reviewing(tmp_path) as review:
         first = review.current
         await review.press("p")
@@ -88,32 +88,32 @@ async def test_without_an_account_no_yes_is_taken(tmp_path: Path) -> None:
         assert await review.status(first.id) is first.status
 
 
-async def test_what_would_stop_a_draft_later_is_said_after_its_approval(tmp_path: Path) -> None:
-    def opened() -> object:
+async def test_approval_warns_about_posting_blocker(tmp_path: Path) -> None:
+    def open_fake_desk() -> object:
         platform = FakePlatform(FakeServer(tmp_path / "posted.jsonl"))
         return open_desk(settings_at(tmp_path), clock=Watch(), platforms={"fake": platform})
 
-    async with opened() as desk:  # type: ignore[attr-defined]
+    async with open_fake_desk() as desk:  # type: ignore[attr-defined]
         await desk.drafts.create({"text": "Too long. " * 200})
         await desk.accounts.connect("fake", {"name": "me"})
-    app = Console(opened, clock=lambda: NOW)  # type: ignore[arg-type]
+    app = Console(open_fake_desk, clock=lambda: NOW)  # type: ignore[arg-type]
     async with app.run_test(size=(120, 32), notifications=True) as pilot:
         await settled(pilot)
         review = Review(app, pilot)
         await review.press("a")
-        await review.until(lambda: any("would not go to fake:me" in said for said in review.toasts))
+        await review.until(lambda: any("would not go to fake:me" in message for message in review.toasts))
 
 
-async def test_a_post_between_leaves_the_approvals_before_it_within_reach_of_the_next_undo(tmp_path: Path) -> None:
-    def opened() -> object:
+async def test_undo_skips_posted_draft(tmp_path: Path) -> None:
+    def open_fake_desk() -> object:
         platform = FakePlatform(FakeServer(tmp_path / "posted.jsonl"))
         return open_desk(settings_at(tmp_path), clock=Watch(), platforms={"fake": platform})
 
-    async with opened() as desk:  # type: ignore[attr-defined]
+    async with open_fake_desk() as desk:  # type: ignore[attr-defined]
         for text in ("One thing.", "Another thing.", "A third thing."):
             await desk.drafts.create({"text": text})
         await desk.accounts.connect("fake", {"name": "me"})
-    app = Console(opened, clock=lambda: NOW)  # type: ignore[arg-type]
+    app = Console(open_fake_desk, clock=lambda: NOW)  # type: ignore[arg-type]
     async with app.run_test(size=(120, 32), notifications=True) as pilot:
         await settled(pilot)
         review = Review(app, pilot)

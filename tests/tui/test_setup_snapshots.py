@@ -1,4 +1,4 @@
-"""How Setup and Compose look. `pytest --snapshot-update` takes over what is meant to change."""
+"""Snapshots of Setup and Compose. `pytest --snapshot-update` accepts intended changes."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
@@ -24,7 +24,7 @@ THREAD = "A ferry is a road that moves.\n---\nhttps://lighthouse.example/1 " + "
 
 @pytest.fixture
 def full(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Console:
-    """The console of a desk with two accounts, a voice and drafts; where the keys are has no path in its name."""
+    """Return the console of a desk with two accounts, a voice and drafts; its vault's name contains no path."""
 
     async def keys(self: Accounts) -> Whereabouts:
         return Whereabouts(where=Where.KEYRING, begun=True, usable=True, says="the system's keyring", environment=())
@@ -40,36 +40,36 @@ def full(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Console:
 
 
 def after(*keys: str, theme: str = "", words: str = "", text: str = "") -> Before:
-    """What to do before the picture is taken: keys, a text in what is typed, words that have to be there."""
+    """Return a step to run before the snapshot: press keys, insert `text`, wait for `expected`."""
 
-    async def do(pilot: Pilot[int]) -> None:
+    async def run(pilot: Pilot[int]) -> None:
         if theme:
             pilot.app.theme = theme
         await settled(pilot)
         assert isinstance(pilot.app, Console)
-        seen = Seen(pilot.app, pilot)
-        await seen.press("6", *keys)
+        ui = Seen(pilot.app, pilot)
+        await ui.press("6", *keys)
         if text:
             pilot.app.screen.query_one("#text", TextArea).insert(text)
         if words:
-            await until(seen, words)
+            await until(ui, words)
 
-    return do
+    return run
 
 
 @pytest.mark.parametrize("theme", ["", LIGHT.name], ids=["dark", "light"])
 def test_accounts(snap_compare: Compare, full: Console, theme: str) -> None:
-    before = after("tab", "j", "t", theme=theme, words="! keyed:locked")
+    show_accounts = after("tab", "j", "t", theme=theme, words="! keyed:locked")
 
-    async def quiet(pilot: Pilot[int]) -> None:
-        await before(pilot)
+    async def without_toasts(pilot: Pilot[int]) -> None:
+        await show_accounts(pilot)
         pilot.app.clear_notifications()
 
-    assert snap_compare(full, terminal_size=(120, 36), run_before=quiet)
+    assert snap_compare(full, terminal_size=(120, 36), run_before=without_toasts)
 
 
 @pytest.mark.parametrize("keys", [(), ("j",), ("j", "j"), ("j", "j", "j")], ids=["accounts", "voice", "writer", "zone"])
-def test_a_narrow_terminal(snap_compare: Compare, full: Console, keys: Sequence[str]) -> None:
+def test_narrow_terminal(snap_compare: Compare, full: Console, keys: Sequence[str]) -> None:
     assert snap_compare(full, terminal_size=(80, 24), run_before=after(*keys))
 
 
@@ -77,11 +77,11 @@ def test_forty_columns(snap_compare: Compare, full: Console) -> None:
     assert snap_compare(full, terminal_size=(40, 24), run_before=after("j", "enter"))
 
 
-def test_no_account_yet(snap_compare: Compare, tmp_path: Path) -> None:
+def test_no_account(snap_compare: Compare, tmp_path: Path) -> None:
     assert snap_compare(setup_console(tmp_path), terminal_size=(80, 24), run_before=after())
 
 
-def test_a_desk_that_cannot_be_opened(snap_compare: Compare) -> None:
+def test_desk_with_open_error(snap_compare: Compare) -> None:
     def fail() -> object:
         raise CopydeskError("The database is damaged.", hint="`copydesk doctor` says more.")
 
@@ -89,26 +89,26 @@ def test_a_desk_that_cannot_be_opened(snap_compare: Compare) -> None:
 
 
 @pytest.mark.parametrize("size", [(120, 36), (80, 24)], ids=["wide", "narrow"])
-def test_the_voice_is_edited(snap_compare: Compare, full: Console, size: tuple[int, int]) -> None:
+def test_voice_form(snap_compare: Compare, full: Console, size: tuple[int, int]) -> None:
     assert snap_compare(full, terminal_size=size, run_before=after("j", "e", words="by the offline writer"))
 
 
-def test_the_form_of_an_account(snap_compare: Compare, full: Console) -> None:
+def test_account_form(snap_compare: Compare, full: Console) -> None:
     assert snap_compare(full, terminal_size=(80, 24), run_before=after("n", "enter", words="Esc leaves it"))
 
 
 @pytest.mark.parametrize("theme", ["", LIGHT.name], ids=["dark", "light"])
-def test_a_draft_is_composed(snap_compare: Compare, full: Console, theme: str) -> None:
-    before = after("c", theme=theme, words="fits everywhere", text="A ferry is a road that moves.")
-    assert snap_compare(full, terminal_size=(120, 36), run_before=before)
+def test_compose_draft(snap_compare: Compare, full: Console, theme: str) -> None:
+    compose = after("c", theme=theme, words="fits everywhere", text="A ferry is a road that moves.")
+    assert snap_compare(full, terminal_size=(120, 36), run_before=compose)
 
 
-def test_a_thread_is_composed_in_a_narrow_terminal(snap_compare: Compare, full: Console) -> None:
-    async def before(pilot: Pilot[int]) -> None:
+def test_compose_thread_on_narrow_terminal(snap_compare: Compare, full: Console) -> None:
+    async def compose(pilot: Pilot[int]) -> None:
         await after("c", words="fits", text=THREAD)(pilot)
         assert isinstance(pilot.app, Console)
-        seen = Seen(pilot.app, pilot)
-        await seen.press("tab", "right")
-        await until(seen, "2 posts")
+        ui = Seen(pilot.app, pilot)
+        await ui.press("tab", "right")
+        await until(ui, "2 posts")
 
-    assert snap_compare(full, terminal_size=(80, 24), run_before=before)
+    assert snap_compare(full, terminal_size=(80, 24), run_before=compose)

@@ -1,4 +1,4 @@
-"""Weekly slots as people type them."""
+"""Tests for parsing weekly slots as users type them."""
 
 import pytest
 
@@ -21,7 +21,7 @@ WEEK = (*WORK, SAT, SUN)
         ("23.59", slot(WED, 23, 59)),
     ],
 )
-def test_without_days_it_is_a_minute_or_a_time_of_this_day(text: str, made: Slot) -> None:
+def test_minute_or_time_uses_current_day(text: str, made: Slot) -> None:
     assert slots_read(text, HERE) == (made,)
 
 
@@ -39,7 +39,7 @@ def test_without_days_it_is_a_minute_or_a_time_of_this_day(text: str, made: Slot
         ("sat\u2013mon 7", (MON, SAT, SUN), (7, 0)),
     ],
 )
-def test_days_have_one_time(text: str, days: tuple[int, ...], at: tuple[int, int]) -> None:
+def test_days_share_one_time(text: str, days: tuple[int, ...], at: tuple[int, int]) -> None:
     assert slots_read(text, HERE) == tuple(slot(day, *at) for day in days)
 
 
@@ -59,5 +59,5 @@ def test_days_have_one_time(text: str, days: tuple[int, ...], at: tuple[int, int
         "every",
     ],
 )
-def test_what_cannot_be_read_makes_nothing(text: str) -> None:
+def test_invalid_text_gives_no_slots(text: str) -> None:
     assert slots_read(text, HERE) == ()

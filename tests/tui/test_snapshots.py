@@ -1,4 +1,4 @@
-"""How the screen looks, to the cell and the colour. `pytest --snapshot-update` takes over what is meant to change."""
+"""Snapshots of the review. `pytest --snapshot-update` accepts intended changes."""
 
 from collections.abc import Callable
 
@@ -14,9 +14,9 @@ Before = Callable[[Pilot[int]], object]
 
 
 def after(*keys: str, theme: str = "") -> Before:
-    """What to do before the picture is taken."""
+    """Return a step to run before the snapshot: press keys in this theme."""
 
-    async def do(pilot: Pilot[int]) -> None:
+    async def run(pilot: Pilot[int]) -> None:
         if theme:
             pilot.app.theme = theme
         await settled(pilot)
@@ -24,38 +24,38 @@ def after(*keys: str, theme: str = "") -> Before:
             pilot.app.simulate_key(key)
             await settled(pilot)
 
-    return do
+    return run
 
 
 @pytest.mark.parametrize("theme", ["", LIGHT.name], ids=["dark", "light"])
-def test_a_full_queue(snap_compare: Compare, theme: str) -> None:
+def test_full_queue(snap_compare: Compare, theme: str) -> None:
     assert snap_compare(console(FakeDesk(40)), terminal_size=(120, 32), run_before=after("j", "j", "j", theme=theme))
 
 
-def test_a_wide_terminal(snap_compare: Compare) -> None:
+def test_wide_terminal(snap_compare: Compare) -> None:
     assert snap_compare(console(FakeDesk(12)), terminal_size=(160, 30), run_before=after("tab"))
 
 
 @pytest.mark.parametrize("keys", [("j",), ("j", "enter"), ("j", "tab", "tab")], ids=["queue", "draft", "source"])
-def test_a_narrow_terminal(snap_compare: Compare, keys: tuple[str, ...]) -> None:
+def test_narrow_terminal(snap_compare: Compare, keys: tuple[str, ...]) -> None:
     assert snap_compare(console(FakeDesk(40)), terminal_size=(80, 24), run_before=after(*keys))
 
 
-def test_an_empty_queue(snap_compare: Compare) -> None:
+def test_empty_queue(snap_compare: Compare) -> None:
     assert snap_compare(console(FakeDesk(0, sources=0)), terminal_size=(100, 20), run_before=after())
 
 
-def test_a_desk_that_cannot_be_opened(snap_compare: Compare) -> None:
+def test_desk_with_open_error(snap_compare: Compare) -> None:
     desk = FakeDesk(0)
     desk.trouble = StoreBusyError(hint="Is Copydesk open elsewhere?")
     assert snap_compare(console(desk), terminal_size=(100, 20), run_before=after())
 
 
-def test_the_pipeline_running(snap_compare: Compare) -> None:
+def test_running_pipeline(snap_compare: Compare) -> None:
     desk = FakeDesk(12)
     desk.pipeline.steps = under_way()
     assert snap_compare(console(desk), terminal_size=(100, 28), run_before=after("P"))
 
 
-def test_the_help(snap_compare: Compare) -> None:
+def test_help_screen(snap_compare: Compare) -> None:
     assert snap_compare(console(FakeDesk(3)), terminal_size=(80, 24), run_before=after("question_mark"))

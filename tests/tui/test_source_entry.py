@@ -1,4 +1,4 @@
-"""What is typed in a source's form, and what the desk is asked for."""
+"""Tests for the source form: parsing its fields, and the changes sent to the desk."""
 
 import pytest
 from hypothesis import given
@@ -23,7 +23,7 @@ from sources_on_screen import source
         ("", []),
     ],
 )
-def test_pieces_stand_between_commas(line: str, pieces: list[str]) -> None:
+def test_list_splits_at_commas(line: str, pieces: list[str]) -> None:
     assert listed(line) == pieces
 
 
@@ -31,12 +31,12 @@ PIECE = st.text(alphabet='ab ,/"\\{', min_size=1, max_size=8).map(str.strip).fil
 
 
 @given(st.lists(PIECE, max_size=5))
-def test_what_is_written_is_read_again(pieces: list[str]) -> None:
+def test_list_round_trips(pieces: list[str]) -> None:
     assert listed(as_line(pieces)) == pieces
 
 
 @given(st.text(alphabet='a,/"\\ ', max_size=200))
-def test_every_line_can_be_read(line: str) -> None:
+def test_any_line_is_parsed(line: str) -> None:
     assert all(listed(line))
 
 
@@ -53,35 +53,37 @@ def test_every_line_can_be_read(line: str) -> None:
         ("", SourceType.RSS),
     ],
 )
-def test_an_address_suggests_the_type(url: str, kind: SourceType) -> None:
+def test_address_suggests_source_type(url: str, kind: SourceType) -> None:
     assert type_of(url) is kind
 
 
-def test_a_form_that_was_only_looked_at_changes_nothing() -> None:
-    one = source(name="One\u202e\x1b[2J", config=SourceConfig(weight=0, include=("a,b", "/x,y/"), query="ignored"))
-    assert changes(one, entered_of(one), "https://one.example/feed") == {}
+def test_untouched_form_has_no_changes() -> None:
+    unchanged = source(
+        name="One\u202e\x1b[2J", config=SourceConfig(weight=0, include=("a,b", "/x,y/"), query="ignored")
+    )
+    assert changes(unchanged, entered_of(unchanged), "https://one.example/feed") == {}
 
 
-def test_only_what_was_typed_is_changed_and_the_rest_of_the_settings_stays() -> None:
-    one = source()
-    entered = entered_of(one)._replace(weight="", interval="30", tags="sea, land")
-    assert changes(one, entered, "") == {"config": {"maxItems": 7, "interval": 30, "tags": ["sea", "land"]}}
+def test_only_edited_fields_are_changed() -> None:
+    original = source()
+    entered = entered_of(original)._replace(weight="", interval="30", tags="sea, land")
+    assert changes(original, entered, "") == {"config": {"maxItems": 7, "interval": 30, "tags": ["sea", "land"]}}
 
 
-def test_a_new_address_is_the_one_that_was_found() -> None:
-    one = source()
-    entered = entered_of(one)._replace(place=Place(one.type, "https://two.example/"))
-    assert changes(one, entered, "https://two.example/feed.xml") == {"url": "https://two.example/feed.xml"}
+def test_resolved_address_is_saved() -> None:
+    original = source()
+    entered = entered_of(original)._replace(place=Place(original.type, "https://two.example/"))
+    assert changes(original, entered, "https://two.example/feed.xml") == {"url": "https://two.example/feed.xml"}
 
 
-def test_a_search_belongs_to_types_that_search() -> None:
+def test_query_applies_to_searchable_types() -> None:
     config = SourceConfig(query="words")
     assert place_of(source(config=config)).query == ""
     assert place_of(source(config=config, type=SourceType.HACKERNEWS)).config == {"query": "words"}
 
 
 @pytest.mark.parametrize(("field", "text"), [("weight", "much"), ("interval", "1.5")])
-def test_a_number_that_is_none_is_refused_by_name(field: str, text: str) -> None:
-    one = source()
+def test_invalid_number_names_its_field(field: str, text: str) -> None:
+    original = source()
     with pytest.raises(InvalidError, match=f"{field}: takes"):
-        changes(one, entered_of(one)._replace(**{field: text}), "")
+        changes(original, entered_of(original)._replace(**{field: text}), "")

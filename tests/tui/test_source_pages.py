@@ -1,4 +1,4 @@
-"""Sources and runs as lines and pages."""
+"""Tests for the pages and rows of sources and runs."""
 
 from datetime import timedelta
 from typing import Any
@@ -22,7 +22,6 @@ from tui_fixtures import NOW, finished, run
 
 
 def overview(**values: Any) -> SourceOverview:
-    """A source in the list."""
     return SourceOverview(source=source(**values), next_fetch=NOW + timedelta(hours=3), drafts=4, days=(0,) * 13 + (5,))
 
 
@@ -31,13 +30,13 @@ def text(blocks: list[Block], width: int = 80) -> str:
 
 
 @given(st.text(max_size=80), st.integers(20, 200), st.integers(0, 10**10))
-def test_a_row_is_exactly_as_wide_as_it_may_be(name: str, width: int, items: int) -> None:
+def test_source_row_has_exact_width(name: str, width: int, items: int) -> None:
     row = overview(name=name or "x", item_count=items)
     assert cell_len(source_row(row, NOW, width).plain) == width
 
 
 @pytest.mark.parametrize("width", [39, 52, 60, 72, 79, 119])
-def test_the_heads_stand_above_their_columns(width: int) -> None:
+def test_source_heads_align_with_columns(width: int) -> None:
     row = source_row(overview(item_count=12, fail_count=3), NOW, width).plain
     names = heads(width)
     assert row.index("One") == names.index("name")
@@ -46,52 +45,52 @@ def test_the_heads_stand_above_their_columns(width: int) -> None:
     assert row[names.index("fails") : names.index("fails") + 5].strip() == "3"
 
 
-def test_the_heads_of_runs_stand_above_their_columns() -> None:
+def test_run_heads_align_with_columns() -> None:
     row, names = run_row(finished(), NOW, 60).plain, run_heads(60)
-    for word, value in (("items", "54"), ("stories", "41"), ("drafts", "7")):
-        end = names.index(word) + len(word)
+    for head, value in (("items", "54"), ("stories", "41"), ("drafts", "7")):
+        end = names.index(head) + len(head)
         assert row[:end].endswith(f" {value}")
 
 
 @given(st.lists(st.integers(0, 10**6), min_size=1, max_size=14))
-def test_a_curve_has_a_cell_for_each_day_and_a_point_only_for_none(counts: list[int]) -> None:
-    drawn = sparkline(counts)
-    assert len(drawn) == len(counts)
-    assert [step == "·" for step in drawn] == [count == 0 for count in counts]
+def test_sparkline_has_cell_per_day(counts: list[int]) -> None:
+    cells = sparkline(counts)
+    assert len(cells) == len(counts)
+    assert [cell == "·" for cell in cells] == [count == 0 for count in counts]
     if max(counts):
-        assert drawn[counts.index(max(counts))] == "█"
+        assert cells[counts.index(max(counts))] == "█"
 
 
-def test_when_it_is_read_next_in_few_characters() -> None:
+def test_next_fetch_is_abbreviated() -> None:
     assert following(overview(), NOW) == "3h"
     assert following(overview(), NOW + timedelta(hours=4)) == "due"
     assert following(overview(enabled=False), NOW) == "off"
     assert following(overview(), NOW + timedelta(hours=3, seconds=-5)) == "1m"
 
 
-def test_large_numbers_stay_in_their_column() -> None:
+def test_large_numbers_keep_column_width() -> None:
     assert [short(number) for number in (0, 999_999, 12_300_000, 10**12)] == ["0", "999999", "12.3M", "many"]
 
 
-def test_every_health_has_a_letter_of_its_own() -> None:
+def test_health_letters_are_unique() -> None:
     rows = [source_row(overview(health=health), NOW, 80).plain[0] for health in Health]
     assert len(set(rows)) == len(Health)
 
 
-def test_an_error_is_shown_whole_but_not_without_end() -> None:
+def test_long_error_is_truncated() -> None:
     page = text(source_page(overview(last_error="a\x1b[2Jb" + "x" * 10_000), None, NOW))
     assert "abx" in page
     assert page.count("x") <= LONGEST_ERROR + 10
     assert "\x1b" not in page
 
 
-def test_settings_are_words() -> None:
+def test_settings_are_described() -> None:
     config = SourceConfig(weight=2, max_items=5, include=("a", "b"), replies=True)
     assert settings(config) == "weight 2 · max items 5 · include a, b · replies yes"
     assert settings(None) == ""
 
 
-def test_a_run_says_what_was_left_and_what_went_wrong() -> None:
+def test_run_page_lists_counts_and_errors() -> None:
     page = text(run_page(finished(), None, NOW))
     assert "54  items" in page
     assert "1 failed" in page
@@ -100,8 +99,8 @@ def test_a_run_says_what_was_left_and_what_went_wrong() -> None:
     assert "No source could be read." in failed
 
 
-def test_statistics_tell_why_runs_failed() -> None:
-    figures = RunStatistics(
+def test_statistics_list_error_categories() -> None:
+    statistics = RunStatistics(
         total_runs=4,
         success_rate=0.5,
         average_duration=2.0,
@@ -111,13 +110,14 @@ def test_statistics_tell_why_runs_failed() -> None:
         last30_days=LatelyRun(runs=1, items=2, drafts=3),
         ended_runs=4,
     )
-    page = text(run_page(None, figures, NOW))
+    page = text(run_page(None, statistics, NOW))
     assert "4 · 50% of those that ended succeeded" in page
     assert "unreachable 2×" in page
     assert "1 run · 2 items · 3 drafts" in page
 
 
-def test_there_are_three_examples_with_a_key_each() -> None:
+def test_examples_have_keys() -> None:
+    """An example that was added is not offered."""
     page = text(first_steps())
     assert [key(example.action) for example in EXAMPLES] == ["a", "b", "c"]
     assert all(example.name in page for example in EXAMPLES)

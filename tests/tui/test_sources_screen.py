@@ -1,4 +1,4 @@
-"""The screen Sources before a real desk: what it shows, and what its keys do."""
+"""Tests for the Sources screen with a real desk: the list, the details, and the keys."""
 
 import os
 from pathlib import Path
@@ -15,10 +15,10 @@ OPML = f"""<opml version="2.0"><body><outline text="First" xmlUrl="{ONE}"/>
 <outline text="Second" xmlUrl="{TWO}"/><outline text="Third" xmlUrl="{THREE}"/></body></opml>"""
 
 
-async def test_each_source_is_a_line_with_its_health_in_a_letter(tmp_path: Path) -> None:
-    async with on_sources(tmp_path, three_sources) as seen:
-        assert "Sources · 3 · 1 failing · 1 off" in seen.text
-        first, second, third = seen.lines[3:6]
+async def test_source_row_has_health_letter(tmp_path: Path) -> None:
+    async with on_sources(tmp_path, three_sources) as ui:
+        assert "Sources · 3 · 1 failing · 1 off" in ui.text
+        first, second, third = ui.lines[3:6]
         assert first.startswith("▌H feed")
         assert first.endswith("The Ferry Gazette")
         assert second.split()[0] in {"D", "E"}
@@ -27,399 +27,395 @@ async def test_each_source_is_a_line_with_its_health_in_a_letter(tmp_path: Path)
         assert " off " in third
 
 
-async def test_the_items_of_the_last_days_are_a_curve(tmp_path: Path) -> None:
-    async with on_sources(tmp_path, three_sources) as seen:
-        first = seen.lines[3].split()
+async def test_source_row_has_sparkline(tmp_path: Path) -> None:
+    async with on_sources(tmp_path, three_sources) as ui:
+        first = ui.lines[3].split()
         assert first[2] == "12"
         assert len(first[4]) == 14
         assert "▁" in first[4] or "█" in first[4]
 
 
-async def test_the_source_under_the_cursor_is_shown_in_full(tmp_path: Path) -> None:
-    async with on_sources(tmp_path, three_sources) as seen:
-        await until(seen, title(1))
-        assert "weight 1.5 · tags sea, land" in seen.text
-        assert ONE in seen.text
-        await seen.press("j")
-        assert THREE in seen.text
-        assert "There is nothing at this address of three.example (404)." in seen.text
-        assert "2 in a row" in seen.text
+async def test_source_at_cursor_is_displayed(tmp_path: Path) -> None:
+    async with on_sources(tmp_path, three_sources) as ui:
+        await until(ui, title(1))
+        assert "weight 1.5 · tags sea, land" in ui.text
+        assert ONE in ui.text
+        await ui.press("j")
+        assert THREE in ui.text
+        assert "There is nothing at this address of three.example (404)." in ui.text
+        assert "2 in a row" in ui.text
 
 
-async def test_the_runs_are_beside_them_with_what_was_left_after_each_stage(tmp_path: Path) -> None:
-    async with on_sources(tmp_path, three_sources) as seen:
-        await seen.press("tab")
-        assert "─ Run ─" in seen.text
-        assert "2 · 100% of those that ended succeeded" in seen.text
-        await seen.press("j")
-        assert "12  items, 12 of them new" in seen.text
-        await seen.press("tab")
-        assert "─ Source ─" in seen.text
+async def test_runs_pane_shows_stage_counts(tmp_path: Path) -> None:
+    async with on_sources(tmp_path, three_sources) as ui:
+        await ui.press("tab")
+        assert "─ Run ─" in ui.text
+        assert "2 · 100% of those that ended succeeded" in ui.text
+        await ui.press("j")
+        assert "12  items, 12 of them new" in ui.text
+        await ui.press("tab")
+        assert "─ Source ─" in ui.text
 
 
-async def test_enter_goes_into_what_is_below_and_escape_comes_back(tmp_path: Path) -> None:
-    async with on_sources(tmp_path, three_sources, size=(80, 24)) as seen:
-        await seen.press("enter")
-        assert sources_screen(seen).focused is sources_screen(seen).detail
-        await seen.press("escape")
-        assert sources_screen(seen).focused is sources_screen(seen).sources
+async def test_enter_focuses_details_and_escape_returns(tmp_path: Path) -> None:
+    async with on_sources(tmp_path, three_sources, size=(80, 24)) as ui:
+        await ui.press("enter")
+        assert sources_screen(ui).focused is sources_screen(ui).detail
+        await ui.press("escape")
+        assert sources_screen(ui).focused is sources_screen(ui).sources
 
 
-async def test_a_narrow_terminal_shows_the_sources_or_the_runs(tmp_path: Path) -> None:
-    async with on_sources(tmp_path, three_sources, size=(80, 24)) as seen:
-        assert "─ Runs ─" not in seen.text
-        await seen.press("tab")
-        assert "─ Runs ─" in seen.text
-        assert "Sources · 3" not in seen.text
-        await seen.press("q")
-        assert "Sources · 3" in seen.text
+async def test_narrow_terminal_shows_sources_or_runs(tmp_path: Path) -> None:
+    async with on_sources(tmp_path, three_sources, size=(80, 24)) as ui:
+        assert "─ Runs ─" not in ui.text
+        await ui.press("tab")
+        assert "─ Runs ─" in ui.text
+        assert "Sources · 3" not in ui.text
+        await ui.press("q")
+        assert "Sources · 3" in ui.text
 
 
-async def test_a_low_terminal_shows_one_thing_at_a_time(tmp_path: Path) -> None:
-    async with on_sources(tmp_path, three_sources, size=(40, 12)) as seen:
-        assert "The Ferry Gazette" in seen.text
-        assert "address" not in seen.text
-        await seen.press("enter")
-        assert "address" in seen.text
-        await seen.resize(40, 9)
-        assert "Copydesk needs" in seen.text
+async def test_low_terminal_shows_one_pane(tmp_path: Path) -> None:
+    async with on_sources(tmp_path, three_sources, size=(40, 12)) as ui:
+        assert "The Ferry Gazette" in ui.text
+        assert "address" not in ui.text
+        await ui.press("enter")
+        assert "address" in ui.text
+        await ui.resize(40, 9)
+        assert "Copydesk needs" in ui.text
 
 
-async def test_a_new_source_is_read_before_it_is_saved(tmp_path: Path) -> None:
+async def test_new_source_is_test_fetched_before_saving(tmp_path: Path) -> None:
     web = small_web()
-    async with on_sources(tmp_path, web=web) as seen:
-        await seen.press("n")
-        await write(seen, ONE)
+    async with on_sources(tmp_path, web=web) as ui:
+        await ui.press("n")
+        await write(ui, ONE)
         assert web.urls == []
-        await seen.press("enter")
-        await until(seen, "It can be read: 12 entries")
-        assert title(1) in seen.text
-        assert "Enter saves it" in seen.text
-        assert seen.app.desk is not None
-        assert await seen.app.desk.sources.list() == ()
-        await seen.press("enter")
-        await until(seen, "Sources · 1")
-        (source,) = await seen.app.desk.sources.list()
+        await ui.press("enter")
+        await until(ui, "It can be read: 12 entries")
+        assert title(1) in ui.text
+        assert "Enter saves it" in ui.text
+        assert ui.app.desk is not None
+        assert await ui.app.desk.sources.list() == ()
+        await ui.press("enter")
+        await until(ui, "Sources · 1")
+        (source,) = await ui.app.desk.sources.list()
         assert (source.name, source.url) == ("The Ferry Gazette", ONE)
         assert web.urls == [ONE]
 
 
-async def test_what_cannot_be_read_is_saved_only_on_purpose(tmp_path: Path) -> None:
-    async with on_sources(tmp_path) as seen:
-        await seen.press("n")
-        await write(seen, THREE)
-        await seen.press("enter")
-        await until(seen, "It could not be read")
-        assert "Ctrl+s saves it all the same" in seen.text
-        await seen.press("ctrl+s")
-        await until(seen, "Sources · 1")
+async def test_unreadable_source_is_saved_only_explicitly(tmp_path: Path) -> None:
+    async with on_sources(tmp_path) as ui:
+        await ui.press("n")
+        await write(ui, THREE)
+        await ui.press("enter")
+        await until(ui, "It could not be read")
+        assert "Ctrl+s saves it all the same" in ui.text
+        await ui.press("ctrl+s")
+        await until(ui, "Sources · 1")
 
 
-async def test_another_address_is_another_test(tmp_path: Path) -> None:
+async def test_changed_address_requires_new_test(tmp_path: Path) -> None:
     web = small_web()
-    async with on_sources(tmp_path, web=web) as seen:
-        await seen.press("n")
-        await write(seen, ONE)
-        await seen.press("enter")
-        await until(seen, "12 entries")
-        await seen.press("x", "backspace")
-        assert "Enter saves it" in seen.text
-        await seen.press("x")
-        assert "Enter reads it once" in seen.text
-        assert "12 entries" not in seen.text
+    async with on_sources(tmp_path, web=web) as ui:
+        await ui.press("n")
+        await write(ui, ONE)
+        await ui.press("enter")
+        await until(ui, "12 entries")
+        await ui.press("x", "backspace")
+        assert "Enter saves it" in ui.text
+        await ui.press("x")
+        assert "Enter reads it once" in ui.text
+        assert "12 entries" not in ui.text
 
 
-async def test_the_address_says_the_type_until_it_is_chosen(tmp_path: Path) -> None:
-    async with on_sources(tmp_path) as seen:
-        await seen.press("n")
-        await write(seen, "news.ycombinator.com")
-        assert "‹Hacker News›" in seen.text
-        assert "search" in seen.text
-        await seen.press("tab", "right", "shift+tab")
-        await write(seen, "/x")
-        assert "‹Google News›" in seen.text
+async def test_address_suggests_type_until_chosen(tmp_path: Path) -> None:
+    async with on_sources(tmp_path) as ui:
+        await ui.press("n")
+        await write(ui, "news.ycombinator.com")
+        assert "‹Hacker News›" in ui.text
+        assert "search" in ui.text
+        await ui.press("tab", "right", "shift+tab")
+        await write(ui, "/x")
+        assert "‹Google News›" in ui.text
 
 
-async def test_an_address_that_can_be_no_source_is_refused_in_words(tmp_path: Path) -> None:
-    async with on_sources(tmp_path) as seen:
-        await seen.press("n")
-        await write(seen, "ftp://one.example")
-        await seen.press("enter")
-        await until(seen, "url: ")
+async def test_invalid_address_is_refused(tmp_path: Path) -> None:
+    async with on_sources(tmp_path) as ui:
+        await ui.press("n")
+        await write(ui, "ftp://one.example")
+        await ui.press("enter")
+        await until(ui, "url: ")
 
 
-async def test_what_nobody_expected_leaves_the_form_as_it_is(tmp_path: Path) -> None:
-    async with on_sources(tmp_path) as seen:
+async def test_unexpected_error_keeps_form(tmp_path: Path) -> None:
+    async with on_sources(tmp_path) as ui:
 
         async def fail(*_: object, **__: object) -> None:
             raise RuntimeError("boom")
 
-        assert seen.app.desk is not None
-        seen.app.desk.sources.try_out = fail  # type: ignore[assignment]
-        await seen.press("n")
-        await write(seen, ONE)
-        await seen.press("enter")
-        await until(seen, "That went wrong.")
-        assert "boom" in seen.toasts[0]
-        assert ONE in seen.text
-        assert "Enter reads it once" in seen.text
+        assert ui.app.desk is not None
+        ui.app.desk.sources.try_out = fail  # type: ignore[assignment]
+        await ui.press("n")
+        await write(ui, ONE)
+        await ui.press("enter")
+        await until(ui, "That went wrong.")
+        assert "boom" in ui.toasts[0]
+        assert ONE in ui.text
+        assert "Enter reads it once" in ui.text
 
 
-async def test_what_was_typed_is_thrown_away_the_second_time_only(tmp_path: Path) -> None:
-    async with on_sources(tmp_path) as seen:
-        await seen.press("n")
-        await write(seen, "one")
-        await seen.press("escape")
-        assert "Esc again throws away" in seen.text
-        await seen.press("escape")
-        assert "New source" not in seen.text
-        await seen.press("n", "escape")
-        assert "New source" not in seen.text
+async def test_typed_address_is_discarded_on_second_escape(tmp_path: Path) -> None:
+    async with on_sources(tmp_path) as ui:
+        await ui.press("n")
+        await write(ui, "one")
+        await ui.press("escape")
+        assert "Esc again throws away" in ui.text
+        await ui.press("escape")
+        assert "New source" not in ui.text
+        await ui.press("n", "escape")
+        assert "New source" not in ui.text
 
 
-async def test_a_source_that_is_there_is_not_made_twice(tmp_path: Path) -> None:
-    async with on_sources(tmp_path, three_sources) as seen:
-        await seen.press("n")
-        await write(seen, ONE)
-        await seen.press("enter")
-        await until(seen, "12 entries")
-        await seen.press("enter")
-        await until(seen, "is the source")
+async def test_existing_source_is_not_duplicated(tmp_path: Path) -> None:
+    async with on_sources(tmp_path, three_sources) as ui:
+        await ui.press("n")
+        await write(ui, ONE)
+        await ui.press("enter")
+        await until(ui, "12 entries")
+        await ui.press("enter")
+        await until(ui, "is the source")
 
 
-async def test_weight_words_and_tags_are_edited_without_a_fetch(tmp_path: Path) -> None:
+async def test_settings_are_edited_without_fetch(tmp_path: Path) -> None:
     web = small_web()
-    async with on_sources(tmp_path, three_sources, web=web) as seen:
-        asked = len(web.urls)
-        await seen.press("e", "tab", "tab")
-        await seen.press("backspace", "backspace", "backspace")
-        await write(seen, "2")
-        await seen.press("tab", "tab")
-        await write(seen, "ferry, /pass(age|enger)/")
-        await seen.press("enter")
-        await until(seen, "Saved The Ferry Gazette")
-        assert len(web.urls) == asked
-        assert seen.app.desk is not None
-        config = (await seen.app.desk.sources.list())[0].config
+    async with on_sources(tmp_path, three_sources, web=web) as ui:
+        request_count = len(web.urls)
+        await ui.press("e", "tab", "tab")
+        await ui.press("backspace", "backspace", "backspace")
+        await write(ui, "2")
+        await ui.press("tab", "tab")
+        await write(ui, "ferry, /pass(age|enger)/")
+        await ui.press("enter")
+        await until(ui, "Saved The Ferry Gazette")
+        assert len(web.urls) == request_count
+        assert ui.app.desk is not None
+        config = (await ui.app.desk.sources.list())[0].config
         assert config is not None
         assert (config.weight, config.include, config.tags) == (2.0, ("ferry", "/pass(age|enger)/"), ("sea", "land"))
 
 
-async def test_a_number_that_is_none_is_said_so(tmp_path: Path) -> None:
-    async with on_sources(tmp_path, three_sources) as seen:
-        await seen.press("e", "tab", "tab")
-        await write(seen, "x")
-        await seen.press("enter")
-        await until(seen, "weight: takes a number, such as 1.5")
+async def test_invalid_number_is_explained(tmp_path: Path) -> None:
+    async with on_sources(tmp_path, three_sources) as ui:
+        await ui.press("e", "tab", "tab")
+        await write(ui, "x")
+        await ui.press("enter")
+        await until(ui, "weight: takes a number, such as 1.5")
 
 
-async def test_another_address_of_a_source_is_read_first(tmp_path: Path) -> None:
+async def test_changed_address_is_fetched_before_saving(tmp_path: Path) -> None:
     web = small_web()
     web.put("https://moved.example/feed", feed(entry(30)))
-    async with on_sources(tmp_path, three_sources, web=web) as seen:
-        await seen.press("j", "e", "tab")
-        await seen.press(*["backspace"] * len(THREE))
-        await write(seen, "https://moved.example/feed")
-        await seen.press("enter")
-        await until(seen, "1 entry")
-        await seen.press("enter")
-        await until(seen, "Saved Gone Quiet")
-        assert seen.app.desk is not None
-        assert (await seen.app.desk.sources.list())[1].url == "https://moved.example/feed"
+    async with on_sources(tmp_path, three_sources, web=web) as ui:
+        await ui.press("j", "e", "tab")
+        await ui.press(*["backspace"] * len(THREE))
+        await write(ui, "https://moved.example/feed")
+        await ui.press("enter")
+        await until(ui, "1 entry")
+        await ui.press("enter")
+        await until(ui, "Saved Gone Quiet")
+        assert ui.app.desk is not None
+        assert (await ui.app.desk.sources.list())[1].url == "https://moved.example/feed"
 
 
-async def test_t_shows_what_is_there_and_stores_nothing(tmp_path: Path) -> None:
-    async with on_sources(tmp_path, _one) as seen:
-        await seen.press("t")
-        await until(seen, "It can be read: 12 entries")
-        assert "Nothing was stored" in seen.text
-        await seen.press("q")
-        assert "Nothing was stored" not in seen.text
-        assert seen.app.desk is not None
-        assert (await seen.app.desk.sources.list())[0].item_count == 0
+async def test_t_test_fetches_without_storing(tmp_path: Path) -> None:
+    async with on_sources(tmp_path, _add_one_source) as ui:
+        await ui.press("t")
+        await until(ui, "It can be read: 12 entries")
+        assert "Nothing was stored" in ui.text
+        await ui.press("q")
+        assert "Nothing was stored" not in ui.text
+        assert ui.app.desk is not None
+        assert (await ui.app.desk.sources.list())[0].item_count == 0
 
 
-async def _one(desk: object) -> None:
+async def _add_one_source(desk: object) -> None:
     await add(desk, ONE, name="One")  # type: ignore[arg-type]
 
 
-async def test_space_switches_off_and_on(tmp_path: Path) -> None:
-    async with on_sources(tmp_path, _one) as seen:
-        await seen.press("space")
-        await until(seen, "One is no longer read. space undoes it.")
-        await until(seen, "1 off")
-        await seen.press("space")
-        await until(seen, "One is read again.")
+async def test_space_toggles_source(tmp_path: Path) -> None:
+    async with on_sources(tmp_path, _add_one_source) as ui:
+        await ui.press("space")
+        await until(ui, "One is no longer read. space undoes it.")
+        await until(ui, "1 off")
+        await ui.press("space")
+        await until(ui, "One is read again.")
 
 
-async def test_deleting_says_what_goes_and_enter_is_no(tmp_path: Path) -> None:
-    async with on_sources(tmp_path, three_sources) as seen:
-        assert seen.app.desk is not None
-        drafts = (await seen.app.desk.sources.overview())[0].drafts
+async def test_delete_confirms_and_defaults_to_no(tmp_path: Path) -> None:
+    async with on_sources(tmp_path, three_sources) as ui:
+        assert ui.app.desk is not None
+        drafts = (await ui.app.desk.sources.overview())[0].drafts
         assert drafts > 1
-        await seen.press("D")
-        assert f"with its 12 items and {drafts} drafts?" in seen.text
-        await seen.press("enter")
-        assert "Sources · 3" in seen.text
-        await seen.press("D", "y")
-        await until(seen, "Sources · 2")
+        await ui.press("D")
+        assert f"with its 12 items and {drafts} drafts?" in ui.text
+        await ui.press("enter")
+        assert "Sources · 3" in ui.text
+        await ui.press("D", "y")
+        await until(ui, "Sources · 2")
 
 
-async def test_a_list_of_feeds_is_a_line_per_feed(tmp_path: Path) -> None:
+async def test_opml_import_reports_per_feed(tmp_path: Path) -> None:
     path = tmp_path / "feeds.opml"
     path.write_text(OPML)
-    async with on_sources(tmp_path / "desk", _one) as seen:
-        await seen.press("i")
-        await write(seen, str(path))
-        await seen.press("enter")
-        await until(seen, "3/3  1 added · 1 there already · 1 failed")
-        assert "There is nothing at this address" in seen.text
-        await seen.press("a")
-        await until(seen, "3/3  2 added · 1 there already")
-        await seen.press("escape")
-        await until(seen, "Sources · 3")
+    async with on_sources(tmp_path / "desk", _add_one_source) as ui:
+        await ui.press("i")
+        await write(ui, str(path))
+        await ui.press("enter")
+        await until(ui, "3/3  1 added · 1 there already · 1 failed")
+        assert "There is nothing at this address" in ui.text
+        await ui.press("a")
+        await until(ui, "3/3  2 added · 1 there already")
+        await ui.press("escape")
+        await until(ui, "Sources · 3")
 
 
 @pytest.mark.parametrize(("body", "words"), [(None, "cannot be read"), ("no", "is not OPML")])
-async def test_a_file_that_is_no_list_is_refused(tmp_path: Path, body: str | None, words: str) -> None:
+async def test_invalid_opml_file_is_refused(tmp_path: Path, body: str | None, words: str) -> None:
     path = tmp_path / "feeds.opml"
     if body is not None:
         path.write_text(body)
-    async with on_sources(tmp_path / "desk") as seen:
-        await seen.press("i")
-        await write(seen, str(path))
-        await seen.press("enter")
-        await until(seen, words)
+    async with on_sources(tmp_path / "desk") as ui:
+        await ui.press("i")
+        await write(ui, str(path))
+        await ui.press("enter")
+        await until(ui, words)
 
 
-async def test_a_pipe_that_nobody_writes_into_is_no_list_and_is_not_waited_for(tmp_path: Path) -> None:
+async def test_pipe_is_refused_without_blocking(tmp_path: Path) -> None:
     path = tmp_path / "feeds.opml"
     os.mkfifo(path)
     try:
-        async with on_sources(tmp_path / "desk") as seen:
-            await seen.press("i")
-            await write(seen, str(path))
-            await seen.press("enter")
-            await until(seen, "is no file")
-    finally:  # whoever waits for it all the same is let go
+        async with on_sources(tmp_path / "desk") as ui:
+            await ui.press("i")
+            await write(ui, str(path))
+            await ui.press("enter")
+            await until(ui, "is no file")
+    finally:  # unblock a reader, should one wait for the pipe
         os.close(os.open(path, os.O_RDWR | os.O_NONBLOCK))
 
 
-async def test_a_file_that_is_longer_than_any_list_is_not_read_in_part(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_oversized_opml_file_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "feeds.opml"
     path.write_text(OPML)
     monkeypatch.setattr(source_actions, "LARGEST", len(OPML) - 1)
-    async with on_sources(tmp_path / "desk") as seen:
-        await seen.press("i")
-        await write(seen, str(path))
-        await seen.press("enter")
-        await until(seen, "is too large")
+    async with on_sources(tmp_path / "desk") as ui:
+        await ui.press("i")
+        await write(ui, str(path))
+        await ui.press("enter")
+        await until(ui, "is too large")
 
 
-async def test_the_sources_are_written_to_a_file_and_over_one_after_a_yes(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_export_confirms_overwriting(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    async with on_sources(tmp_path / "desk", _one) as seen:
-        await seen.press("x", "enter")
-        await until(seen, "Wrote sources.opml")
+    async with on_sources(tmp_path / "desk", _add_one_source) as ui:
+        await ui.press("x", "enter")
+        await until(ui, "Wrote sources.opml")
         assert ONE in (tmp_path / "sources.opml").read_text()
         (tmp_path / "sources.opml").write_text("mine")
-        await seen.press("x", "enter")
-        await until(seen, "is there already")
-        await seen.press("n")
+        await ui.press("x", "enter")
+        await until(ui, "is there already")
+        await ui.press("n")
         assert (tmp_path / "sources.opml").read_text() == "mine"
-        await seen.press("x", "enter")
-        await until(seen, "is there already")
-        await seen.press("y")
-        await until(seen, "Wrote sources.opml")
+        await ui.press("x", "enter")
+        await until(ui, "is there already")
+        await ui.press("y")
+        await until(ui, "Wrote sources.opml")
         assert ONE in (tmp_path / "sources.opml").read_text()
 
 
-async def test_from_nothing_to_the_first_drafts(tmp_path: Path) -> None:
+async def test_first_source_leads_to_drafts(tmp_path: Path) -> None:
     web = Web()
     web.put("https://lwn.net/headlines/rss", feed(entry(1), entry(2)))
-    async with on_sources(tmp_path, web=web) as seen:
-        assert "There is no source yet." in seen.text
-        assert "LWN.net" in seen.text
-        await seen.press("a")
-        await until(seen, "Sources · 1")
+    async with on_sources(tmp_path, web=web) as ui:
+        assert "There is no source yet." in ui.text
+        assert "LWN.net" in ui.text
+        await ui.press("a")
+        await until(ui, "Sources · 1")
         assert web.urls == []
-        assert "P runs the pipeline" in seen.text
-        assert "r/opensource" in seen.text
-        await seen.press("P")
-        await until(seen, "2 new drafts")
-        await seen.press("b")
-        assert "Sources · 1" in seen.text
+        assert "P runs the pipeline" in ui.text
+        assert "r/opensource" in ui.text
+        await ui.press("P")
+        await until(ui, "2 new drafts")
+        await ui.press("b")
+        assert "Sources · 1" in ui.text
 
 
-async def test_the_other_examples_can_be_taken_too(tmp_path: Path) -> None:
-    async with on_sources(tmp_path) as seen:
-        await seen.press("b")
-        await until(seen, "Sources · 1")
-        await seen.press("c")
-        await until(seen, "Sources · 2")
-        await seen.press("c")
-        await until(seen, "Sources · 2")
+async def test_examples_are_added_once(tmp_path: Path) -> None:
+    async with on_sources(tmp_path) as ui:
+        await ui.press("b")
+        await until(ui, "Sources · 1")
+        await ui.press("c")
+        await until(ui, "Sources · 2")
+        await ui.press("c")
+        await until(ui, "Sources · 2")
 
 
-async def test_the_run_goes_on_when_it_is_left_and_ends_when_it_is_cancelled(tmp_path: Path) -> None:
+async def test_run_continues_in_background_until_cancelled(tmp_path: Path) -> None:
     web = small_web()
     held = web.hold(ONE)
-    async with on_sources(tmp_path, _one, web=web) as seen:
-        seen.app.simulate_key("P")
+    async with on_sources(tmp_path, _add_one_source, web=web) as ui:
+        ui.app.simulate_key("P")
         await held.came.wait()
-        view = seen.app.run_view
+        view = ui.app.run_view
         assert view is not None
-        seen.app.simulate_key("escape")
-        seen.app.simulate_key("X")
-        await until(seen, "The run was cancelled")
+        ui.app.simulate_key("escape")
+        ui.app.simulate_key("X")
+        await until(ui, "The run was cancelled")
 
 
-async def test_the_run_is_shown_again_after_another_screen(tmp_path: Path) -> None:
+async def test_run_view_reopens_after_screen_switch(tmp_path: Path) -> None:
     web = small_web()
     held = web.hold(ONE)
-    async with on_sources(tmp_path, _one, web=web) as seen:
-        seen.app.simulate_key("P")
+    async with on_sources(tmp_path, _add_one_source, web=web) as ui:
+        ui.app.simulate_key("P")
         await held.came.wait()
         for key in ("1", "3"):
-            seen.app.simulate_key(key)
+            ui.app.simulate_key(key)
         held.go.set()
-        await until(seen, "new drafts")
-        assert "ingest  ━" in seen.text
+        await until(ui, "new drafts")
+        assert "ingest  ━" in ui.text
 
 
-async def test_leaving_a_list_of_feeds_keeps_what_was_added(tmp_path: Path) -> None:
+async def test_closing_import_keeps_added_sources(tmp_path: Path) -> None:
     path = tmp_path / "feeds.opml"
     path.write_text(OPML)
     web = small_web()
     held = web.hold(TWO)
-    async with on_sources(tmp_path / "desk", web=web) as seen:
-        await seen.press("i")
-        await write(seen, str(path))
-        seen.app.simulate_key("enter")
+    async with on_sources(tmp_path / "desk", web=web) as ui:
+        await ui.press("i")
+        await write(ui, str(path))
+        ui.app.simulate_key("enter")
         await held.came.wait()
-        seen.app.simulate_key("escape")
-        await until(seen, "Sources · 1")
-        assert "First" in seen.text
+        ui.app.simulate_key("escape")
+        await until(ui, "Sources · 1")
+        assert "First" in ui.text
 
 
-async def test_while_it_is_about_runs_no_source_is_changed(tmp_path: Path) -> None:
-    async with on_sources(tmp_path, three_sources, size=(80, 24)) as seen:
-        await seen.press("tab", "space", "D", "e", "t")
-        assert len(seen.app.screen_stack) == 1
-        assert seen.toasts == []
+async def test_source_keys_do_nothing_in_runs(tmp_path: Path) -> None:
+    async with on_sources(tmp_path, three_sources, size=(80, 24)) as ui:
+        await ui.press("tab", "space", "D", "e", "t")
+        assert len(ui.app.screen_stack) == 1
+        assert ui.toasts == []
 
 
-async def test_what_another_process_adds_appears_and_moves_no_cursor(tmp_path: Path) -> None:
-    async with on_sources(tmp_path, three_sources) as seen:
-        await seen.press("j")
+async def test_source_added_elsewhere_keeps_cursor(tmp_path: Path) -> None:
+    async with on_sources(tmp_path, three_sources) as ui:
+        await ui.press("j")
         async with open_at(tmp_path, small_web()) as other:
             await add(other, "https://four.example/feed", name="Fourth")
-        await until(seen, "Sources · 4")
-        current = sources_screen(seen).sources.current
+        await until(ui, "Sources · 4")
+        current = sources_screen(ui).sources.current
         assert current is not None
         assert current.source.name == "Gone Quiet"
 
@@ -427,7 +423,7 @@ async def test_what_another_process_adds_appears_and_moves_no_cursor(tmp_path: P
 HOSTILE = "\x1b]0;gone\x07[red]x[/] [/foo] [@click=app.quit]y[/] \u202eevil\u202c \x00\x9b2J 漢字 " + "a\u0301" * 30
 
 
-async def test_hostile_names_titles_and_errors_are_harmless(tmp_path: Path) -> None:
+async def test_hostile_text_is_harmless(tmp_path: Path) -> None:
     web = Web()
     web.put(ONE, feed(entry(1, named="[/foo] [@click=app.quit]y[/] \u202eevil"), title="[/b]\u202e"))
 
@@ -439,15 +435,15 @@ async def test_hostile_names_titles_and_errors_are_harmless(tmp_path: Path) -> N
             lambda conn: conn.exec_driver_sql(statement, (HOSTILE, HOSTILE, source.id)).rowcount
         )
 
-    async with on_sources(tmp_path, furnish, web=web, size=(80, 24)) as seen:
+    async with on_sources(tmp_path, furnish, web=web, size=(80, 24)) as ui:
         for keys in (["enter"], ["escape", "t"], ["q", "e"], ["escape", "D"], ["n", "tab"]):
-            await seen.press(*keys)
-            assert not set(seen.text) & set("\x1b\x9b\x00\x07\u202e\u202c")
-            assert all(cell_len(line) <= 80 for line in seen.lines)
-        assert "[/foo]" in seen.text or "Runs" in seen.text
+            await ui.press(*keys)
+            assert not set(ui.text) & set("\x1b\x9b\x00\x07\u202e\u202c")
+            assert all(cell_len(line) <= 80 for line in ui.lines)
+        assert "[/foo]" in ui.text or "Runs" in ui.text
 
 
-def test_the_footer_fits_into_80_columns() -> None:
+def test_footer_fits_80_columns() -> None:
     for where in (Where.LIST, Where.PAGE):
-        words = footer([where, Where.SOURCES, Where.CONSOLE])
-        assert cell_len("  ".join(f"{keys} {word}" for keys, word in words)) <= 78
+        labels = footer([where, Where.SOURCES, Where.CONSOLE])
+        assert cell_len("  ".join(f"{keys} {label}" for keys, label in labels)) <= 78

@@ -1,4 +1,4 @@
-"""How the screen Sources looks. `pytest --snapshot-update` takes over what is meant to change."""
+"""Snapshots of the Sources screen. `pytest --snapshot-update` accepts intended changes."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -20,7 +20,7 @@ Before = Callable[[Pilot[int]], Awaitable[None]]
 
 @pytest.fixture
 def furnished(tmp_path: Path) -> Console:
-    """The console of a desk with three sources and two runs."""
+    """Return the console of a desk with three sources and two runs."""
 
     async def furnish() -> None:
         async with open_at(tmp_path, small_web()) as desk:
@@ -32,16 +32,16 @@ def furnished(tmp_path: Path) -> Console:
 
 
 def after(*keys: str, theme: str = "") -> Before:
-    """What to do before the picture is taken."""
+    """Return a step to run before the snapshot: open Sources and press keys."""
 
-    async def do(pilot: Pilot[int]) -> None:
+    async def run(pilot: Pilot[int]) -> None:
         if theme:
             pilot.app.theme = theme
         await settled(pilot)
         assert isinstance(pilot.app, Console)
         await Seen(pilot.app, pilot).press("3", *keys)
 
-    return do
+    return run
 
 
 @pytest.mark.parametrize("theme", ["", LIGHT.name], ids=["dark", "light"])
@@ -49,12 +49,12 @@ def test_sources_and_runs(snap_compare: Compare, furnished: Console, theme: str)
     assert snap_compare(furnished, terminal_size=(120, 36), run_before=after("j", theme=theme))
 
 
-def test_a_wide_terminal(snap_compare: Compare, furnished: Console) -> None:
+def test_wide_terminal(snap_compare: Compare, furnished: Console) -> None:
     assert snap_compare(furnished, terminal_size=(180, 40), run_before=after())
 
 
 @pytest.mark.parametrize("keys", [("j",), ("tab",), ("enter",)], ids=["sources", "runs", "detail"])
-def test_a_narrow_terminal(snap_compare: Compare, furnished: Console, keys: tuple[str, ...]) -> None:
+def test_narrow_terminal(snap_compare: Compare, furnished: Console, keys: tuple[str, ...]) -> None:
     assert snap_compare(furnished, terminal_size=(80, 24), run_before=after(*keys))
 
 
@@ -62,20 +62,20 @@ def test_forty_columns(snap_compare: Compare, furnished: Console) -> None:
     assert snap_compare(furnished, terminal_size=(40, 24), run_before=after())
 
 
-def test_no_source_yet(snap_compare: Compare, tmp_path: Path) -> None:
+def test_no_sources(snap_compare: Compare, tmp_path: Path) -> None:
     assert snap_compare(console_at(tmp_path, small_web()), terminal_size=(80, 24), run_before=after())
 
 
-def test_a_desk_that_cannot_be_opened(snap_compare: Compare) -> None:
+def test_desk_with_open_error(snap_compare: Compare) -> None:
     def fail() -> object:
         raise CopydeskError("The database is damaged.", hint="`copydesk doctor` says more.")
 
     assert snap_compare(Console(fail), terminal_size=(80, 24), run_before=after())  # type: ignore[arg-type]
 
 
-def test_the_form_of_a_source(snap_compare: Compare, furnished: Console) -> None:
+def test_source_form(snap_compare: Compare, furnished: Console) -> None:
     assert snap_compare(furnished, terminal_size=(80, 24), run_before=after("e"))
 
 
-def test_what_a_source_holds_now(snap_compare: Compare, furnished: Console) -> None:
+def test_source_test_fetch(snap_compare: Compare, furnished: Console) -> None:
     assert snap_compare(furnished, terminal_size=(80, 24), run_before=after("t"))

@@ -1,4 +1,4 @@
-"""What the start of the console and of the command line may import: a start is felt every morning."""
+"""Tests for the modules imported at start: imports are most of the console's start time."""
 
 import subprocess
 import sys
@@ -65,34 +65,36 @@ except SystemExit:
 
 
 def imported(program: str, **environ: str) -> set[str]:
-    """The modules that a program has imported when it ends."""
+    """Run a program; return the names of the modules that it imported."""
     program += "\nprint('MODULES', *sys.modules)"
     shared_by_tests = str(Path(__file__).parents[1])
     environ = {"PYTHONPATH": shared_by_tests} | environ
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env=environ, check=False)
-    assert done.returncode == 0, done.stderr
-    return set(done.stdout.rpartition("MODULES ")[2].split())
+    completed = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, env=environ, check=False
+    )
+    assert completed.returncode == 0, completed.stderr
+    return set(completed.stdout.rpartition("MODULES ")[2].split())
 
 
 def of(found: set[str], names: tuple[str, ...]) -> set[str]:
-    """Those of `names` that were imported, whole or in part."""
+    """Return those of `names` of which the module or a submodule was imported."""
     return {name for name in names if any(module == name or module.startswith(name + ".") for module in found)}
 
 
-def test_importing_the_console_imports_no_desk() -> None:
-    found = imported("import sys, copydesk.tui.app, copydesk.tui.screens.review")
-    assert of(found, NOT_AT_ALL + NOT_BEFORE_THE_DESK) == set()
+def test_importing_console_imports_no_desk() -> None:
+    modules = imported("import sys, copydesk.tui.app, copydesk.tui.screens.review")
+    assert of(modules, NOT_AT_ALL + NOT_BEFORE_THE_DESK) == set()
 
 
-def test_a_console_that_shows_rows_imports_nothing_that_it_does_not_need() -> None:
+def test_console_with_rows_imports_nothing_unneeded() -> None:
     assert of(imported(SHOWS_ROWS), NOT_AT_ALL + NOT_BEFORE_THE_DESK) == set()
 
 
-async def test_nor_does_one_before_the_real_desk(tmp_path: Path) -> None:
-    async with open_desk(load({}, tmp_path)) as desk:  # the database is made: that is what alembic is for
+async def test_console_with_real_desk_imports_nothing_unneeded(tmp_path: Path) -> None:
+    async with open_desk(load({}, tmp_path)) as desk:  # creates the database, which needs alembic
         await put_one(desk, text="A draft", status="pending_review")
     assert of(imported(SHOWS_REAL_ROWS, COPYDESK_HOME=str(tmp_path)), NOT_AT_ALL) == set()
 
 
-def test_the_help_imports_next_to_nothing() -> None:
+def test_help_imports_next_to_nothing() -> None:
     assert of(imported(HELP), NOT_AT_ALL + NOT_FOR_HELP) == set()

@@ -1,4 +1,4 @@
-"""What is written to a terminal arrives whole, however slowly that takes it."""
+"""Tests for the terminal writer: output arrives complete, however slow the terminal."""
 
 import os
 import pty
@@ -17,7 +17,7 @@ DEADLINE = 60
 
 @pytest.fixture
 def terminal() -> Iterator[tuple[int, int]]:
-    """(the terminal's own end, ours), which does not wait for it."""
+    """Yield (master, slave) of a raw pseudo-terminal with a non-blocking slave."""
     master, slave = pty.openpty()
     tty.setraw(slave)
     os.set_blocking(slave, False)
@@ -26,32 +26,30 @@ def terminal() -> Iterator[tuple[int, int]]:
     os.close(slave)
 
 
-def test_what_a_terminal_does_not_take_at_once_is_written_later(
-    terminal: tuple[int, int], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_blocked_output_is_written_later(terminal: tuple[int, int], monkeypatch: pytest.MonkeyPatch) -> None:
     master, slave = terminal
-    full, really = Event(), select.select
+    blocked, real_select = Event(), select.select
 
-    def noticed(*given: Any) -> Any:
-        full.set()
-        return really(*given)
+    def recording_select(*args: Any) -> Any:
+        blocked.set()
+        return real_select(*args)
 
-    monkeypatch.setattr(select, "select", noticed)
+    monkeypatch.setattr(select, "select", recording_select)
     text = "\x1b[1;31mabc\x1b[0m" * 20_000
-    taken: list[int] = []
-    writing = Thread(target=lambda: taken.append(Lasting(slave, "utf-8").write(text)), daemon=True)
+    written_counts: list[int] = []
+    writing = Thread(target=lambda: written_counts.append(Lasting(slave, "utf-8").write(text)), daemon=True)
     writing.start()
-    assert full.wait(DEADLINE)
-    came = b""
-    while len(came) < len(text):
-        assert really((master,), (), (), DEADLINE)[0]
-        came += os.read(master, 65_536)
+    assert blocked.wait(DEADLINE)
+    received = b""
+    while len(received) < len(text):
+        assert real_select((master,), (), (), DEADLINE)[0]
+        received += os.read(master, 65_536)
     writing.join(DEADLINE)
-    assert came == text.encode()
-    assert taken == [len(text)]
+    assert received == text.encode()
+    assert written_counts == [len(text)]
 
 
-def test_a_terminal_that_was_closed_takes_everything() -> None:
+def test_closed_terminal_discards_output() -> None:
     master, slave = pty.openpty()
     os.close(master)
     assert Lasting(slave, "utf-8").write("\x1b[0m") == 0

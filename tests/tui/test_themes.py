@@ -1,4 +1,4 @@
-"""Our two themes can be read, and every other one works."""
+"""Tests for the themes: the two of Copydesk have readable contrast, and all of Textual's work."""
 
 from pathlib import Path
 
@@ -28,11 +28,11 @@ INKS = ("foreground", "primary", "success", "warning", "error")
 
 @pytest.mark.parametrize("theme", [DARK, LIGHT], ids=lambda theme: theme.name)
 @pytest.mark.parametrize("below", ["background", "panel", "block-cursor-background", "block-cursor-blurred-background"])
-def test_every_ink_can_be_read_on_every_ground(theme: Theme, below: str) -> None:
-    """A contrast of 4.5 is what WCAG 2 asks of text (level AA)."""
-    ground = Color.parse(theme.variables.get(below) or getattr(theme, below))
-    inks = [getattr(theme, ink) for ink in INKS] + [theme.variables["foreground-muted"]]
-    assert min(contrast(Color.parse(ink), ground) for ink in inks) >= 4.5
+def test_theme_contrast_is_readable(theme: Theme, below: str) -> None:
+    """WCAG 2 requires a contrast of 4.5 for text (level AA)."""
+    background_colour = Color.parse(theme.variables.get(below) or getattr(theme, below))
+    colours = [getattr(theme, colour) for colour in INKS] + [theme.variables["foreground-muted"]]
+    assert min(contrast(Color.parse(colour), background_colour) for colour in colours) >= 4.5
 
 
 @pytest.mark.parametrize(
@@ -45,16 +45,16 @@ def test_every_ink_can_be_read_on_every_ground(theme: Theme, below: str) -> None
         ({"TEXTUAL_THEME": "nord", "COLORFGBG": "0;15"}, None),
     ],
 )
-def test_the_theme_follows_the_terminal(environ: dict[str, str], name: str | None) -> None:
+def test_terminal_selects_light_or_dark_theme(environ: dict[str, str], name: str | None) -> None:
     assert preferred(environ) == name
 
 
-async def test_every_theme_of_textual_works() -> None:
-    async with on_screen(FakeDesk(3)) as seen:
+async def test_textual_themes_work() -> None:
+    async with on_screen(FakeDesk(3)) as ui:
         for name in [*BUILTIN_THEMES, LIGHT.name, DARK.name]:
-            seen.app.theme = name
-            await seen.wait()
-            assert "Queue · 3" in seen.text
+            ui.app.theme = name
+            await ui.wait()
+            assert "Queue · 3" in ui.text
 
 
 def console(file: Path) -> Console:
@@ -62,7 +62,7 @@ def console(file: Path) -> Console:
 
 
 async def choose(file: Path, theme: str) -> None:
-    """Choose a theme in a console that keeps it in `file`."""
+    """Choose a theme in a console that saves it to `file`."""
     app = console(file)
     async with app.run_test() as pilot:
         await settled(pilot)
@@ -70,27 +70,25 @@ async def choose(file: Path, theme: str) -> None:
         await settled(pilot)
 
 
-async def test_the_theme_that_was_chosen_is_there_the_next_time(tmp_path: Path) -> None:
+async def test_chosen_theme_is_remembered(tmp_path: Path) -> None:
     file = tmp_path / "desk" / "console-theme"
     await choose(file, "copydesk-dark")
     assert not file.exists()
     await choose(file, "nord")
     app = console(file)
-    assert (app.theme, [each.name for each in file.parent.iterdir()]) == ("nord", ["console-theme"])
+    assert (app.theme, [path.name for path in file.parent.iterdir()]) == ("nord", ["console-theme"])
     async with app.run_test() as pilot:
         await settled(pilot)
         assert app.screen.styles.background == Color.parse(BUILTIN_THEMES["nord"].background or "")
 
 
 @pytest.mark.parametrize("content", [b"", b"no-such-theme", b"\xff\x00", b"nord" * 1000])
-def test_a_file_that_names_no_theme_is_ignored(tmp_path: Path, content: bytes) -> None:
+def test_invalid_theme_file_is_ignored(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "console-theme").write_bytes(content)
     assert console(tmp_path / "console-theme").theme == DARK.name
 
 
-async def test_without_colours_no_theme_is_kept_and_none_is_taken(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_no_color_neither_saves_nor_loads_theme(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = tmp_path / "console-theme"
     file.write_text("nord")
     monkeypatch.setenv("NO_COLOR", "1")
@@ -100,7 +98,7 @@ async def test_without_colours_no_theme_is_kept_and_none_is_taken(
     assert file.read_text() == "nord"
 
 
-async def test_a_theme_that_cannot_be_kept_is_said_and_stays(tmp_path: Path) -> None:
+async def test_unwritable_theme_file_is_reported(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     app = console(tmp_path / "file" / "console-theme")
     async with app.run_test(notifications=True) as pilot:
@@ -111,19 +109,21 @@ async def test_a_theme_that_cannot_be_kept_is_said_and_stays(tmp_path: Path) -> 
         assert app.theme == "nord"
 
 
-async def test_another_theme_recolours_what_is_drawn_already() -> None:
-    def ink(x: int, y: int) -> object:
-        return seen.app.screen.get_style_at(x, y).color
+async def test_theme_change_repaints_screen() -> None:
+    def colour_at(x: int, y: int) -> object:
+        return ui.app.screen.get_style_at(x, y).color
 
-    async with on_screen(FakeDesk(3)) as seen:
-        before = [ink(1, 3), ink(60, 2), ink(1, 0)]
-        seen.app.theme = LIGHT.name
-        await seen.wait()
-        after = [ink(1, 3), ink(60, 2), ink(1, 0)]
-        assert all(old != new for old, new in zip(before, after, strict=True))
+    async with on_screen(FakeDesk(3)) as ui:
+        colours_before = [colour_at(1, 3), colour_at(60, 2), colour_at(1, 0)]
+        ui.app.theme = LIGHT.name
+        await ui.wait()
+        colours_after = [colour_at(1, 3), colour_at(60, 2), colour_at(1, 0)]
+        assert all(
+            old_colour != new_colour for old_colour, new_colour in zip(colours_before, colours_after, strict=True)
+        )
 
 
-async def test_without_colours_the_cursor_can_be_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_cursor_is_visible_without_colours(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NO_COLOR", "1")
-    async with on_screen(FakeDesk(3)) as seen:
-        assert seen.lines[3].startswith("▌")
+    async with on_screen(FakeDesk(3)) as ui:
+        assert ui.lines[3].startswith("▌")

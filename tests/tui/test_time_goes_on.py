@@ -1,4 +1,4 @@
-"""What is said of the time goes on with it, also where nobody touches anything."""
+"""Tests for relative times on the screen: they advance without any key or change."""
 
 import asyncio
 from collections.abc import Callable
@@ -34,22 +34,22 @@ def soon(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(desk_screen, "MINUTE", 0.01)
 
 
-async def test_the_age_of_a_draft_is_told_in_its_row_and_in_its_page() -> None:
+async def test_draft_age_advances_in_row_and_page() -> None:
     watch = Watch(NOW)
     app = Console(FakeDesk(3).open, clock=watch)
     async with app.run_test(size=(120, 32)) as pilot:
         await settled(pilot)
         assert " 7m " in row(app)
-        page = screen_text(app)
+        text_before = screen_text(app)
         watch.now = NOW + timedelta(hours=9)
         await until(pilot, lambda: " 9h " in row(app))
-        await until(pilot, lambda: "7 minutes" not in screen_text(app) and screen_text(app) != page)
+        await until(pilot, lambda: "7 minutes" not in screen_text(app) and screen_text(app) != text_before)
 
 
 @pytest.mark.parametrize(
     ("name", "made"), [("experiments", tried_console), ("engagement", posted_console), ("sources", sources_console)]
 )
-async def test_so_it_is_on_other_screens(tmp_path: Path, name: str, made: Callable[[Path], Console]) -> None:
+async def test_ages_advance_on_other_screens(tmp_path: Path, name: str, made: Callable[[Path], Console]) -> None:
     app = made(tmp_path)
     if name == "sources":
         async with open_at(tmp_path, small_web(), Watch()) as desk:
@@ -60,25 +60,28 @@ async def test_so_it_is_on_other_screens(tmp_path: Path, name: str, made: Callab
         await settled(pilot)
         await app.switch_mode(name)
         await settled(pilot)
-        before = panes(app)
+        texts_before = panes(app)
         watch.now += timedelta(days=23, hours=5)
-        await until(pilot, lambda: all(old != new for old, new in zip(before, panes(app), strict=True)))
+        await until(
+            pilot,
+            lambda: all(old_text != new_text for old_text, new_text in zip(texts_before, panes(app), strict=True)),
+        )
 
 
-async def test_nothing_is_drawn_as_long_as_the_words_are_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_unchanged_ages_repaint_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     app = Console(FakeDesk(3).open, clock=lambda: NOW)
     async with app.run_test(size=(120, 32)) as pilot:
         await settled(pilot)
-        told, drawn, tell_time = list[Queue](), list[Ink](), Queue.tell_time
+        updates, repaints, original = list[Queue](), list[Ink](), Queue.tell_time
 
-        def tell(self: Queue) -> None:
-            told.append(self)
-            tell_time(self)
+        def record_update(self: Queue) -> None:
+            updates.append(self)
+            original(self)
 
-        monkeypatch.setattr(Queue, "tell_time", tell)
-        monkeypatch.setattr(Ink, "forget_lines", drawn.append)
-        await until(pilot, lambda: len(told) > 3)
-        assert not drawn
+        monkeypatch.setattr(Queue, "tell_time", record_update)
+        monkeypatch.setattr(Ink, "forget_lines", repaints.append)
+        await until(pilot, lambda: len(updates) > 3)
+        assert not repaints
 
 
 async def until(pilot: Pilot[int], there: Callable[[], bool]) -> None:
@@ -88,11 +91,13 @@ async def until(pilot: Pilot[int], there: Callable[[], bool]) -> None:
 
 
 def panes(app: Console) -> list[str]:
-    """What the lists and the pages with ages say."""
-    drawn = [each for each in app.screen.query(Drawn) if isinstance(each, Aged | Page) and each.id not in NO_AGES]
-    return ["\n".join(each.render_line(y).text for y in range(each.room.height)) for each in drawn]
+    """Return the texts of the widgets that display ages."""
+    widgets = [
+        widget for widget in app.screen.query(Drawn) if isinstance(widget, Aged | Page) and widget.id not in NO_AGES
+    ]
+    return ["\n".join(widget.render_line(y).text for y in range(widget.room.height)) for widget in widgets]
 
 
 def row(app: Console) -> str:
-    """The first one of the queue."""
+    """Return the queue's first row."""
     return screen_text(app).splitlines()[3]

@@ -1,4 +1,4 @@
-"""The console in a real terminal."""
+"""Test for the sample desk in a real terminal, from an empty queue to drafts."""
 
 from pathlib import Path
 
@@ -8,7 +8,7 @@ from real_terminal import real_terminal
 
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 40)], ids=["80x24", "120x40"])
-def test_the_sample_desk_from_nothing_to_drafts_and_out_again(size: tuple[int, int], tmp_path: Path) -> None:
+def test_sample_run_in_real_terminal(size: tuple[int, int], tmp_path: Path) -> None:
     with real_terminal(size) as terminal:
         terminal.console(tmp_path)
         terminal.wait_for("Nothing to review")
@@ -22,6 +22,6 @@ def test_the_sample_desk_from_nothing_to_drafts_and_out_again(size: tuple[int, i
         terminal.wait_for("Keys · q closes")
         terminal.press("q")
         terminal.wait_for("by its checks")
-        left = terminal.leave()
-        assert "Copydesk  Review" not in left
-        assert "Traceback" not in left
+        remaining_screen = terminal.leave()
+        assert "Copydesk  Review" not in remaining_screen
+        assert "Traceback" not in remaining_screen

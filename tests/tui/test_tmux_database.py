@@ -1,4 +1,4 @@
-"""Something happens to the database while the console runs: it says what, stays, keeps what is typed, and goes on."""
+"""Tests for database failures while the console runs: it reports them, keeps typed text, and recovers."""
 
 import sqlite3
 from collections.abc import Callable, Iterator
@@ -12,7 +12,7 @@ from real_terminal import Terminal, real_terminal
 
 @contextmanager
 def locked(database: Path) -> Iterator[None]:
-    """Another program writes to it."""
+    """Hold the database's write lock."""
     with closing(sqlite3.connect(database, isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
         yield
@@ -21,7 +21,7 @@ def locked(database: Path) -> Iterator[None]:
 
 @contextmanager
 def moved(database: Path) -> Iterator[None]:
-    """Somebody moved it away."""
+    """Move the database away, and back at the end."""
     away = database.with_suffix(".away")
     database.rename(away)
     yield
@@ -30,19 +30,19 @@ def moved(database: Path) -> Iterator[None]:
 
 @contextmanager
 def replaced(database: Path) -> Iterator[None]:
-    """Somebody put another one in its place."""
-    # Made elsewhere: SQLite would take the log of the first for its own.
-    other = database.with_name("other.db")
-    with closing(sqlite3.connect(other)) as made:
-        made.execute("CREATE TABLE recipe (name TEXT)")
+    """Put another database in its place until the end."""
+    # Created under another name: SQLite would apply the first database's WAL to it.
+    other_file = database.with_name("other.db")
+    with closing(sqlite3.connect(other_file)) as connection:
+        connection.execute("CREATE TABLE recipe (name TEXT)")
     with moved(database):
-        other.rename(database)
+        other_file.rename(database)
         yield
         database.unlink()
 
 
 def edited(terminal: Terminal) -> None:
-    """A text is being edited."""
+    """Open the edit form and type into it."""
     terminal.press("e")
     terminal.wait_for("Ctrl.s saves")
     terminal.write(" Mine.")
@@ -54,7 +54,7 @@ def edited(terminal: Terminal) -> None:
     [(locked, "Another process holds"), (moved, "was moved"), (replaced, "was moved")],
     ids=["locked", "moved", "replaced"],
 )
-def test_a_decision_comes_back_and_can_be_made_when_the_trouble_is_gone(
+def test_failed_edit_and_decision_can_be_retried(
     sample_home: Path, trouble: Callable[[Path], AbstractContextManager[None]], words: str
 ) -> None:
     with real_terminal((120, 30), COPYDESK_DATABASE__BUSY_TIMEOUT="0.2") as terminal:
@@ -78,9 +78,9 @@ def test_a_decision_comes_back_and_can_be_made_when_the_trouble_is_gone(
         assert desk.execute("SELECT count(*) FROM draft WHERE status = 'approved'").fetchone() == (1,)
 
 
-def test_a_full_disk_is_said_and_what_is_typed_stays(sample_home: Path) -> None:
+def test_full_disk_is_reported_and_console_continues(sample_home: Path) -> None:
     with real_terminal((120, 30)) as terminal:
-        # No file grows beyond so many blocks of 512 bytes: as many as the log's index has, and too few for a decision.
+        # Limit files to 72 blocks of 512 bytes: enough for the WAL's index, too few for a decision.
         terminal.write("ulimit -f 72; trap '' XFSZ")
         terminal.press("Enter")
         terminal.console(sample_home)

@@ -1,4 +1,4 @@
-"""The console is ended from outside, in the middle of something: the terminal is as before, and nothing is lost."""
+"""Tests for ending the console from outside: the terminal is restored, and no text or decision is lost."""
 
 import os
 import re
@@ -22,26 +22,26 @@ time.sleep(600)
 
 
 def opened(terminal: Terminal, home: Path) -> None:
-    """The console with its rows."""
+    """Open the console and wait for its rows."""
     terminal.console(home)
     terminal.wait_for(r"─ Queue · 24 ─[\s\S]*▌ N")
 
 
 def until(true: Callable[[], object], what: str) -> None:
-    """Wait for it."""
-    end = time.monotonic() + PATIENCE
+    """Poll until the condition holds; fail with the message after PATIENCE seconds."""
+    deadline = time.monotonic() + PATIENCE
     while not true():
-        assert time.monotonic() < end, what
+        assert time.monotonic() < deadline, what
         time.sleep(0.02)
 
 
 def looks(terminal: Terminal) -> str:
-    """Whether the terminal still shows another screen, hides its cursor, or tells of the mouse."""
+    """Return the flags "alternate screen, mouse reporting, cursor visible" as tmux prints them."""
     return terminal.tmux("display-message", "-p", "#{alternate_on} #{mouse_any_flag} #{cursor_flag}").strip()
 
 
 def end(terminal: Terminal, how: str) -> None:
-    """End the console."""
+    """End the console by a signal or by closing its terminal; check that the terminal is restored."""
     process = terminal.process
     if how == "closed":
         terminal.renew()
@@ -57,12 +57,12 @@ def end(terminal: Terminal, how: str) -> None:
 
 
 def kept(home: Path, folder: str, words: str) -> Callable[[], bool]:
-    """Whether the words are in a file of that folder."""
+    """Return a function that tells if the text is in a file of that folder."""
     return lambda: any(words in file.read_text(encoding="utf-8") for file in (home / "sample" / folder).glob("*.md"))
 
 
 def write_and_end(terminal: Terminal, home: Path, folder: str, words: str, how: str) -> None:
-    """Type the words, end the console, and open it again. What is killed has kept them before."""
+    """Type the text, end the console, and reopen it. Before SIGKILL, wait for the autosave."""
     terminal.write(words)
     terminal.wait_for(words)
     if how == "SIGKILL":
@@ -75,7 +75,7 @@ ENDS = pytest.mark.parametrize("how", ["SIGTERM", "closed", "SIGKILL"])
 
 
 @ENDS
-def test_what_was_being_edited_is_offered_again(sample_home: Path, how: str) -> None:
+def test_edited_text_is_restored(sample_home: Path, how: str) -> None:
     with real_terminal((100, 30)) as terminal:
         opened(terminal, sample_home)
         terminal.press("e")
@@ -88,7 +88,7 @@ def test_what_was_being_edited_is_offered_again(sample_home: Path, how: str) -> 
 
 
 @ENDS
-def test_what_was_being_composed_is_offered_again(sample_home: Path, how: str) -> None:
+def test_composed_text_is_restored(sample_home: Path, how: str) -> None:
     with real_terminal((100, 30)) as terminal:
         opened(terminal, sample_home)
         terminal.press("c")
@@ -99,7 +99,7 @@ def test_what_was_being_composed_is_offered_again(sample_home: Path, how: str) -
 
 
 @ENDS
-def test_a_reason_that_was_being_typed_is_offered_again(sample_home: Path, how: str) -> None:
+def test_typed_reason_is_restored(sample_home: Path, how: str) -> None:
     with real_terminal((100, 30)) as terminal:
         opened(terminal, sample_home)
         terminal.press("r")
@@ -114,22 +114,22 @@ def test_a_reason_that_was_being_typed_is_offered_again(sample_home: Path, how: 
 
 
 @pytest.mark.parametrize("how", ["SIGTERM", "closed"])
-def test_decisions_that_are_being_written_are_kept(sample_home: Path, how: str) -> None:
+def test_pending_decisions_are_saved(sample_home: Path, how: str) -> None:
     with real_terminal((100, 30)) as terminal:
         opened(terminal, sample_home)
         terminal.press(*["a"] * 12)
         terminal.wait_for(r"\n  A[\s\S]*\n  A[\s\S]*\n  A")
-        decided = len(re.findall(r"\n  A", terminal.screen))
+        decision_count = len(re.findall(r"\n  A", terminal.screen))
         end(terminal, how)
         terminal.console(sample_home)
-        shown = terminal.wait_for(r"To review \d+  Approved \d+")
-        found = re.search(r"To review (\d+)  Approved (\d+)", shown)
-        assert found
-        assert int(found[2]) >= decided
-        assert int(found[1]) + int(found[2]) == 24
+        screen = terminal.wait_for(r"To review \d+  Approved \d+")
+        counts = re.search(r"To review (\d+)  Approved (\d+)", screen)
+        assert counts
+        assert int(counts[2]) >= decision_count
+        assert int(counts[1]) + int(counts[2]) == 24
 
 
-def test_an_editor_that_has_the_terminal_ends_with_the_console(sample_home: Path, tmp_path: Path) -> None:
+def test_running_editor_ends_with_console(sample_home: Path, tmp_path: Path) -> None:
     editor = tmp_path / "editor.py"
     editor.write_text(WAITING_EDITOR)
     with real_terminal((100, 30), VISUAL=f"{sys.executable} {editor}") as terminal:
@@ -145,7 +145,7 @@ def test_an_editor_that_has_the_terminal_ends_with_the_console(sample_home: Path
         terminal.wait_for("Half a sentence")
 
 
-def test_an_editor_that_is_killed_leaves_the_console_and_the_text(sample_home: Path, tmp_path: Path) -> None:
+def test_killed_editor_leaves_console_and_text(sample_home: Path, tmp_path: Path) -> None:
     editor = tmp_path / "editor.py"
     editor.write_text(WAITING_EDITOR)
     with real_terminal((100, 30), VISUAL=f"{sys.executable} {editor}") as terminal:
@@ -160,7 +160,7 @@ def test_an_editor_that_is_killed_leaves_the_console_and_the_text(sample_home: P
         terminal.wait_for("Half a sentence")
 
 
-def test_the_console_is_put_aside_and_taken_up_again(sample_home: Path) -> None:
+def test_console_is_suspended_and_resumed(sample_home: Path) -> None:
     with real_terminal((100, 30)) as terminal:
         terminal.tmux("respawn-pane", "-k", "bash --norc -i")
         opened(terminal, sample_home)

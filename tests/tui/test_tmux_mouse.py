@@ -1,4 +1,4 @@
-"""The mouse as a terminal reports it."""
+"""Test for the mouse as a real terminal reports it."""
 
 from pathlib import Path
 
@@ -6,15 +6,15 @@ from real_terminal import Terminal, real_terminal
 
 
 def report(terminal: Terminal, button: int, words: str, *, times: int = 1) -> None:
-    """What the terminal sends for a button over the first cell of these words."""
+    """Send the sequence of a mouse button over the first cell of `text`."""
     lines = terminal.screen.split("\n")
     row = next(y for y, line in enumerate(lines) if words in line)
-    place = f"{button};{lines[row].index(words) + 1};{row + 1}"
-    presses = f"\x1b[<{place}M" + (f"\x1b[<{place}m" if button == 0 else "")
+    position = f"{button};{lines[row].index(words) + 1};{row + 1}"
+    presses = f"\x1b[<{position}M" + (f"\x1b[<{position}m" if button == 0 else "")
     terminal.tmux("send-keys", "-H", *(f"{byte:02x}" for byte in (presses * times).encode()))
 
 
-def test_drafts_are_reviewed_with_the_mouse_alone(sample_home: Path) -> None:
+def test_mouse_alone_reviews_drafts(sample_home: Path) -> None:
     with real_terminal((120, 20)) as terminal:
         terminal.console(sample_home)
         terminal.wait_for(r"─ Queue · 24 ─[\s\S]*▌ N[\s\S]*by its checks")

@@ -1,4 +1,4 @@
-"""The console in terminals that can little, and without one."""
+"""Tests for the console in limited terminals, and with redirected errors."""
 
 from pathlib import Path
 
@@ -7,36 +7,36 @@ import pytest
 from real_terminal import Terminal, real_terminal
 
 SCREENS = ("Mon ", "Sources", "Experiments", "Figures", "Accounts")
-"""What is on the screens behind 2 to 6."""
+"""A text of each of the screens 2 to 6."""
 
 
 def every_screen(terminal: Terminal, line: str) -> list[str]:
-    """Look at all of them, and decide on a draft; `line` is what the lines over the panes are drawn with."""
+    """Approve a draft and visit all screens; `line` is the character of the panes' borders. Return the screens."""
     terminal.wait_for(rf"{line} Queue . 24 {line}[\s\S]*. N .*\d+ ")
-    shown = [terminal.screen]
+    screens = [terminal.screen]
     terminal.press("a")
-    shown.append(terminal.wait_for(r"Approved 1[\s\S]*Approved . u undo"))
-    for number, words in enumerate(SCREENS, 2):
+    screens.append(terminal.wait_for(r"Approved 1[\s\S]*Approved . u undo"))
+    for number, text in enumerate(SCREENS, 2):
         terminal.press(str(number))
-        shown.append(terminal.wait_for(rf"{line} .*{words}"))
+        screens.append(terminal.wait_for(rf"{line} .*{text}"))
     terminal.press("?")
-    shown.append(terminal.wait_for("Keys . q closes"))
+    screens.append(terminal.wait_for("Keys . q closes"))
     terminal.press("q", "1")
-    shown.append(terminal.wait_for(r"Approved 1"))
-    return shown
+    screens.append(terminal.wait_for(r"Approved 1"))
+    return screens
 
 
-def test_without_utf_8_everything_is_drawn_in_ascii(sample_home: Path) -> None:
+def test_non_utf8_locale_draws_ascii(sample_home: Path) -> None:
     with real_terminal((80, 24), LC_ALL="C") as terminal:
         terminal.console(sample_home)
-        shown = every_screen(terminal, "-")
-        assert "\n> N" in shown[0]
-        assert [screen for screen in shown if not screen.isascii()] == []
+        screens = every_screen(terminal, "-")
+        assert "\n> N" in screens[0]
+        assert [screen for screen in screens if not screen.isascii()] == []
         assert "Traceback" not in terminal.leave()
 
 
 @pytest.mark.parametrize("term", ["linux", "vt100", "ansi", "unknown"])
-def test_a_terminal_of_another_kind_is_as_good(sample_home: Path, term: str) -> None:
+def test_unusual_terminals_work(sample_home: Path, term: str) -> None:
     with real_terminal((80, 24), PYTHONIOENCODING="ascii") as terminal:
         terminal.write(f"TERM={term}")
         terminal.press("Enter")
@@ -45,7 +45,7 @@ def test_a_terminal_of_another_kind_is_as_good(sample_home: Path, term: str) -> 
         assert "Traceback" not in terminal.leave()
 
 
-def test_what_goes_wrong_may_go_into_a_file(sample_home: Path, tmp_path: Path) -> None:
+def test_stderr_may_be_redirected(sample_home: Path, tmp_path: Path) -> None:
     with real_terminal((80, 24)) as terminal:
         terminal.write(f"exec 2>{tmp_path}/errors")
         terminal.press("Enter")
@@ -56,11 +56,11 @@ def test_what_goes_wrong_may_go_into_a_file(sample_home: Path, tmp_path: Path) -
     assert "Queue" not in (tmp_path / "errors").read_text()
 
 
-def test_a_terminal_that_moves_no_cursor_is_refused_in_words(tmp_path: Path) -> None:
+def test_dumb_terminal_is_refused(tmp_path: Path) -> None:
     with real_terminal((120, 24)) as terminal:
         terminal.write("TERM=dumb")
         terminal.press("Enter")
         terminal.copydesk("--home", str(tmp_path))
-        shown = terminal.wait_for("ended=2")
-        assert "The console needs a terminal (TERM is dumb" in shown
-        assert "Traceback" not in shown
+        screen = terminal.wait_for("ended=2")
+        assert "The console needs a terminal (TERM is dumb" in screen
+        assert "Traceback" not in screen

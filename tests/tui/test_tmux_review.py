@@ -1,4 +1,4 @@
-"""Drafts are decided on in a real terminal."""
+"""Tests for reviewing drafts in a real terminal."""
 
 import os
 import re
@@ -15,23 +15,23 @@ DRAFTS = 24
 
 @pytest.fixture
 def home(sample_home: Path) -> Path:
-    """A sample desk with drafts to review."""
+    """Return the home of a sample desk with drafts to review."""
     return sample_home
 
 
 def opened(terminal: Terminal, home: Path) -> None:
-    """The console with its rows."""
+    """Open the console and wait for its rows."""
     terminal.console(home)
     terminal.wait_for(rf"To review {DRAFTS}[\s\S]*▌ N")
 
 
 def states(home: Path) -> dict[str, int]:
-    """How many drafts are in which state, as the database has it."""
+    """Return the number of unarchived drafts by status, from the database."""
     with sqlite3.connect(home / "sample" / "copydesk.db") as database:
         return dict(database.execute("SELECT status, count(*) FROM draft WHERE archived_at IS NULL GROUP BY status"))
 
 
-def test_twenty_drafts_are_reviewed_as_fast_as_one_types(home: Path) -> None:
+def test_drafts_are_reviewed_at_typing_speed(home: Path) -> None:
     with real_terminal() as terminal:
         opened(terminal, home)
         terminal.press(*["a"] * 8)
@@ -55,7 +55,7 @@ def test_twenty_drafts_are_reviewed_as_fast_as_one_types(home: Path) -> None:
     assert states(home) == {"pending_review": 4, "approved": 15, "rejected": 2}
 
 
-def test_a_reason_may_be_typed_before_the_question_is_there(home: Path) -> None:
+def test_reason_may_be_typed_before_prompt_opens(home: Path) -> None:
     with real_terminal((80, 24)) as terminal:
         opened(terminal, home)
         terminal.press("r", "a", "a", "x", "Enter")
@@ -65,7 +65,7 @@ def test_a_reason_may_be_typed_before_the_question_is_there(home: Path) -> None:
     assert states(home) == {"pending_review": DRAFTS}
 
 
-def test_a_bulk_with_a_failure_says_which_and_leaves_it_marked(home: Path) -> None:
+def test_bulk_names_failure_and_keeps_its_mark(home: Path) -> None:
     with real_terminal() as terminal:
         opened(terminal, home)
         terminal.press("a")
@@ -73,9 +73,9 @@ def test_a_bulk_with_a_failure_says_which_and_leaves_it_marked(home: Path) -> No
         terminal.press(*["]"] * 7)
         terminal.wait_for(r"▌ N.*\n[\s\S]*\n  A.* Quarrystone 3.0")
         terminal.press("*", "a")
-        shown = terminal.wait_for(rf"{DRAFTS - 1} approved, 1 not:")
+        screen = terminal.wait_for(rf"{DRAFTS - 1} approved, 1 not:")
         terminal.wait_for("1 marked")
-        assert re.search(r"●A", shown)
+        assert re.search(r"●A", screen)
         terminal.press("u")
         terminal.wait_for(rf"To review {DRAFTS - 1}  Approved 1")
         terminal.press("Escape")
@@ -87,7 +87,7 @@ def test_a_bulk_with_a_failure_says_which_and_leaves_it_marked(home: Path) -> No
 
 
 @pytest.mark.parametrize("size", [(80, 24), (200, 60)], ids=str)
-def test_what_was_decided_is_there_after_the_console_was_killed(home: Path, size: tuple[int, int]) -> None:
+def test_decisions_survive_sigkill(home: Path, size: tuple[int, int]) -> None:
     with real_terminal(size) as terminal:
         opened(terminal, home)
         terminal.press("a", "a", "x")
@@ -103,7 +103,7 @@ def test_what_was_decided_is_there_after_the_console_was_killed(home: Path, size
         assert "Traceback" not in terminal.leave()
 
 
-def test_a_draft_goes_out_now_and_is_among_the_posts(home: Path) -> None:
+def test_posted_draft_is_listed_on_engagement(home: Path) -> None:
     with real_terminal() as terminal:
         opened(terminal, home)
         terminal.press("p")

@@ -1,4 +1,4 @@
-"""The console's screens in real terminals of every size and kind."""
+"""Tests for the console's screens in real terminals of several sizes and kinds."""
 
 import re
 from pathlib import Path
@@ -15,13 +15,13 @@ SCREENS = (
     ("6", r"Accounts[\s\S]*fake:you"),
     ("1", r"─ Queue · 24 ─"),
 )
-"""The keys of all screens, and what stands on each."""
+"""The keys of all screens, and a pattern that each matches."""
 GREYS = {0, 7, 8, 15, 16, 59, 102, 145, 188, 231, *range(232, 256)}
-"""Of the 256 colours."""
+"""Those of the 256 terminal colours that are grey."""
 
 
 def opened(terminal: Terminal, home: Path) -> None:
-    """The console with its rows."""
+    """Open the console and wait for its rows."""
     terminal.console(home)
     terminal.wait_for(r"─ Queue · 24 ─[\s\S]*▌ N")
 
@@ -29,29 +29,29 @@ def opened(terminal: Terminal, home: Path) -> None:
 @pytest.mark.parametrize(
     ("size", "term"), [((80, 24), "screen-256color"), ((200, 60), "xterm-256color")], ids=["80x24", "200x60"]
 )
-def test_every_screen_is_a_key_away(sample_home: Path, size: tuple[int, int], term: str) -> None:
+def test_screens_open_by_number(sample_home: Path, size: tuple[int, int], term: str) -> None:
     with real_terminal(size, term=term) as terminal:
         opened(terminal, sample_home)
-        for key, what in SCREENS:
+        for key, pattern in SCREENS:
             terminal.press(key)
-            shown = terminal.wait_for(what).rstrip("\n").split("\n")
-            assert len(shown) == size[1]
-            assert "quit" in shown[-1]
+            lines = terminal.wait_for(pattern).rstrip("\n").split("\n")
+            assert len(lines) == size[1]
+            assert "quit" in lines[-1]
         assert "Traceback" not in terminal.leave()
 
 
-def test_without_colours_a_draft_is_decided_on_all_the_same(sample_home: Path) -> None:
+def test_colourless_terminal_works(sample_home: Path) -> None:
     with real_terminal((80, 24), NO_COLOR="1") as terminal:
         opened(terminal, sample_home)
         terminal.press("a")
         terminal.wait_for(r"Approved 1 [\s\S]*  A .*Quarrystone")
-        used = re.findall(r"[34]8;5;(\d+)", "".join(terminal.colours))
-        assert not {int(colour) for colour in used} - GREYS
+        colours_used = re.findall(r"[34]8;5;(\d+)", "".join(terminal.colours))
+        assert not {int(colour) for colour in colours_used} - GREYS
         terminal.press("2")
         terminal.wait_for("1 approved draft")
 
 
-def test_it_follows_the_size_of_the_terminal_and_says_when_that_is_too_small(sample_home: Path) -> None:
+def test_resize_and_too_small_terminal(sample_home: Path) -> None:
     with real_terminal((120, 40)) as terminal:
         opened(terminal, sample_home)
         terminal.press("j", "j")
@@ -69,7 +69,7 @@ def test_it_follows_the_size_of_the_terminal_and_says_when_that_is_too_small(sam
         assert "Traceback" not in terminal.leave()
 
 
-def test_a_source_is_deleted_and_added_again_by_its_address(sample_home: Path) -> None:
+def test_source_is_deleted_and_readded(sample_home: Path) -> None:
     with real_terminal((120, 40)) as terminal:
         opened(terminal, sample_home)
         terminal.press("3")
@@ -90,12 +90,12 @@ def test_a_source_is_deleted_and_added_again_by_its_address(sample_home: Path) -
         assert "Traceback" not in terminal.leave()
 
 
-def test_a_week_is_scheduled_with_its_plan_shown_first(sample_home: Path) -> None:
+def test_week_is_scheduled_from_plan(sample_home: Path) -> None:
     with real_terminal((120, 40), TZ="UTC") as terminal:
         opened(terminal, sample_home)
         terminal.press("a", "a", "a")
         terminal.wait_for("3 approved · u undo")
-        # Six days from now at midnight: no slot of that day is nearer.
+        # Six days from now at midnight: these weekly slots do not recur any sooner.
         terminal.press("2")
         terminal.wait_for(r"─ Mon \d+ [\s\S]*3 approved drafts")
         terminal.press("]")

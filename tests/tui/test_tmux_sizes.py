@@ -1,4 +1,4 @@
-"""The terminal changes its size again and again while keys come in."""
+"""Tests for resizing a real terminal while keys are pressed."""
 
 from pathlib import Path
 
@@ -7,7 +7,7 @@ from real_terminal import real_terminal
 SIZES = ((20, 5), (200, 60), (40, 12), (80, 24), (20, 5), (120, 40), (40, 10), (80, 24))
 
 
-def test_keys_that_come_between_sizes_are_all_heard(sample_home: Path) -> None:
+def test_keys_during_resizes_are_handled(sample_home: Path) -> None:
     with real_terminal((80, 24)) as terminal:
         terminal.console(sample_home)
         terminal.wait_for(r"─ Queue · 24 ─[\s\S]*▌ N")
@@ -16,17 +16,17 @@ def test_keys_that_come_between_sizes_are_all_heard(sample_home: Path) -> None:
             terminal.press("j")
         terminal.wait_for(r"(?m)▌.*Tidegate|▌.*A checklist|▌.*Alt text")
         terminal.press("g", "a", "a")
-        shown = terminal.wait_for(r"Approved 2 [\s\S]*q quit").rstrip("\n").split("\n")
-        assert len(shown) == 24
-        assert max(map(len, shown)) <= 80
+        lines = terminal.wait_for(r"Approved 2 [\s\S]*q quit").rstrip("\n").split("\n")
+        assert len(lines) == 24
+        assert max(map(len, lines)) <= 80
         assert "Traceback" not in terminal.leave()
 
 
-def test_every_screen_is_readable_in_forty_columns(sample_home: Path) -> None:
+def test_screens_are_readable_in_40_columns(sample_home: Path) -> None:
     with real_terminal((40, 12)) as terminal:
         terminal.console(sample_home)
         terminal.wait_for(r"─ Queue · 24 ─[\s\S]*▌ N")
-        for key, words in (
+        for key, pattern in (
             ("2", r"00–\d\d:59|\d\d:00"),
             ("3", "─ Sources · 10"),
             ("4", "There is no experiment"),
@@ -34,7 +34,7 @@ def test_every_screen_is_readable_in_forty_columns(sample_home: Path) -> None:
             ("6", "─ Setup|Accounts"),
         ):
             terminal.press(key)
-            lines = terminal.wait_for(words).split("\n")
+            lines = terminal.wait_for(pattern).split("\n")
             assert max(map(len, lines)) <= 40
         terminal.resize(20, 5)
         terminal.wait_for("Copydesk needs 40")

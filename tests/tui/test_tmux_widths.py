@@ -1,4 +1,4 @@
-"""As wide as the console counts a text, so wide a terminal makes it."""
+"""Tests for text widths: a real terminal advances by as many cells as the console counts."""
 
 import json
 import sys
@@ -40,36 +40,36 @@ TEXTS = (
 
 
 def columns(texts: Sequence[str], folder: Path) -> list[int]:
-    """Where a terminal's cursor is after each."""
-    given, answers = folder / "texts.json", folder / "answers.json"
-    given.write_text(json.dumps(list(texts)), encoding="utf-8")
+    """Return the column of a real terminal's cursor after each text."""
+    texts_file, columns_file = folder / "texts.json", folder / "answers.json"
+    texts_file.write_text(json.dumps(list(texts)), encoding="utf-8")
     with real_terminal((120, 24)) as terminal:
-        terminal.start(sys.executable, str(cursor_columns.__file__), str(given), str(answers))
+        terminal.start(sys.executable, str(cursor_columns.__file__), str(texts_file), str(columns_file))
         terminal.wait_for("ended=0")
-    found: list[int] = json.loads(answers.read_text(encoding="utf-8"))
-    return found
+    result: list[int] = json.loads(columns_file.read_text(encoding="utf-8"))
+    return result
 
 
-def test_a_hostile_cell_is_as_wide_as_it_is_counted(tmp_path: Path) -> None:
+def test_hostile_cell_has_counted_width(tmp_path: Path) -> None:
     cells = [cell(text) for text in TEXTS]
-    found = dict(zip(TEXTS, columns(cells, tmp_path), strict=True))
-    assert found == {text: cell_len(shown) for text, shown in zip(TEXTS, cells, strict=True)}
+    columns_by_text = dict(zip(TEXTS, columns(cells, tmp_path), strict=True))
+    assert columns_by_text == {text: cell_len(cell_text) for text, cell_text in zip(TEXTS, cells, strict=True)}
 
 
-def test_a_column_of_hostile_cells_ends_where_it_should(tmp_path: Path) -> None:
+def test_hostile_column_has_requested_width(tmp_path: Path) -> None:
     widths = range(1, 24)
     fitted = [fit(cell(text), width) for text in TEXTS for width in widths]
     assert columns(fitted, tmp_path) == [width for _ in TEXTS for width in widths]
 
 
-def test_in_no_script_a_word_is_wider_than_it_is_counted(tmp_path: Path) -> None:
+def test_no_word_exceeds_counted_width(tmp_path: Path) -> None:
     cells = [cell(word) for word in words(40)]
-    found = columns(cells, tmp_path)
-    assert [text for text, column in zip(cells, found, strict=True) if column > cell_len(text)] == []
+    columns_found = columns(cells, tmp_path)
+    assert [text for text, column in zip(cells, columns_found, strict=True) if column > cell_len(text)] == []
 
 
-def test_behind_a_word_of_any_script_the_cursor_is_where_the_next_column_begins(tmp_path: Path) -> None:
-    """Of any, joined ones too: here nothing is taken out of them."""
+def test_cursor_position_is_correct_after_any_word(tmp_path: Path) -> None:
+    """Joined scripts too: here no character is removed."""
     texts = words(40)
-    found = columns([steady("\x1b[1;1H" + text) for text in texts], tmp_path)
-    assert found == [cell_len(text) for text in texts]
+    columns_found = columns([steady("\x1b[1;1H" + text) for text in texts], tmp_path)
+    assert columns_found == [cell_len(text) for text in texts]

@@ -1,4 +1,4 @@
-"""Where toasts lie: not over what somebody needs."""
+"""Test for the position of toasts: they cover no key hints of a dialog."""
 
 from pathlib import Path
 
@@ -13,9 +13,7 @@ SAID = "Nine drafts were written by the pipeline that runs every morning, and on
 
 @pytest.mark.parametrize("size", [(80, 24), (40, 24), (120, 40)])
 @pytest.mark.parametrize("keys", [("c",), ("e",), ("6", "n", "enter"), ("6", "j", "e")])
-async def test_over_what_lies_over_a_screen_they_leave_its_keys_to_be_read(
-    tmp_path: Path, keys: tuple[str, ...], size: tuple[int, int]
-) -> None:
+async def test_toast_covers_no_dialog_keys(tmp_path: Path, keys: tuple[str, ...], size: tuple[int, int]) -> None:
     async with reviewing(tmp_path, size=size) as review:
         await review.press(*keys)
         app = review.app

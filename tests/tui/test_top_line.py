@@ -1,4 +1,4 @@
-"""The line above every screen says which desk it is."""
+"""Test for the top line: it names the desk."""
 
 import pytest
 
@@ -14,7 +14,7 @@ from tui_fixtures import NOW, FakeDesk, Seen, settled
         (40, "sample  1 Review  2  3  4"),
     ],
 )
-async def test_a_desk_with_a_name_says_it_above_every_screen(width: int, begins: str) -> None:
+async def test_desk_name_is_in_top_line(width: int, begins: str) -> None:
     app = Console(FakeDesk(1).open, clock=lambda: NOW, name="sample")  # type: ignore[arg-type]
     async with app.run_test(size=(width, 24)) as pilot:
         await settled(pilot)

@@ -1,4 +1,4 @@
-"""Keys that are typed without waiting act one after the other, each on what the one before it has brought."""
+"""Tests for keys typed ahead: each waits for the result of the one before."""
 
 import asyncio
 from pathlib import Path
@@ -23,7 +23,7 @@ async def burst(seen: Seen, *keys: str) -> None:
     await seen.wait()
 
 
-async def test_a_key_right_after_an_answer_is_for_the_next_draft(tmp_path: Path) -> None:
+async def test_key_after_answer_acts_on_next_draft(tmp_path: Path) -> None:
     async with reviewing(tmp_path) as review:
         first, second = review.screen.rows.window.rows[:2]
         await burst(review, "r", *"dull", "enter", "a")
@@ -32,11 +32,11 @@ async def test_a_key_right_after_an_answer_is_for_the_next_draft(tmp_path: Path)
         assert await review.status(second.id) is Status.APPROVED
 
 
-async def test_ten_drafts_are_gone_through_in_one_go(tmp_path: Path) -> None:
+async def test_burst_of_decisions_is_applied_in_order(tmp_path: Path) -> None:
     async with reviewing(tmp_path) as review:
         ids = [row.id for row in review.screen.rows.window.rows]
         await burst(review, "a", "r", "enter", "x", "a", "u", "u", "a")
-        assert [await review.status(each) for each in ids] == [
+        assert [await review.status(draft_id) for draft_id in ids] == [
             Status.APPROVED,
             Status.REJECTED,
             Status.APPROVED,
@@ -45,7 +45,7 @@ async def test_ten_drafts_are_gone_through_in_one_go(tmp_path: Path) -> None:
         ]
 
 
-async def test_what_is_typed_right_after_edit_is_typed_into_the_text(tmp_path: Path) -> None:
+async def test_keys_after_edit_go_to_text(tmp_path: Path) -> None:
     async with reviewing(tmp_path, texts=TEXTS[:2]) as review:
         first, second = review.screen.rows.window.rows
         await burst(review, "e", "x", "a", "ctrl+s", "j", "a")
@@ -53,7 +53,7 @@ async def test_what_is_typed_right_after_edit_is_typed_into_the_text(tmp_path: P
         assert await review.status(second.id) is Status.APPROVED
 
 
-async def test_what_is_pasted_comes_in_its_turn(tmp_path: Path) -> None:
+async def test_paste_keeps_its_order_among_keys(tmp_path: Path) -> None:
     async with reviewing(tmp_path, texts=TEXTS[:1]) as review:
         first = review.current
         for key in "eab":
@@ -63,15 +63,15 @@ async def test_what_is_pasted_comes_in_its_turn(tmp_path: Path) -> None:
         assert (await review.desk.drafts.get(first.id)).text == f"{first.text}abPASTEc"
 
 
-async def test_what_is_looked_for_is_there_before_the_next_key_acts(tmp_path: Path) -> None:
+async def test_key_after_search_acts_on_hit(tmp_path: Path) -> None:
     async with reviewing(tmp_path) as review:
-        wanted = next(row for row in review.screen.rows.window.rows if "newsletters" in row.text)
+        hit = next(row for row in review.screen.rows.window.rows if "newsletters" in row.text)
         await burst(review, "/", *"newsletters", "enter", "a")
-        assert await review.status(wanted.id) is Status.APPROVED
+        assert await review.status(hit.id) is Status.APPROVED
         assert (await review.desk.drafts.counts()).by_status[Status.APPROVED] == 1
 
 
-async def test_keys_typed_while_the_desk_is_being_opened_act_when_it_is() -> None:
+async def test_keys_before_desk_opens_are_handled() -> None:
     desk = FakeDesk(12)
     app = console(desk)
     async with app.run_test(size=(120, 32)) as pilot:
@@ -79,30 +79,30 @@ async def test_keys_typed_while_the_desk_is_being_opened_act_when_it_is() -> Non
         assert "12 marked" in Seen(app, pilot).text
 
 
-async def test_the_screen_that_a_number_leads_to_takes_the_keys_after_it(tmp_path: Path) -> None:
-    async with on_schedule(tmp_path) as seen:
-        await burst(seen, "1", "2", "]", "l", "]", "h")
-        screen = seen.app.screen
+async def test_keys_after_screen_switch_go_to_new_screen(tmp_path: Path) -> None:
+    async with on_schedule(tmp_path) as ui:
+        await burst(ui, "1", "2", "]", "l", "]", "h")
+        screen = ui.app.screen
         assert isinstance(screen, ScheduleScreen)
         assert screen.grid.cursor is not None
 
 
-async def test_a_key_right_after_another_week_moves_in_that_week(tmp_path: Path) -> None:
-    async with on_schedule(tmp_path) as seen:
-        grid = seen.app.screen.grid
-        before = grid.cursor
-        await burst(seen, "]", "l", "]", "h", "k")
-        assert (grid.cursor.day - before.day).days == 14
-        assert grid.cursor.hour.hour == before.hour.hour - 1
+async def test_key_after_week_switch_acts_in_new_week(tmp_path: Path) -> None:
+    async with on_schedule(tmp_path) as ui:
+        grid = ui.app.screen.grid
+        cursor_before = grid.cursor
+        await burst(ui, "]", "l", "]", "h", "k")
+        assert (grid.cursor.day - cursor_before.day).days == 14
+        assert grid.cursor.hour.hour == cursor_before.hour.hour - 1
 
 
-async def test_what_is_offered_can_be_taken_before_it_is_seen(tmp_path: Path) -> None:
-    async with on_schedule(tmp_path) as seen:
-        await burst(seen, "]", "s")
-        assert isinstance(seen.app.screen, PickScreen) or seen.toasts
+async def test_draft_can_be_picked_before_it_is_displayed(tmp_path: Path) -> None:
+    async with on_schedule(tmp_path) as ui:
+        await burst(ui, "]", "s")
+        assert isinstance(ui.app.screen, PickScreen) or ui.toasts
 
 
-async def test_the_help_is_closed_and_the_console_goes_on() -> None:
+async def test_keys_after_closing_help_are_handled() -> None:
     app = console(FakeDesk(3))
     async with app.run_test(size=(120, 32)) as pilot:
         await settled(pilot)
@@ -110,7 +110,7 @@ async def test_the_help_is_closed_and_the_console_goes_on() -> None:
         assert app.screen.queue.cursor == 2
 
 
-async def test_a_question_that_is_never_answered_does_not_hold_the_keys_for_ever(
+async def test_hung_task_does_not_block_keys_forever(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("copydesk.tui.type_ahead.PATIENCE", 0.02)
@@ -122,7 +122,7 @@ async def test_a_question_that_is_never_answered_does_not_hold_the_keys_for_ever
             assert app.screen.queue.cursor == 2
 
 
-async def test_what_takes_long_is_waited_for_once_and_not_by_every_key(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_slow_task_delays_only_one_key(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("copydesk.tui.type_ahead.PATIENCE", 0.05)
     app = console(FakeDesk(9))
     async with app.run_test(size=(120, 32)) as pilot:
@@ -134,12 +134,12 @@ async def test_what_takes_long_is_waited_for_once_and_not_by_every_key(monkeypat
             assert app.screen.queue.cursor == 4
 
 
-async def test_one_moves_on_while_much_is_written(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_cursor_moves_during_slow_write(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("copydesk.tui.asking.BRIEF", 0.05)
-    app, ended = console(FakeDesk(9)), asyncio.Event()
+    app, finish = console(FakeDesk(9)), asyncio.Event()
 
     async def work(_: object) -> None:
-        await ended.wait()
+        await finish.wait()
 
     async with app.run_test(size=(120, 32)) as pilot:
         await settled(pilot)
@@ -151,26 +151,26 @@ async def test_one_moves_on_while_much_is_written(monkeypatch: pytest.MonkeyPatc
                 while app.screen.queue.cursor != 3:  # noqa: ASYNC110 - no event tells of the cursor
                     await asyncio.sleep(0.005)
         finally:
-            ended.set()
+            finish.set()
 
 
-async def test_what_ended_while_a_question_was_asked_is_waited_for_no_more() -> None:
+async def test_task_finished_during_dialog_releases_keys() -> None:
     app = console(FakeDesk(3))
     async with app.run_test(size=(120, 32)) as pilot:
         await settled(pilot)
-        first, asking = app.type_ahead.awaits(), app.type_ahead.meanwhile()
-        first.__enter__()
-        asking.__enter__()
+        task, dialog = app.type_ahead.awaits(), app.type_ahead.meanwhile()
+        task.__enter__()
+        dialog.__enter__()
         assert not app.type_ahead.awaited
-        first.__exit__(None, None, None)
+        task.__exit__(None, None, None)
         with app.type_ahead.awaits():
             assert app.type_ahead.awaited is True
-            asking.__exit__(None, None, None)
+            dialog.__exit__(None, None, None)
             assert app.type_ahead.awaited is True
         assert not app.type_ahead.awaited
 
 
-async def test_quitting_waits_for_nothing() -> None:
+async def test_quit_does_not_wait() -> None:
     app = console(FakeDesk(3))
     async with app.run_test(size=(120, 32)) as pilot:
         await settled(pilot)
@@ -180,18 +180,18 @@ async def test_quitting_waits_for_nothing() -> None:
             assert app._exit
 
 
-async def test_whoever_settles_waits_for_the_wish_that_came_after_his_own() -> None:
-    done: list[int] = []
-    go = asyncio.Event()
+async def test_submit_and_wait_waits_for_later_request() -> None:
+    results: list[int] = []
+    release = asyncio.Event()
 
-    async def work(wish: int) -> None:
-        await go.wait()
-        done.append(wish)
+    async def work(request: int) -> None:
+        await release.wait()
+        results.append(request)
 
     latest = Latest(work)
     first, second = asyncio.create_task(latest.wish(1)), asyncio.create_task(latest.settle(2))
     await asyncio.sleep(0)
-    go.set()
+    release.set()
     await second
-    assert done == [1, 2]
+    assert results == [1, 2]
     await first

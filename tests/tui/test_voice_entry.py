@@ -1,4 +1,4 @@
-"""What stands in the form of the voice, and what is asked by it."""
+"""Tests for the voice form: its fields, its changes, and its autosave file."""
 
 import msgspec
 import pytest
@@ -30,47 +30,49 @@ EMPTY = voice_entered(Voice())
 
 
 @given(VOICES)
-def test_what_was_not_touched_is_not_named(voice: Voice) -> None:
+def test_untouched_fields_are_not_changed(voice: Voice) -> None:
     assert voice_changes(voice_entered(voice), voice_entered(voice)) == {}
 
 
 @given(VOICES)
-def test_a_voice_that_is_typed_anew_is_the_same_voice(voice: Voice) -> None:
-    asked = checked_voice(voice_changes(EMPTY, voice_entered(voice)))
-    read = Voice(
-        style=asked.style or "",
-        avoid=asked.avoid or (),
-        examples=asked.examples or (),
-        formats={kind: each for kind, each in (asked.formats or {}).items() if each != FormatVoice()},
+def test_retyped_voice_is_equal(voice: Voice) -> None:
+    changes = checked_voice(voice_changes(EMPTY, voice_entered(voice)))
+    parsed = Voice(
+        style=changes.style or "",
+        avoid=changes.avoid or (),
+        examples=changes.examples or (),
+        formats={
+            format_: settings for format_, settings in (changes.formats or {}).items() if settings != FormatVoice()
+        },
     )
-    kept = {kind: each for kind, each in voice.formats.items() if each != FormatVoice()}
-    assert read == msgspec.structs.replace(voice, formats=kept)
+    formats = {format_: settings for format_, settings in voice.formats.items() if settings != FormatVoice()}
+    assert parsed == msgspec.structs.replace(voice, formats=formats)
 
 
-def test_hidden_characters_stay_where_nothing_was_typed() -> None:
+def test_hidden_characters_survive_if_untouched() -> None:
     voice = Voice(style="a\u202eb", avoid=("x",))
-    begun = voice_entered(voice)
-    assert "\u202e" not in begun.style
-    assert voice_changes(begun, begun._replace(avoid="x\n\n y \n")) == {"avoid": ["x", "y"]}
+    initial = voice_entered(voice)
+    assert "\u202e" not in initial.style
+    assert voice_changes(initial, initial._replace(avoid="x\n\n y \n")) == {"avoid": ["x", "y"]}
 
 
-def test_an_emptied_field_is_emptied() -> None:
-    begun = voice_entered(Voice(style="a", avoid=("x",), examples=("e",)))
-    asked = voice_changes(begun, begun._replace(style="", avoid="", examples="\n---\n"))
-    assert asked == {"style": "", "avoid": [], "examples": []}
+def test_cleared_fields_are_emptied() -> None:
+    initial = voice_entered(Voice(style="a", avoid=("x",), examples=("e",)))
+    changes = voice_changes(initial, initial._replace(style="", avoid="", examples="\n---\n"))
+    assert changes == {"style": "", "avoid": [], "examples": []}
 
 
 @given(VOICES)
-def test_what_was_typed_is_read_from_its_file_as_it_was(voice: Voice) -> None:
+def test_autosave_round_trips(voice: Voice) -> None:
     entered = voice_entered(voice)
     assert read(kept(entered)) == entered
 
 
 @pytest.mark.parametrize("text", ["", "A post.", "[1]", '["a","b","c",{"WHAT":{}}]'])
-def test_a_file_that_is_none_of_ours_is_no_voice(text: str) -> None:
+def test_unknown_autosave_file_is_ignored(text: str) -> None:
     assert read(text) is None
 
 
-def test_what_cannot_be_typed_does_not_come_from_a_file_either() -> None:
+def test_autosave_is_limited_to_typable_text() -> None:
     entered = EMPTY._replace(style="a\x1b[2Jb", formats={Format.SHORT: {"hashtags": "x", "emoji": "[red]", "more": ""}})
     assert read(kept(entered)) == EMPTY._replace(style="ab")

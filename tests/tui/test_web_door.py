@@ -1,4 +1,4 @@
-"""The door of the console in a browser: whom it lets in, and what it tells of."""
+"""Tests for authenticating browsers: one-time keys, the session cookie, and the allowed origins."""
 
 import pytest
 
@@ -6,7 +6,7 @@ from copydesk.cli.web_door import Door
 
 
 class Told(Door):
-    """A door that keeps the addresses that it told of."""
+    """A BrowserAuth that records the addresses it announces."""
 
     def __init__(self, port: int = 8399) -> None:
         self.addresses: list[str] = []
@@ -14,58 +14,58 @@ class Told(Door):
         self.announce()
 
     def key(self) -> str:
-        """The key in the last address."""
+        """Return the key of the last address."""
         return self.addresses[-1].partition("/?key=")[2]
 
 
-def test_the_address_is_of_the_loopback_and_its_key_cannot_be_guessed() -> None:
-    door = Told()
-    assert door.addresses[0].startswith("http://127.0.0.1:8399/?key=")
-    assert len(door.key()) > 20
-    assert door.key() != Told().key()
+def test_address_is_loopback_with_random_key() -> None:
+    auth = Told()
+    assert auth.addresses[0].startswith("http://127.0.0.1:8399/?key=")
+    assert len(auth.key()) > 20
+    assert auth.key() != Told().key()
 
 
-def test_a_key_opens_once() -> None:
-    door = Told()
-    key = door.key()
-    assert door.take(key)
-    assert not door.take(key)
+def test_key_works_once() -> None:
+    auth = Told()
+    key = auth.key()
+    assert auth.take(key)
+    assert not auth.take(key)
 
 
-def test_who_comes_with_a_used_key_finds_a_new_one_where_it_is_served() -> None:
-    door = Told()
-    first = door.key()
-    door.take(first)
-    door.take(first)
-    door.take(first)
-    assert len(door.addresses) == 2
-    assert door.key() != first
-    assert door.take(door.key())
+def test_used_key_prints_new_address() -> None:
+    auth = Told()
+    first_key = auth.key()
+    auth.take(first_key)
+    auth.take(first_key)
+    auth.take(first_key)
+    assert len(auth.addresses) == 2
+    assert auth.key() != first_key
+    assert auth.take(auth.key())
 
 
 @pytest.mark.parametrize("key", [None, "", "guess", "kéy"])
-def test_a_wrong_key_opens_nothing_and_prints_nothing(key: str | None) -> None:
-    door = Told()
-    assert not door.take(key)
-    assert len(door.addresses) == 1
+def test_invalid_key_is_refused_silently(key: str | None) -> None:
+    auth = Told()
+    assert not auth.take(key)
+    assert len(auth.addresses) == 1
 
 
-def test_a_key_is_no_cookie_and_a_cookie_is_no_key() -> None:
-    door = Told()
-    assert not door.knows(door.key())
-    assert not door.take(door.session)
-    assert door.knows(door.session)
-    assert not door.knows(None)
-    assert not door.knows("")
+def test_key_and_cookie_are_not_interchangeable() -> None:
+    auth = Told()
+    assert not auth.knows(auth.key())
+    assert not auth.take(auth.session)
+    assert auth.knows(auth.session)
+    assert not auth.knows(None)
+    assert not auth.knows("")
 
 
-def test_two_consoles_have_two_cookies() -> None:
+def test_cookie_name_depends_on_port() -> None:
     assert Told(8399).cookie != Told(8400).cookie
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1:8399", "localhost:8399"])
 @pytest.mark.parametrize("origin", [None, "http://127.0.0.1:8399", "http://localhost:8399"])
-def test_what_comes_from_here_is_at_home(host: str, origin: str | None) -> None:
+def test_local_hosts_and_origins_are_allowed(host: str, origin: str | None) -> None:
     assert Told().at_home(host, origin)
 
 
@@ -82,5 +82,5 @@ def test_what_comes_from_here_is_at_home(host: str, origin: str | None) -> None:
         ("127.0.0.1:8399", ""),
     ],
 )
-def test_nothing_else_is(host: str, origin: str | None) -> None:
+def test_other_hosts_and_origins_are_refused(host: str, origin: str | None) -> None:
     assert not Told().at_home(host, origin)

@@ -1,4 +1,4 @@
-"""States, times and figures in words, and text in cells."""
+"""Tests for labels: states, times and numbers as text, and text cut to cells."""
 
 from datetime import timedelta
 
@@ -22,25 +22,26 @@ from tui_fixtures import NOW
         (timedelta(days=400), "57w"),
     ],
 )
-def test_an_age_is_short(before: timedelta, said: str) -> None:
+def test_age_is_abbreviated(before: timedelta, said: str) -> None:
     assert age(NOW - before, NOW) == said
 
 
-def test_an_age_in_words() -> None:
+def test_age_as_phrase() -> None:
     assert (ago(NOW, NOW), ago(NOW - timedelta(hours=3), NOW)) == ("just now", "3h ago")
 
 
-def test_every_state_and_source_has_words() -> None:
+def test_states_and_sources_have_labels() -> None:
     assert STATUS.keys() == set(Status)
     assert SOURCE.keys() == {*SourceType, MANUAL}
 
 
-def test_no_two_states_share_letter_and_colour_but_those_that_are_being_written() -> None:
+def test_state_signs_are_unique() -> None:
+    """Except for the two states that are still being generated."""
     signs = [(sign.letter, sign.role) for sign in STATUS.values()]
     assert len(signs) - len(set(signs)) == 1
 
 
-def test_a_bar_is_never_longer_than_it_may_be() -> None:
+def test_bar_has_requested_width() -> None:
     assert [bar(share, 4) for share in (-1, 0, 0.5, 1, 7)] == [
         ("", "╌╌╌╌"),
         ("", "╌╌╌╌"),
@@ -50,19 +51,19 @@ def test_a_bar_is_never_longer_than_it_may_be() -> None:
     ]
 
 
-def test_one_is_not_many() -> None:
+def test_plural_depends_on_count() -> None:
     assert (plural(1, "draft"), plural(2, "draft")) == ("1 draft", "2 drafts")
 
 
-def test_a_cell_is_one_line_without_anything_that_moves_the_cursor() -> None:
+def test_cell_is_one_line_without_control_characters() -> None:
     assert cell("a\x1b[2Jb\nc\u202ed") == "ab cd"
 
 
-def test_a_cell_has_no_character_whose_width_terminals_disagree_on() -> None:
+def test_cell_omits_characters_of_ambiguous_width() -> None:
     assert cell("❤\ufe0f 👍🏽 1\ufe0f\u20e3 👩\u200d💻") == "❤ 👍 1 👩"
 
 
-def test_joiners_of_a_script_lose_no_letter() -> None:
+def test_script_joiners_keep_letters() -> None:
     assert cell("क\u200dष") == "कष"
 
 
@@ -70,5 +71,5 @@ def test_joiners_of_a_script_lose_no_letter() -> None:
     ("text", "width", "fitted"),
     [("abc", 5, "abc  "), ("abcdef", 5, "abcd…"), ("日本語", 5, "日本…"), ("日本語", 4, "日 …"), ("abc", 0, "")],
 )
-def test_a_text_fits_exactly(text: str, width: int, fitted: str) -> None:
+def test_text_is_cut_to_exact_width(text: str, width: int, fitted: str) -> None:
     assert fit(text, width) == fitted

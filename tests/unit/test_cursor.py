@@ -1,4 +1,4 @@
-"""Cursors: opaque, verified, useless to forge."""
+"""Tests for pagination cursors."""
 
 import pytest
 from hypothesis import given
@@ -9,16 +9,16 @@ from copydesk.errors import InvalidError
 
 
 @given(st.text(), st.text())
-def test_a_cursor_leads_back_to_its_row(last, listed):
+def test_cursor_round_trips(last, listed):
     assert cursor.read(cursor.write(last, "drafts", listed), "drafts", listed) == last
 
 
-def test_a_cursor_of_another_list_is_refused():
+def test_cursor_of_another_list_is_refused():
     with pytest.raises(InvalidError, match="cursor"):
         cursor.read(cursor.write("a", "drafts", "approved"), "drafts", "rejected")
 
 
-def test_a_cursor_cut_short_is_refused():
+def test_truncated_cursor_is_refused():
     whole = cursor.write("019aa0c0-0000-7000-8000-000000000000", "drafts")
     for length in range(len(whole)):
         with pytest.raises(InvalidError):
@@ -26,6 +26,6 @@ def test_a_cursor_cut_short_is_refused():
 
 
 @given(st.text())
-def test_anything_else_is_refused_as_a_cursor(text):
+def test_arbitrary_text_is_refused(text):
     with pytest.raises(InvalidError):
         cursor.read(text, "drafts")

@@ -1,4 +1,4 @@
-"""What the doctor says of a desk."""
+"""Tests for the doctor's findings."""
 
 import sqlite3
 from contextlib import asynccontextmanager, closing
@@ -26,14 +26,16 @@ def without_passphrase(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 async def found(desk: Desk, what: str) -> list[tuple[Verdict, str]]:
-    """What the doctor finds of one thing on an open desk."""
+    """Return (verdict, text) of each finding on one topic of an open desk."""
 
     @asynccontextmanager
-    async def opened():
+    async def use_open_desk():
         yield desk
 
-    every = await examine(desk.settings, opened)
-    return [(each.verdict, f"{each.found} {each.advice}".strip()) for each in every if each.what == what]
+    findings = await examine(desk.settings, use_open_desk)
+    return [
+        (finding.verdict, f"{finding.found} {finding.advice}".strip()) for finding in findings if finding.what == what
+    ]
 
 
 async def keep_key(desk: Desk) -> None:
@@ -41,8 +43,8 @@ async def keep_key(desk: Desk) -> None:
     await desk.ground.vault.keep(name_of(account.details), {"password": "planted-1"})
 
 
-def test_a_home_whose_name_means_something_in_an_address_is_examined_itself(tmp_path: Path) -> None:
-    """Another file was made and found whole, while nobody looked at the database."""
+def test_database_path_with_special_characters_is_examined(tmp_path: Path) -> None:
+    """Unquoted in a URI, another file was created and found intact, and the real database was never examined."""
     home = tmp_path / "a#b?c%41"
     home.mkdir()
     with closing(sqlite3.connect(home / "copydesk.db")) as connection:
@@ -54,7 +56,7 @@ def test_a_home_whose_name_means_something_in_an_address_is_examined_itself(tmp_
     assert _database(home / "copydesk.db").verdict is Verdict.ERROR
 
 
-async def test_a_source_that_failed_once_is_failing_as_the_screen_of_the_sources_says(tmp_path: Path) -> None:
+async def test_failing_source_is_reported(tmp_path: Path) -> None:
     web = small_web()
     async with open_at(tmp_path, web) as desk:
         await add(desk, ONE, name="The Ferry Gazette")
@@ -62,72 +64,70 @@ async def test_a_source_that_failed_once_is_failing_as_the_screen_of_the_sources
         assert await found(desk, "sources") == [(Verdict.OK, "2, none failing.")]
         web.cut(ONE)
         await desk.pipeline.run()
-        says = "1 of 2 failing: The Ferry Gazette. `copydesk source show ID` says why."
-        assert await found(desk, "sources") == [(Verdict.WARNING, says)]
+        message = "1 of 2 failing: The Ferry Gazette. `copydesk source show ID` says why."
+        assert await found(desk, "sources") == [(Verdict.WARNING, message)]
 
 
-async def test_without_a_settings_file_it_does_not_say_that_nothing_was_set(tmp_path: Path) -> None:
+async def test_missing_settings_file_is_reported(tmp_path: Path) -> None:
     async with open_at(tmp_path, small_web()) as desk:
-        ((_, says),) = await found(desk, "settings")
-    assert says.startswith("No settings file: what it would set is at its default.")
+        ((_, message),) = await found(desk, "settings")
+    assert message.startswith("No settings file: what it would set is at its default.")
 
 
-async def test_without_accounts_it_says_how_to_connect_one_and_looks_for_no_keys(tmp_path: Path) -> None:
+async def test_missing_account_is_reported_without_keys(tmp_path: Path) -> None:
     async with open_posting(tmp_path, fake()) as desk:
-        says = "None is connected. To post, connect one: copydesk account connect bluesky"
-        assert await found(desk, "accounts") == [(Verdict.OK, says)]
+        message = "None is connected. To post, connect one: copydesk account connect bluesky"
+        assert await found(desk, "accounts") == [(Verdict.OK, message)]
         assert await found(desk, "keys") == []
 
 
-async def test_an_account_in_trouble_is_named_with_what_to_do(tmp_path: Path) -> None:
+async def test_account_error_is_reported_with_hint(tmp_path: Path) -> None:
     async with open_posting(tmp_path, fake(), **SEALED) as desk:
         await connect(desk), await connect(desk, "you")
         _, you = await desk.accounts.list()
         assert await found(desk, "accounts") == [(Verdict.OK, "2, none in trouble.")]
         await desk.ground.write(accounts.set_trouble, you, "The key is not good any more. Connect it again.")
-        says = "1 of 2 cannot be posted to. fake:you: The key is not good any more. Connect it again."
-        assert await found(desk, "accounts") == [(Verdict.WARNING, says)]
+        message = "1 of 2 cannot be posted to. fake:you: The key is not good any more. Connect it again."
+        assert await found(desk, "accounts") == [(Verdict.WARNING, message)]
 
 
-async def test_keys_that_are_not_encrypted_are_a_warning(tmp_path: Path) -> None:
+async def test_unencrypted_keys_are_a_warning(tmp_path: Path) -> None:
     async with open_posting(tmp_path, fake(), **PLAIN) as desk:
         await connect(desk)
-        ((verdict, says),) = await found(desk, "keys")
-        assert (verdict, says.startswith("None is kept so far. The first goes to ")) == (Verdict.OK, True)
+        ((verdict, message),) = await found(desk, "keys")
+        assert (verdict, message.startswith("None is kept so far. The first goes to ")) == (Verdict.OK, True)
         await keep_key(desk)
-        ((verdict, says),) = await found(desk, "keys")
+        ((verdict, message),) = await found(desk, "keys")
     assert verdict is Verdict.WARNING
-    assert "NOT encrypted. To encrypt them, remove the accounts" in says
-    assert "planted-1" not in says
+    assert "NOT encrypted. To encrypt them, remove the accounts" in message
+    assert "planted-1" not in message
 
 
-async def test_keys_that_are_encrypted_are_well_while_there_is_a_passphrase(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_encrypted_keys_need_a_passphrase(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COPYDESK_PASSPHRASE", "four words are good")
     async with open_posting(tmp_path, fake(), **SEALED) as desk:
         await connect(desk)
         await keep_key(desk)
         path = tmp_path / "secrets" / "secrets.sealed"
-        says = f"Kept in {path}, encrypted with a passphrase. The environment gives COPYDESK_PASSPHRASE."
-        assert await found(desk, "keys") == [(Verdict.OK, says)]
+        message = f"Kept in {path}, encrypted with a passphrase. The environment gives COPYDESK_PASSPHRASE."
+        assert await found(desk, "keys") == [(Verdict.OK, message)]
     monkeypatch.delenv("COPYDESK_PASSPHRASE")
     async with open_posting(tmp_path, fake(), **SEALED) as desk:
-        ((verdict, says),) = await found(desk, "keys")
-    assert (verdict, "Set COPYDESK_PASSPHRASE" in says) == (Verdict.WARNING, True)
+        ((verdict, message),) = await found(desk, "keys")
+    assert (verdict, "Set COPYDESK_PASSPHRASE" in message) == (Verdict.WARNING, True)
 
 
-async def test_keys_in_two_places_are_wrong_and_the_rest_is_looked_at(tmp_path: Path) -> None:
+async def test_keys_in_two_backends_are_an_error(tmp_path: Path) -> None:
     async with open_posting(tmp_path, fake(), **PLAIN) as desk:
         await connect(desk)
         await keep_key(desk)
         (tmp_path / "secrets" / "secrets.sealed").write_bytes(b"x")
-        ((verdict, says),) = await found(desk, "keys")
-        assert (verdict, "Move away the one that you do not want" in says) == (Verdict.ERROR, True)
+        ((verdict, message),) = await found(desk, "keys")
+        assert (verdict, "Move away the one that you do not want" in message) == (Verdict.ERROR, True)
         assert len(await found(desk, "pictures")) == 1
 
 
-async def test_pictures_that_no_draft_has_are_told_from_the_others(tmp_path: Path) -> None:
+async def test_unused_images_are_counted(tmp_path: Path) -> None:
     async with open_posting(tmp_path, fake()) as desk:
         assert await found(desk, "pictures") == [(Verdict.OK, "0 kept, 0.0 MiB.")]
         folder = desk.settings.pictures_folder
@@ -141,7 +141,7 @@ async def test_pictures_that_no_draft_has_are_told_from_the_others(tmp_path: Pat
         ]
 
 
-async def test_pillow_is_missed_only_where_pictures_are_to_be_posted(
+async def test_missing_pillow_is_reported_only_for_approved_images(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(doctor, "find_spec", lambda _: None)
@@ -151,6 +151,6 @@ async def test_pillow_is_missed_only_where_pictures_are_to_be_posted(
         await desk.drafts.create({"text": "Not approved yet.", **picture})
         assert [verdict for verdict, _ in await found(desk, "pictures")] == [Verdict.OK]
         await approved(desk, **picture)
-        ((verdict, says),) = await found(desk, "pictures")
+        ((verdict, message),) = await found(desk, "pictures")
     assert verdict is Verdict.WARNING
-    assert "Pillow, which makes them fit, is not installed. Install it: pip install pillow" in says
+    assert "Pillow, which makes them fit, is not installed. Install it: pip install pillow" in message

@@ -1,4 +1,4 @@
-"""The user's editor, and what was typed and not saved."""
+"""Tests for the user's editor and the autosave of unsaved text."""
 
 import stat
 from pathlib import Path
@@ -9,36 +9,36 @@ from copydesk.editor import TypedTexts, command, read_back
 from copydesk.errors import ConflictError
 
 
-def test_visual_goes_before_editor_and_may_have_arguments() -> None:
+def test_visual_precedes_editor_and_may_have_arguments() -> None:
     assert command({"VISUAL": "code --wait", "EDITOR": "vi"}) == ("code", "--wait")
     assert command({"VISUAL": " ", "EDITOR": "'my editor' -n"}) == ("my editor", "-n")
 
 
-def test_an_editor_that_cannot_be_read_is_passed_over() -> None:
+def test_unparsable_editor_is_skipped() -> None:
     assert command({"VISUAL": "vi '", "EDITOR": "ed"}) == ("ed",)
 
 
-def test_without_any_editor_it_is_said_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_editor_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("copydesk.editor.shutil.which", lambda name: None)
     with pytest.raises(ConflictError, match="Set EDITOR"):
         command({})
 
 
-def test_what_is_typed_is_found_again_until_it_is_forgotten(tmp_path: Path) -> None:
-    typed = TypedTexts(tmp_path / "typed")
-    assert typed.find("one") is None
-    typed.keep("one", 3, "First")
-    typed.keep("one", 3, "First words.")
-    typed.keep("two", 1, "Others.")
-    found = typed.find("one")
+def test_autosaved_text_is_found_until_deleted(tmp_path: Path) -> None:
+    autosave = TypedTexts(tmp_path / "typed")
+    assert autosave.find("one") is None
+    autosave.keep("one", 3, "First")
+    autosave.keep("one", 3, "First words.")
+    autosave.keep("two", 1, "Others.")
+    found = autosave.find("one")
     assert found is not None
-    assert (found.version, found.text, len(typed.every())) == (3, "First words.", 2)
+    assert (found.version, found.text, len(autosave.every())) == (3, "First words.", 2)
     assert stat.S_IMODE(found.path.stat().st_mode) == 0o600
-    typed.forget("one")
-    assert [each.draft_id for each in typed.every()] == ["two"]
+    autosave.forget("one")
+    assert [text.draft_id for text in autosave.every()] == ["two"]
 
 
-def test_what_else_lies_in_the_folder_is_left_alone(tmp_path: Path) -> None:
+def test_other_files_in_folder_are_ignored(tmp_path: Path) -> None:
     (tmp_path / "notes.md").write_text("mine")
     (tmp_path / "one.v1.md").mkdir()
     TypedTexts(tmp_path).forget("notes")
@@ -46,7 +46,7 @@ def test_what_else_lies_in_the_folder_is_left_alone(tmp_path: Path) -> None:
     assert (tmp_path / "notes.md").exists()
 
 
-def test_what_is_no_text_is_read_all_the_same(tmp_path: Path) -> None:
+def test_invalid_utf8_is_read_with_replacement(tmp_path: Path) -> None:
     path = tmp_path / "broken"
     path.write_bytes(b"caf\xe9 \xff")
     assert read_back(path) == "caf\ufffd \ufffd"

@@ -1,4 +1,4 @@
-"""Lists of feeds, in and out."""
+"""Tests for importing and exporting OPML."""
 
 from datetime import UTC, datetime
 
@@ -25,9 +25,9 @@ def source(name: str, url: str, config: SourceConfig | None = None, kind: Source
     )  # fmt: skip
 
 
-def test_feeds_are_found_in_folders_and_each_once():
-    found = opml.read(LIST)
-    assert [(each.name, each.type) for each in found] == [
+def test_feeds_are_found_in_folders_once():
+    sources = opml.read(LIST)
+    assert [(candidate.name, candidate.type) for candidate in sources] == [
         ("A & B", SourceType.RSS),
         ("letters", SourceType.SUBSTACK),
         ("py", SourceType.REDDIT),
@@ -35,21 +35,21 @@ def test_feeds_are_found_in_folders_and_each_once():
 
 
 @given(st.text(min_size=1, max_size=200).filter(lambda name: name.strip() == name))
-def test_what_is_written_is_read_again(name):
-    kept = " ".join("".join(char for char in name if char >= " " or char in "\t\n").split())
+def test_opml_round_trips(name):
+    normalized = " ".join("".join(char for char in name if char >= " " or char in "\t\n").split())
     config = SourceConfig(weight=2.5, query='say "hi" & <bye>', include=("a", "/b+/"))
-    written = opml.write([source(name, "https://a.example/?a=1&b=2", config, SourceType.GOOGLE_NEWS)])
+    exported = opml.write([source(name, "https://a.example/?a=1&b=2", config, SourceType.GOOGLE_NEWS)])
     try:
-        body = written.encode()
+        body = exported.encode()
     except UnicodeEncodeError:
-        return  # a lone surrogate is in no file
+        return  # a lone surrogate cannot be encoded in a file
     if any(ord(char) in (0xFFFE, 0xFFFF) for char in name):
         return
     (found,) = opml.read(body)
     assert found.url == "https://a.example/?a=1&b=2"
     assert found.type is SourceType.GOOGLE_NEWS
     assert found.config == config
-    assert found.name == (kept or "a.example")[:200]
+    assert found.name == (normalized or "a.example")[:200]
 
 
 @pytest.mark.parametrize(
@@ -57,30 +57,30 @@ def test_what_is_written_is_read_again(name):
     [b"", b"not xml", b"<html><body/></html>", b"<opml", b"\xff\xfe\x00", b"/etc/passwd"],
     ids=["empty", "text", "html", "cut", "bytes", "a path"],
 )
-def test_what_is_no_list_is_refused(body):
+def test_invalid_file_is_refused(body):
     with pytest.raises(InvalidError, match="OPML"):
         opml.read(body)
 
 
-def test_an_address_that_is_none_leaves_the_others_in_the_list():
-    """One such address refused the whole file; whoever adds the feeds refuses that one alone."""
+def test_invalid_url_does_not_reject_the_file():
+    """One such address used to reject the whole file; the caller that adds the feeds rejects it alone."""
     body = LIST.replace(b"https://letters.substack.com/feed", b"http://[oops/feed").replace(b'"py"', b'""')
-    assert [each.name for each in opml.read(body)] == ["A & B", "letters", "www.reddit.com"]
+    assert [candidate.name for candidate in opml.read(body)] == ["A & B", "letters", "www.reddit.com"]
     nameless = opml.read(b'<opml><outline xmlUrl="http://[oops/feed"/></opml>')
-    assert [(each.name, each.url) for each in nameless] == [("http://[oops/feed",) * 2]
+    assert [(candidate.name, candidate.url) for candidate in nameless] == [("http://[oops/feed",) * 2]
 
 
-def test_a_name_on_two_lines_is_a_name_on_one():
+def test_multiline_name_becomes_one_line():
     (found,) = opml.read(b'<opml><outline text="River&#10;&#9;News" xmlUrl="https://a.example/feed"/></opml>')
     assert found.name == "River News"
 
 
-def test_an_entity_bomb_is_refused():
+def test_entity_bomb_is_refused():
     bomb = b'<!DOCTYPE opml [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;">]><opml><outline text="&b;"/></opml>'
     with pytest.raises(InvalidError, match="entities"):
         opml.read(bomb)
 
 
-def test_a_list_over_the_cap_is_refused():
+def test_oversized_file_is_refused():
     with pytest.raises(InvalidError, match="MiB"):
         opml.read(b" " * (opml.MAX_BYTES + 1))

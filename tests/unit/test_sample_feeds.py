@@ -1,4 +1,4 @@
-"""The sample's feeds: well-formed, dated relative to now, and with the stories that show what the desk can do."""
+"""Tests for the sample feeds: well-formed, dated relative to now, with the stories the sample desk demonstrates."""
 
 import io
 import json
@@ -24,7 +24,7 @@ FEEDS = sorted(path.name for path in (FOLDER / "feeds").iterdir())
 XML = [name for name in FEEDS if name.endswith(".xml")]
 SMALL_WORDS = {"a", "and", "at", "by", "for", "in", "is", "of", "on", "the", "to", "with"}
 SAME_STORY = 0.55
-"""Jaccard of two titles' words from which on they tell one story."""
+"""The Jaccard similarity of two titles' words from which on they are one story."""
 
 
 def words(title: str) -> set[str]:
@@ -56,99 +56,101 @@ def titled(part: str) -> Told:
         ("{{ago 2h40m iso}}/{{ago 9d iso}}", "2026-11-20T09:20:00Z/2026-11-11T12:00:00Z"),
     ],
 )
-def test_a_placeholder_becomes_a_moment_before_now(template: str, filled: str) -> None:
+def test_placeholder_becomes_time_before_now(template: str, filled: str) -> None:
     assert fill(template, NOW) == filled
 
 
-def test_a_form_that_is_not_known_is_an_error() -> None:
+def test_unknown_time_format_is_an_error() -> None:
     with pytest.raises(KeyError):
         fill("{{ago 3h roman}}", NOW)
 
 
 @pytest.mark.parametrize("name", FEEDS)
-def test_no_placeholder_is_left_over_and_the_same_now_gives_the_same_text(name: str) -> None:
+def test_rendering_is_complete_and_deterministic(name: str) -> None:
     assert "{{" not in render(name, NOW)
     assert render(name, NOW) == render(name, NOW)
 
 
 @pytest.mark.parametrize("name", [name for name in FEEDS if name != "papertrail.html"])
-def test_a_day_later_everything_in_it_is_a_day_later(name: str) -> None:
+def test_rendered_times_follow_now(name: str) -> None:
     assert render(name, NOW) != render(name, NOW + timedelta(days=1))
 
 
 @pytest.mark.parametrize("name", XML)
-def test_feedparser_finds_nothing_wrong_with_it(name: str) -> None:
+def test_feedparser_accepts_feed(name: str) -> None:
     parsed = feedparser.parse(io.BytesIO(render(name, NOW).encode()))
     assert not parsed.bozo
     source = next(source for source, file in NAMES.items() if file == name)
     assert len(parsed.entries) == len(entries(source))
 
 
-def test_every_entry_has_a_title_and_a_place_of_its_own_in_its_file() -> None:
-    told = everything()
-    assert all(entry.title.strip() for entry in told)
-    assert len({(entry.source, entry.title) for entry in told}) == len(told)
+def test_titles_are_present_and_unique_per_source() -> None:
+    all_entries = everything()
+    assert all(entry.title.strip() for entry in all_entries)
+    assert len({(entry.source, entry.title) for entry in all_entries}) == len(all_entries)
 
 
-def test_there_is_enough_to_look_at_and_not_more() -> None:
+def test_entry_count_is_moderate() -> None:
     counts = Counter(entry.source for entry in everything())
     assert 35 <= counts.total() <= 50
     assert all(3 <= count <= 8 for count in counts.values())
 
 
-def test_some_of_it_is_history() -> None:
+def test_some_entries_are_old() -> None:
     old = [entry for entry in everything() if entry.published and entry.published < NOW - timedelta(hours=48)]
     assert len(old) >= 8
     assert len({entry.source for entry in old}) >= 7
 
 
-def test_nothing_but_the_pinned_entry_is_of_the_future() -> None:
+def test_only_pinned_entry_is_in_future() -> None:
     late = [entry.published for entry in everything() if entry.published and entry.published > NOW]
-    assert [moment.year for moment in late] == [2099]
+    assert [published.year for published in late] == [2099]
 
 
-def test_five_sources_tell_one_story_three_by_address_and_two_by_words() -> None:
+def test_five_sources_share_one_story() -> None:
     blog = titled("Quarrystone 3.0 is out")
-    others = [entry for entry in everything() if "Quarrystone 3.0" in entry.title and entry != blog]
-    by_address = [entry for entry in others if entry.url.partition("?")[0] == blog.url]
-    by_words = [entry for entry in others if alike(entry, blog) >= SAME_STORY]
+    other_entries = [entry for entry in everything() if "Quarrystone 3.0" in entry.title and entry != blog]
+    by_address = [entry for entry in other_entries if entry.url.partition("?")[0] == blog.url]
+    by_title = [entry for entry in other_entries if alike(entry, blog) >= SAME_STORY]
     assert {entry.source for entry in by_address} == {"r/harbourdev", "Hacker News"}
-    assert {entry.source for entry in by_words} == {"Google News: open source", "@quarrystonedb"}
-    assert len({entry.title for entry in [blog, *others]}) == 5
+    assert {entry.source for entry in by_title} == {"Google News: open source", "@quarrystonedb"}
+    assert len({entry.title for entry in [blog, *other_entries]}) == 5
 
 
-def test_two_sources_tell_another_story() -> None:
-    told = [entry for entry in everything() if "Tidegate" in entry.title]
-    assert {entry.source for entry in told} == {"Paper Trail", "Google News: open source"}
-    assert alike(*told) >= SAME_STORY
+def test_two_sources_share_another_story() -> None:
+    matching = [entry for entry in everything() if "Tidegate" in entry.title]
+    assert {entry.source for entry in matching} == {"Paper Trail", "Google News: open source"}
+    assert alike(*matching) >= SAME_STORY
 
 
-def test_no_other_two_sources_tell_the_same_story() -> None:
+def test_other_sources_share_no_story() -> None:
     pairs = [
-        (one.title, other.title)
-        for one, other in combinations(everything(), 2)
-        if one.source != other.source and alike(one, other) >= SAME_STORY
+        (title.title, other_title.title)
+        for title, other_title in combinations(everything(), 2)
+        if title.source != other_title.source and alike(title, other_title) >= SAME_STORY
     ]
-    assert all(("Quarrystone" in one and "Quarrystone" in other) or "Tidegate" in one for one, other in pairs)
+    assert all(
+        ("Quarrystone" in title and "Quarrystone" in other_title) or "Tidegate" in title for title, other_title in pairs
+    )
 
 
-def test_a_title_is_hostile_in_three_ways() -> None:
+def test_title_contains_markup_escapes_and_emoji() -> None:
     title = titled("Titles that bite").title
     assert title.startswith("[red]")
     assert "\x1b[31m" in title
     assert "👨\u200d👩\u200d👧\u200d👦" in title
 
 
-def test_one_text_gives_orders_to_the_machine() -> None:
+def test_one_entry_contains_prompt_injection() -> None:
     orders = [entry for entry in everything() if "ignore all previous instructions" in entry.text.lower()]
     assert [entry.source for entry in orders] == ["r/harbourdev"]
 
 
-def test_what_the_voice_avoids_is_said_by_nobody_but_the_advertiser() -> None:
+def test_avoided_phrases_occur_in_one_entry_only() -> None:
     avoid = VOICE["avoid"]
     assert isinstance(avoid, list)
-    said = {entry.ident for entry in everything() for phrase in avoid if str(phrase) in entry.text.lower()}
-    assert said == {"t3_sample2"}
+    idents = {entry.ident for entry in everything() for phrase in avoid if str(phrase) in entry.text.lower()}
+    assert idents == {"t3_sample2"}
 
 
 def test_two_entries_share_an_id() -> None:
@@ -160,18 +162,18 @@ def test_one_entry_has_no_date() -> None:
     assert [entry.title for entry in everything() if entry.published is None] == ["A checklist for corrections"]
 
 
-def test_one_entry_is_german_and_says_so() -> None:
+def test_one_entry_is_german() -> None:
     items = json.loads(render("harbour-notes.json", NOW))["items"]
     assert [item["title"] for item in items if item.get("language") == "de"] == [titled("Tabellen").title]
 
 
-def test_hacker_news_has_both_the_popular_and_the_unnoticed() -> None:
+def test_hacker_news_has_popular_and_unpopular_stories() -> None:
     points = [story["points"] for story in json.loads(render("hacker-news.json", NOW))]
     assert sum(count > 100 for count in points) >= 3
     assert sum(count < 5 for count in points) >= 2
 
 
-def test_a_post_s_links_are_where_its_text_has_them() -> None:
+def test_post_links_match_text_positions() -> None:
     posts = json.loads(render("x.json", NOW))["posts"]
     links = [(post, link) for post in posts for link in post.get("entities", {}).get("urls", [])]
     assert links
@@ -179,24 +181,24 @@ def test_a_post_s_links_are_where_its_text_has_them() -> None:
         assert post["text"][link["start"] : link["end"]] == link["url"]
 
 
-def test_there_is_a_source_of_every_type_and_its_settings_are_those_of_the_interface() -> None:
+def test_source_types_and_settings_are_valid() -> None:
     assert {source.type for source in SOURCES} == set(SourceType)
     assert {source.name for source in SOURCES} == {*NAMES, "Signal Mast"}
     for source in SOURCES:
         msgspec.convert(source.config, SourceConfig)
 
 
-def test_the_voice_is_one_and_has_examples() -> None:
+def test_voice_is_valid_and_has_examples() -> None:
     voice = msgspec.convert(VOICE, Voice, strict=True)
     assert 3 <= len(voice.examples) <= 5
     assert all(len(example) <= 280 for example in voice.examples)
     assert len(voice.formats) == 3
 
 
-def test_the_world_speaks_of_every_interest() -> None:
-    told = " ".join(f"{entry.title} {entry.text}" for entry in everything()).lower().replace("-", " ")
-    assert [interest for interest in INTERESTS if interest.removesuffix("s") not in told] == []
+def test_entries_mention_all_interests() -> None:
+    text = " ".join(f"{entry.title} {entry.text}" for entry in everything()).lower().replace("-", " ")
+    assert [interest for interest in INTERESTS if interest.removesuffix("s") not in text] == []
 
 
-def test_the_whole_is_small() -> None:
+def test_sample_data_is_small() -> None:
     assert sum(path.stat().st_size for path in FOLDER.rglob("*") if path.suffix != ".pyc" and path.is_file()) < 100_000

@@ -1,4 +1,4 @@
-"""The sample's servers, asked by a plain HTTP client as the real ones would be."""
+"""Tests for the sample servers, accessed by a plain HTTP client."""
 
 import subprocess
 import sys
@@ -27,9 +27,9 @@ async def client() -> AsyncIterator[httpx.AsyncClient]:
 
 
 async def json_of(client: httpx.AsyncClient, url: str, **query: Any) -> Any:
-    answer = await client.get(url, params=query or None, headers=TOKEN)
-    assert answer.status_code == 200
-    return answer.json()
+    response = await client.get(url, params=query or None, headers=TOKEN)
+    assert response.status_code == 200
+    return response.json()
 
 
 @pytest.mark.parametrize(
@@ -48,52 +48,52 @@ async def json_of(client: httpx.AsyncClient, url: str, **query: Any) -> Any:
         ("https://news.google.com/rss?hl=en-US", "application/xml; charset=utf-8", "NFE/5.0"),
     ],
 )
-async def test_each_feed_is_where_its_reader_looks_for_it(
+async def test_feed_is_served_at_its_address(
     client: httpx.AsyncClient, url: str, content_type: str, holds: str
 ) -> None:
-    answer = await client.get(url)
-    assert answer.status_code == 200
-    assert answer.headers["Content-Type"] == content_type
-    assert holds in answer.text
+    response = await client.get(url)
+    assert response.status_code == 200
+    assert response.headers["Content-Type"] == content_type
+    assert holds in response.text
 
 
-async def test_what_is_known_is_not_sent_again(client: httpx.AsyncClient) -> None:
+async def test_conditional_request_returns_304(client: httpx.AsyncClient) -> None:
     url = "https://harbour-notes.example/feed.json"
     first = await client.get(url)
     for header, validator in [("If-None-Match", "ETag"), ("If-Modified-Since", "Last-Modified")]:
-        again = await client.get(url, headers={header: first.headers[validator]})
-        assert (again.status_code, again.content) == (304, b"")
-        assert again.headers["ETag"] == first.headers["ETag"]
+        second = await client.get(url, headers={header: first.headers[validator]})
+        assert (second.status_code, second.content) == (304, b"")
+        assert second.headers["ETag"] == first.headers["ETag"]
 
 
-async def test_the_etag_decides_where_both_validators_are_sent(client: httpx.AsyncClient) -> None:
+async def test_etag_takes_precedence_over_last_modified(client: httpx.AsyncClient) -> None:
     url = "https://harbour-notes.example/feed.json"
     first = await client.get(url)
     mixed = {"If-None-Match": '"another"', "If-Modified-Since": first.headers["Last-Modified"]}
     assert (await client.get(url, headers=mixed)).status_code == 200
 
 
-async def test_an_hour_later_the_feeds_are_others(client: httpx.AsyncClient) -> None:
+async def test_feeds_change_after_an_hour(client: httpx.AsyncClient) -> None:
     url = "https://lighthouse.example/feed.xml"
     first = await client.get(url)
     async with httpx.AsyncClient(transport=sample.transport(NOW + timedelta(hours=1))) as later:
-        again = await later.get(url, headers={"If-None-Match": first.headers["ETag"]})
-    assert again.status_code == 200
+        second = await later.get(url, headers={"If-None-Match": first.headers["ETag"]})
+    assert second.status_code == 200
 
 
-async def test_the_same_now_gives_the_same_bytes(client: httpx.AsyncClient) -> None:
+async def test_responses_are_deterministic(client: httpx.AsyncClient) -> None:
     url = "https://lighthouse.example/feed.xml"
     bodies = []
     async with httpx.AsyncClient(transport=sample.transport(NOW)) as other:
-        for asked in (client, other):
-            async with asked.stream("GET", url) as answer:
-                bodies.append(b"".join([chunk async for chunk in answer.aiter_raw()]))
-                assert len(bodies[-1]) == int(answer.headers["Content-Length"])
+        for current_client in (client, other):
+            async with current_client.stream("GET", url) as response:
+                bodies.append(b"".join([chunk async for chunk in response.aiter_raw()]))
+                assert len(bodies[-1]) == int(response.headers["Content-Length"])
     assert bodies[0] == bodies[1]
     assert bodies[0][4:8] == bytes(4), "gzip's own time of packing"
 
 
-async def test_the_lighthouse_is_zipped_for_who_can_unzip(client: httpx.AsyncClient) -> None:
+async def test_lighthouse_feed_is_gzipped_on_request(client: httpx.AsyncClient) -> None:
     url = "https://lighthouse.example/feed.xml"
     zipped = await client.get(url)
     plain = await client.get(url, headers={"Accept-Encoding": "identity"})
@@ -103,13 +103,13 @@ async def test_the_lighthouse_is_zipped_for_who_can_unzip(client: httpx.AsyncCli
     assert int(zipped.headers["Content-Length"]) < int(plain.headers["Content-Length"])
 
 
-async def test_small_hours_has_moved_for_good(client: httpx.AsyncClient) -> None:
-    answer = await client.get("https://smallhours.example/feed")
-    assert answer.status_code == 301
-    assert answer.headers["Location"] == "https://smallhours.example/atom.xml"
+async def test_small_hours_redirects_permanently(client: httpx.AsyncClient) -> None:
+    response = await client.get("https://smallhours.example/feed")
+    assert response.status_code == 301
+    assert response.headers["Location"] == "https://smallhours.example/atom.xml"
 
 
-async def test_signal_mast_is_down(client: httpx.AsyncClient) -> None:
+async def test_signal_mast_is_unavailable(client: httpx.AsyncClient) -> None:
     assert (await client.get("https://signal-mast.example/feed.xml")).status_code == 503
 
 
@@ -124,23 +124,23 @@ async def test_signal_mast_is_down(client: httpx.AsyncClient) -> None:
         "https://api.x.com/2/users/1/tweets",
     ],
 )
-async def test_a_path_that_is_not_there_is_404(client: httpx.AsyncClient, url: str) -> None:
+async def test_unknown_path_returns_404(client: httpx.AsyncClient, url: str) -> None:
     assert (await client.get(url, headers=TOKEN)).status_code == 404
 
 
-async def test_a_host_that_is_not_there_cannot_be_reached(client: httpx.AsyncClient) -> None:
+async def test_unknown_host_is_unreachable(client: httpx.AsyncClient) -> None:
     with pytest.raises(UnreachableError, match="the sample desk reads only its own sources"):
         await client.get("https://elsewhere.example/")
 
 
-async def test_only_reading_is_allowed_and_a_head_has_no_body(client: httpx.AsyncClient) -> None:
+async def test_only_get_and_head_are_allowed(client: httpx.AsyncClient) -> None:
     url = "https://papertrail.example/"
     assert (await client.post(url)).status_code == 405
     head = await client.head(url)
     assert (head.status_code, head.content) == (200, b"")
 
 
-async def test_hacker_news_is_searched_newest_first_with_points_and_comments(client: httpx.AsyncClient) -> None:
+async def test_hacker_news_search_is_newest_first(client: httpx.AsyncClient) -> None:
     hits = (await json_of(client, SEARCH, tags="story"))["hits"]
     times = [hit["created_at_i"] for hit in hits]
     assert len(hits) == 7
@@ -148,7 +148,7 @@ async def test_hacker_news_is_searched_newest_first_with_points_and_comments(cli
     assert (hits[0]["points"], hits[0]["num_comments"]) == (641, 212)
 
 
-async def test_hacker_news_filters_by_time_tags_and_words(client: httpx.AsyncClient) -> None:
+async def test_hacker_news_filters_by_time_tags_and_query(client: httpx.AsyncClient) -> None:
     async def ids(**query: Any) -> list[str]:
         return [hit["objectID"] for hit in (await json_of(client, SEARCH, **query))["hits"]]
 
@@ -161,38 +161,38 @@ async def test_hacker_news_filters_by_time_tags_and_words(client: httpx.AsyncCli
     assert await ids(query="feed Reader") == ["900000006"]
 
 
-async def test_hacker_news_gives_pages(client: httpx.AsyncClient) -> None:
+async def test_hacker_news_search_is_paginated(client: httpx.AsyncClient) -> None:
     last = await json_of(client, SEARCH, tags="story", hitsPerPage=3, page=2)
     assert (len(last["hits"]), last["nbPages"], last["nbHits"]) == (1, 3, 7)
 
 
-async def test_hacker_news_refuses_to_filter_by_points(client: httpx.AsyncClient) -> None:
-    answer = await client.get(SEARCH, params={"tags": "story", "numericFilters": "points>100"})
-    assert answer.status_code == 400
-    assert answer.json()["message"].startswith("invalid numeric attribute(points)")
+async def test_hacker_news_refuses_points_filter(client: httpx.AsyncClient) -> None:
+    response = await client.get(SEARCH, params={"tags": "story", "numericFilters": "points>100"})
+    assert response.status_code == 400
+    assert response.json()["message"].startswith("invalid numeric attribute(points)")
 
 
-async def test_firebase_lists_the_same_stories_and_gives_them_one_by_one(client: httpx.AsyncClient) -> None:
+async def test_firebase_serves_the_same_stories(client: httpx.AsyncClient) -> None:
     top = await json_of(client, f"{FIREBASE}/topstories.json")
     assert top[:2] == [900000001, 900000007]
     assert 900000003 not in top
     assert (await json_of(client, f"{FIREBASE}/newstories.json"))[0] == 900000007
     assert await json_of(client, f"{FIREBASE}/showstories.json") == [900000006]
     assert await json_of(client, f"{FIREBASE}/jobstories.json") == []
-    asked = await json_of(client, f"{FIREBASE}/item/900000004.json")
-    assert (asked["score"], asked["descendants"], asked["type"]) == (97, 118, "story")
-    assert "url" not in asked
-    assert asked["text"].startswith("Our changelog")
+    question = await json_of(client, f"{FIREBASE}/item/900000004.json")
+    assert (question["score"], question["descendants"], question["type"]) == (97, 118, "story")
+    assert "url" not in question
+    assert question["text"].startswith("Our changelog")
     assert await json_of(client, f"{FIREBASE}/item/1.json") is None
 
 
 @pytest.mark.parametrize("headers", [{}, {"Authorization": "Bearer guess"}, {"Authorization": "sample"}])
-async def test_x_wants_its_token(client: httpx.AsyncClient, headers: dict[str, str]) -> None:
-    answer = await client.get(POSTS, headers=headers)
-    assert (answer.status_code, answer.json()["title"]) == (401, "Unauthorized")
+async def test_x_requires_token(client: httpx.AsyncClient, headers: dict[str, str]) -> None:
+    response = await client.get(POSTS, headers=headers)
+    assert (response.status_code, response.json()["title"]) == (401, "Unauthorized")
 
 
-async def test_x_looks_an_account_up_by_its_name(client: httpx.AsyncClient) -> None:
+async def test_x_finds_account_by_name(client: httpx.AsyncClient) -> None:
     found = await json_of(client, "https://api.x.com/2/users/by/username/QuarrystoneDB")
     assert found["data"]["id"] == USER
     missing = await json_of(client, "https://api.x.com/2/users/by/username/nobody")
@@ -200,10 +200,10 @@ async def test_x_looks_an_account_up_by_its_name(client: httpx.AsyncClient) -> N
     assert missing["errors"][0]["title"] == "Not Found Error"
 
 
-async def test_x_gives_only_what_is_newer_and_asked_for(client: httpx.AsyncClient) -> None:
-    everything = await json_of(client, POSTS)
-    ids = [post["id"] for post in everything["data"]]
-    assert everything["meta"] == {"result_count": 4, "newest_id": ids[0], "oldest_id": ids[-1]}
+async def test_x_filters_posts(client: httpx.AsyncClient) -> None:
+    all_posts = await json_of(client, POSTS)
+    ids = [post["id"] for post in all_posts["data"]]
+    assert all_posts["meta"] == {"result_count": 4, "newest_id": ids[0], "oldest_id": ids[-1]}
     assert ids == sorted(ids, key=int, reverse=True)
     newer = await json_of(client, POSTS, since_id=ids[1])
     assert [post["id"] for post in newer["data"]] == ids[:1]
@@ -216,13 +216,13 @@ async def test_x_gives_only_what_is_newer_and_asked_for(client: httpx.AsyncClien
     assert await json_of(client, POSTS, since_id=ids[0]) == {"meta": {"result_count": 0}}
 
 
-async def test_x_gives_pages(client: httpx.AsyncClient) -> None:
+async def test_x_posts_are_paginated(client: httpx.AsyncClient) -> None:
     first = await json_of(client, POSTS, max_results=3)
     rest = await json_of(client, POSTS, max_results=3, pagination_token=first["meta"]["next_token"])
     assert (len(first["data"]), len(rest["data"])) == (3, 1)
     assert "next_token" not in rest["meta"]
 
 
-def test_the_list_of_sources_is_read_without_an_http_client() -> None:
+def test_source_list_imports_no_http_client() -> None:
     code = "import sys, copydesk.sample; sys.exit('httpx' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -1,4 +1,4 @@
-"""Text from outside is shown as data."""
+"""Tests for neutralizing untrusted text."""
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -8,7 +8,7 @@ from copydesk.text import HIDDEN, clean, clean_lines, reveal
 HOSTILE = "a\x1b]0;own the title\x07b\x1b[2Jc\x9b1md\u202ee\u200bf\x00g\U000e0041h"
 
 
-def test_clean_keeps_the_words_and_drops_the_commands():
+def test_clean_removes_control_sequences():
     assert clean(HOSTILE) == "abcdefgh"
 
 
@@ -16,25 +16,25 @@ def test_clean_makes_one_line():
     assert clean("a\r\nb\u2028c\td") == "a b c d"
 
 
-def test_clean_leaves_markup_as_it_is():
+def test_clean_keeps_markup():
     assert clean("[red]x[/] [@click=app.quit]y[/]") == "[red]x[/] [@click=app.quit]y[/]"
 
 
-def test_clean_leaves_emoji_families_and_combined_letters_whole():
+def test_clean_keeps_emoji_families_and_combining_letters():
     for text in ("👩‍👩‍👧 🏳️‍🌈", "e\u0301", "नमस्ते"):
         assert clean(text) == text
 
 
-def test_stacked_accents_are_cut_down():
+def test_stacked_accents_are_reduced():
     assert clean("a" + "\u0301" * 50) == "a\u0301\u0301"
 
 
-def test_reveal_shows_what_is_hidden():
+def test_reveal_shows_hidden_characters():
     assert reveal("pay\u202e\x1b[31m") == "pay⟨U+202E⟩⟨U+001B⟩[31m"
 
 
 @given(st.text())
-def test_nothing_hidden_is_left(text):
+def test_no_hidden_character_is_left(text):
     assert not HIDDEN.search(clean(text))
     assert not HIDDEN.search(clean_lines(text))
     assert not HIDDEN.search(reveal(text))
@@ -42,5 +42,5 @@ def test_nothing_hidden_is_left(text):
 
 
 @given(st.text())
-def test_clean_twice_is_clean_once(text):
+def test_clean_is_idempotent(text):
     assert clean(clean(text)) == clean(text)

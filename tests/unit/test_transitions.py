@@ -1,4 +1,4 @@
-"""What a draft takes in which state: the tables of the decisions, written out again."""
+"""Tests for draft status transitions, against tables written out independently."""
 
 from itertools import product
 
@@ -52,44 +52,44 @@ STATUSES = st.sampled_from(Status)
 
 
 def expected(action: Action, status: Status) -> str | None:
-    """Where the table says that `action` leads from `status`; None where it is refused."""
-    origins, to = ACTION_TABLE[action]
+    """Return the status after `action` by the table, or None if it is refused."""
+    origins, target = ACTION_TABLE[action]
     if status not in origins.split():
         return None
-    return status.value if to == "unchanged" else to
+    return status.value if target == "unchanged" else target
 
 
-def test_the_tables_name_every_action_and_every_happening():
+def test_tables_cover_all_actions_and_events():
     assert set(ACTION_TABLE) == set(Action)
     assert set(SYSTEM_TABLE) == set(Happening)
 
 
 @pytest.mark.parametrize(("action", "status"), product(Action, Status))
-def test_each_action_leads_where_the_table_says_or_is_refused(action, status):
-    to = expected(action, status)
-    if to is None:
+def test_action_follows_table_or_is_refused(action, status):
+    target = expected(action, status)
+    if target is None:
         with pytest.raises(ConflictError):
             after(action, status, archived=False)
     else:
-        assert after(action, status, archived=False) == to
+        assert after(action, status, archived=False) == target
 
 
 @pytest.mark.parametrize("status", Status)
-def test_the_allowed_actions_are_those_that_are_not_refused(status):
+def test_allowed_actions_are_those_not_refused(status):
     assert list(allowed_actions(status, archived=False)) == [action for action in Action if expected(action, status)]
 
 
 @pytest.mark.parametrize(("action", "status"), product(Action, Status))
-def test_an_archived_draft_takes_nothing(action, status):
+def test_archived_draft_refuses_actions(action, status):
     assert allowed_actions(status, archived=True) == ()
-    with pytest.raises(ConflictError) as refused:
+    with pytest.raises(ConflictError) as caught:
         after(action, status, archived=True)
-    assert str(refused.value) == f"This draft is archived; {action} is not possible. Undo the archiving first."
-    assert (refused.value.current_status, refused.value.allowed_actions) == (status, ())
+    assert str(caught.value) == f"This draft is archived; {action} is not possible. Undo the archiving first."
+    assert (caught.value.current_status, caught.value.allowed_actions) == (status, ())
 
 
 @pytest.mark.parametrize("status", Status)
-def test_an_edit_leads_where_the_table_says_or_is_refused(status):
+def test_edit_follows_table_or_is_refused(status):
     assert may_edit(status, archived=False) == (status in EDIT_TABLE)
     if status in EDIT_TABLE:
         assert after_edit(status, archived=False) == EDIT_TABLE[status]
@@ -99,67 +99,67 @@ def test_an_edit_leads_where_the_table_says_or_is_refused(status):
 
 
 @pytest.mark.parametrize("status", Status)
-def test_an_archived_draft_is_not_edited(status):
+def test_archived_draft_refuses_edits(status):
     assert not may_edit(status, archived=True)
     with pytest.raises(ConflictError, match="Undo the archiving first"):
         after_edit(status, archived=True)
 
 
 @pytest.mark.parametrize(("happening", "status"), product(Happening, Status))
-def test_what_the_system_does_leads_where_the_table_says(happening, status):
-    origins, to = SYSTEM_TABLE[happening]
+def test_system_event_follows_table(happening, status):
+    origins, target = SYSTEM_TABLE[happening]
     if status in origins.split():
-        assert after_happening(happening, status) == to
+        assert after_happening(happening, status) == target
     else:
         with pytest.raises(ConflictError):
             after_happening(happening, status)
 
 
-def test_a_new_version_waits_for_another_look():
+def test_new_version_awaits_review():
     assert NEW_VERSION == "awaiting_review"
 
 
-def test_unapprove_with_feedback_asks_for_changes_and_blank_feedback_is_none():
-    def unapproved(feedback: str | None) -> Status:
+def test_unapprove_with_feedback_requests_changes():
+    def status_after_unapprove(feedback: str | None) -> Status:
         return after(Action.UNAPPROVE, Status.APPROVED, archived=False, feedback=feedback)
 
-    assert unapproved("shorter, please") == "changes_requested"
-    assert [unapproved(blank) for blank in (None, "", " \n")] == ["awaiting_review"] * 3
+    assert status_after_unapprove("shorter, please") == "changes_requested"
+    assert [status_after_unapprove(blank) for blank in (None, "", " \n")] == ["awaiting_review"] * 3
 
 
 @given(st.sampled_from([action for action in Action if action != "unapprove"]), STATUSES)
-def test_feedback_changes_the_way_of_no_other_action(action, status):
+def test_feedback_affects_unapprove_only(action, status):
     if action in allowed_actions(status, archived=False):
         with_feedback = after(action, status, archived=False, feedback="because")
         assert with_feedback == after(action, status, archived=False)
 
 
-def test_a_refusal_says_what_the_draft_is_and_what_it_takes():
-    with pytest.raises(ConflictError) as refused:
+def test_refusal_names_status_and_allowed_actions():
+    with pytest.raises(ConflictError) as caught:
         after(Action.APPROVE, Status.POSTED, archived=False)
-    assert str(refused.value) == "This draft is posted; approve is not possible. Possible now: archive, post."
-    assert refused.value.current_status == "posted"
-    assert refused.value.allowed_actions == ("archive", "post")
+    assert str(caught.value) == "This draft is posted; approve is not possible. Possible now: archive, post."
+    assert caught.value.current_status == "posted"
+    assert caught.value.allowed_actions == ("archive", "post")
 
 
 @given(STATUSES)
-def test_every_state_takes_an_action_or_says_what_to_wait_for(status):
+def test_status_has_action_or_names_what_to_wait_for(status):
     for action in set(Action) - set(allowed_actions(status, archived=False)):
-        with pytest.raises(ConflictError) as refused:
+        with pytest.raises(ConflictError) as caught:
             after(action, status, archived=False)
-        assert refused.value.hint.startswith(("Possible now: ", "Wait until "))
-        assert not refused.value.hint.endswith(": .")
+        assert caught.value.hint.startswith(("Possible now: ", "Wait until "))
+        assert not caught.value.hint.endswith(": .")
 
 
 @given(STATUSES)
-def test_no_draft_is_archived_while_something_is_under_way(status):
-    """So what the system does never meets an archived draft."""
-    moving = {origin for origins, _ in SYSTEM_TABLE.values() for origin in origins.split()}
-    assert ("archive" in allowed_actions(status, archived=False)) == (status not in moving)
+def test_archive_is_refused_during_system_work(status):
+    """System events therefore never meet an archived draft."""
+    working = {origin for origins, _ in SYSTEM_TABLE.values() for origin in origins.split()}
+    assert ("archive" in allowed_actions(status, archived=False)) == (status not in working)
 
 
 @given(STATUSES, st.lists(st.sampled_from([*Action, *Happening, "edit"]), max_size=30))
-def test_from_every_state_there_is_a_way_on(status, steps):
+def test_no_status_is_a_dead_end(status, steps):
     for step in steps:
         try:
             if step == "edit":
@@ -170,9 +170,9 @@ def test_from_every_state_there_is_a_way_on(status, steps):
                 status = after_happening(Happening(step), status)
         except ConflictError:
             continue
-    happenings = [happening for happening, (origins, _) in SYSTEM_TABLE.items() if status in origins.split()]
-    assert allowed_actions(status, archived=False) or happenings
+    events = [event for event, (origins, _) in SYSTEM_TABLE.items() if status in origins.split()]
+    assert allowed_actions(status, archived=False) or events
 
 
-def test_bulk_takes_the_actions_of_the_interface():
+def test_bulk_actions_are_those_of_the_interface():
     assert BULK_ACTIONS == ("approve", "reject", "archive", "schedule", "reschedule", "cancel_schedule")

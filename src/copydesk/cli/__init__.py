@@ -1,6 +1,6 @@
-"""The command line: reads arguments, asks the desk, prints. No logic.
+"""The command line: parse arguments, call the desk, print. No logic.
 
-Nothing but click is imported until a command is called: `copydesk --help` is as fast as click itself.
+Command modules are imported when they are called, so that `copydesk --help` is as fast as click itself.
 """
 
 import os
@@ -28,22 +28,22 @@ COMMANDS = {
     "daemon": ("copydesk.cli.daemon", "Do what is due by itself, without a screen."),
     "doctor": ("copydesk.cli.doctor", "Look for what is wrong, and say what to do."),
 }
-"""Every command: the module that holds it, and its line in the help."""
+"""The module of every command, and its line in the help."""
 
 
 INTERRUPTED = 130
-"""The exit code of a command that was interrupted: 128 and the number of SIGINT."""
+"""Exit code of an interrupted command: 128 plus the number of SIGINT."""
 
 
 class LazyGroup(click.Group):
     """A group whose commands are imported when they are called."""
 
     def list_commands(self, _ctx: click.Context) -> list[str]:
-        """The commands in the order of the table."""
+        """Return the commands in the order of the table."""
         return list(COMMANDS)
 
     def get_command(self, _ctx: click.Context, name: str) -> click.Command | None:
-        """The command itself, imported now."""
+        """Import and return a command."""
         if name not in COMMANDS:
             return None
         command = getattr(import_module(COMMANDS[name][0]), name)
@@ -58,7 +58,7 @@ class LazyGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Say which commands there are where one is mistyped."""
+        """Name the existing commands if one is mistyped."""
         if args and args[0] not in COMMANDS:
             ctx.fail(f"There is no command {args[0]!r}. There are: {', '.join(COMMANDS)}.")
         return super().resolve_command(ctx, args)
@@ -98,11 +98,14 @@ def copydesk(  # noqa: PLR0913 - one argument an option
     Without a command Copydesk opens its console. Without a terminal, and with --sample, it runs the sample desk's
     pipeline and prints the drafts.
     """
+    # Imported here, not at the top: --help and --version need click only.
     from copydesk.cli.context import Context  # noqa: PLC0415
 
     ctx.obj = Context(home=home, sample=sample, debug=debug)
-    narrowed = bool(source_ids or max_drafts is not None or due or as_json)
-    _refuse_mixture(ctx.invoked_subcommand, run_pipeline=run_pipeline, narrowed=narrowed, web=web, port=port)
+    has_run_options = bool(source_ids or max_drafts is not None or due or as_json)
+    _validate_options(
+        ctx.invoked_subcommand, run_pipeline=run_pipeline, has_run_options=has_run_options, web=web, port=port
+    )
     if ctx.invoked_subcommand is not None:
         return
     if web:
@@ -110,7 +113,7 @@ def copydesk(  # noqa: PLR0913 - one argument an option
 
         console_on_web(ctx.obj, port)
         return
-    in_browser = "web_driver" in os.environ.get("TEXTUAL_DRIVER", "")  # so textual-serve starts what it shows
+    in_browser = "web_driver" in os.environ.get("TEXTUAL_DRIVER", "")  # set by textual-serve
     if (in_browser or _is_terminal()) and not run_pipeline:
         from copydesk.cli.console import console  # noqa: PLC0415
 
@@ -122,22 +125,24 @@ def copydesk(  # noqa: PLR0913 - one argument an option
     elif sample:
         start.sample_headless(ctx.obj)
     else:
-        why = " (TERM is dumb, which says that it moves no cursor)" if os.environ.get("TERM") == "dumb" else ""
-        raise click.UsageError(f"The console needs a terminal{why}. Without one: --run-pipeline, or a command.")
+        reason = " (TERM is dumb, which says that it moves no cursor)" if os.environ.get("TERM") == "dumb" else ""
+        raise click.UsageError(f"The console needs a terminal{reason}. Without one: --run-pipeline, or a command.")
 
 
 def _is_terminal() -> bool:
-    """Whether the console can be drawn: a dumb terminal moves no cursor."""
+    """Return True if the console can be drawn; a dumb terminal cannot move the cursor."""
     return sys.stdout.isatty() and sys.stdin.isatty() and os.environ.get("TERM") != "dumb"
 
 
-def _refuse_mixture(command: str | None, *, run_pipeline: bool, narrowed: bool, web: bool, port: int | None) -> None:
-    """Options that do not go together are wrong usage."""
-    if command is not None and (run_pipeline or narrowed):
+def _validate_options(
+    command: str | None, *, run_pipeline: bool, has_run_options: bool, web: bool, port: int | None
+) -> None:
+    """Raise UsageError for options that do not go together."""
+    if command is not None and (run_pipeline or has_run_options):
         raise click.UsageError(f"--run-pipeline and its options do not go with `{command}`.")
     if command is not None and (web or port is not None):
         raise click.UsageError(f"--web does not go with `{command}`.")
-    if narrowed and not run_pipeline:
+    if has_run_options and not run_pipeline:
         raise click.UsageError("--source, --max-drafts, --due and --json go with --run-pipeline.")
     if port is not None and not web:
         raise click.UsageError("--port goes with --web.")
@@ -146,9 +151,9 @@ def _refuse_mixture(command: str | None, *, run_pipeline: bool, narrowed: bool, 
 
 
 def main() -> None:
-    """The entry point: one line for an error, never a traceback unless asked for."""
+    """Run the command line. An error is one line on stderr; `--debug` shows the traceback."""
     for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, TextIOWrapper):  # what its encoding does not have shall not end a command
+        if isinstance(stream, TextIOWrapper):  # a character the encoding lacks must not fail a command
             stream.reconfigure(errors="backslashreplace")
     try:
         sys.exit(copydesk(prog_name="copydesk", standalone_mode=False))
@@ -156,33 +161,33 @@ def main() -> None:
         click.echo(error.format_message(), err=True)
         sys.exit(error.exit_code)
     except click.UsageError as error:
-        # Of an option that lacks its value click does not say whose it is.
-        more = f" `{error.ctx.command_path} --help` says more." if error.ctx else ""
-        fail(f"{error.format_message().rstrip('.')}.{more}", error.exit_code)
+        # For an option without its value click does not name the command.
+        hint = f" `{error.ctx.command_path} --help` says more." if error.ctx else ""
+        fail(f"{error.format_message().rstrip('.')}.{hint}", error.exit_code)
     except click.ClickException as error:
         fail(error.format_message(), error.exit_code)
     except (click.Abort, KeyboardInterrupt):
         fail("Interrupted.", INTERRUPTED)
     except BrokenPipeError:
-        # Whoever read our output has seen enough. Python would complain once more when it closes.
+        # The reader of our output has closed the pipe. Without this Python would report the error again at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
     except Exception as error:
         if "--debug" in sys.argv:
             raise
-        fail(f"Copydesk did not expect this: {_without_secrets(repr(error))}. With --debug it says more.", 1)
+        fail(f"Copydesk did not expect this: {_redacted(repr(error))}. With --debug it says more.", 1)
 
 
-def _without_secrets(text: str) -> str:
-    """`text` without the keys to accounts, where any were read."""
+def _redacted(text: str) -> str:
+    """Return `text` with account secrets redacted, if any were read."""
     if "copydesk.desk.keys" not in sys.modules:
         return text
-    from copydesk.desk.keys import redacted  # noqa: PLC0415 - see above
+    from copydesk.desk.keys import redacted  # noqa: PLC0415 - imported already if any secret was read
 
     return redacted(text)
 
 
 def fail(message: str, code: int) -> NoReturn:
-    """End with one line on stderr."""
+    """Print one line on stderr and exit."""
     click.echo(f"Error: {' '.join(message.split())}", err=True)
     sys.exit(code)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON in the interface's shape.")
 PLATFORMS = ("bluesky", "mastodon", "x", "linkedin", "threads", "wordpress", "ghost", "devto", "micropub", "webhook")
 PREFIX = "COPYDESK_CONNECT_"
-"""Before the name of what is asked for, in the environment."""
+"""Prefix of the environment variables that answer a platform's questions."""
 NONE = "No account is connected. Connect one: copydesk account connect bluesky"
 
 
@@ -51,25 +51,25 @@ def connect(
     What is secret is asked for, read from standard input, a line for each, or taken from the environment:
     COPYDESK_CONNECT_PASSWORD and the like. It never stands in the command itself.
     """
-    from copydesk.desk.signing_in import needs_browser  # noqa: PLC0415 - for this alone
+    from copydesk.desk.signing_in import needs_browser  # noqa: PLC0415 - only this command needs it
 
-    ahead = dict(_pair(answer) for answer in answers)
+    preset = dict(_parse_setting(answer) for answer in answers)
 
     async def work(desk: "Desk") -> ConnectedAccount:
-        way = desk.accounts.way_in(platform)
-        _refuse(way, ahead)
+        method = desk.accounts.way_in(platform)
+        _validate_preset(method, preset)
         if plain:
             desk.accounts.allow_plain_keys()
-        given = _answers(way, ahead, through_browser=way.browser and (by_hand or sys.stdin.isatty()))
-        if needs_browser(way, given):
-            return await _through_browser(desk, way, given, url, by_hand=by_hand)
-        return await desk.accounts.connect(platform, given, url)
+        fields = _collect_fields(method, preset, through_browser=method.browser and (by_hand or sys.stdin.isatty()))
+        if needs_browser(method, fields):
+            return await _sign_in_with_browser(desk, method, fields, url, by_hand=by_hand)
+        return await desk.accounts.connect(platform, fields, url)
 
-    kept = context.run(work)
+    connected = context.run(work)
     if as_json:
-        print_json(kept)
+        print_json(connected)
     else:
-        click.echo(f"{kept.label} is connected.")
+        click.echo(f"{connected.label} is connected.")
 
 
 @account.command(name="list")
@@ -79,17 +79,20 @@ def list_(context: Context, *, as_json: bool) -> None:
     """List the accounts."""
 
     async def work(desk: "Desk") -> tuple[tuple[ConnectedAccount, ...], str]:
-        keys = await desk.accounts.keys()
-        return await desk.accounts.list(), keys.says if keys.begun else ""
+        vault_text = await desk.accounts.keys()
+        return await desk.accounts.list(), vault_text.says if vault_text.begun else ""
 
-    every, keys = context.run(work)
+    connected, vault_text = context.run(work)
     if as_json:
-        print_json(every)
+        print_json(connected)
         return
-    rows = [(each.label, each.details.server, f"checked {ago(each.checked_at)}", each.trouble or "") for each in every]
+    rows = [
+        (entry.label, entry.details.server, f"checked {ago(entry.checked_at)}", entry.trouble or "")
+        for entry in connected
+    ]
     table(rows, empty=context.advice(NONE))
-    if keys:
-        click.echo(f"Their keys are in {keys}.", err=True)
+    if vault_text:
+        click.echo(f"Their keys are in {vault_text}.", err=True)
 
 
 @account.command()
@@ -99,10 +102,11 @@ def check(context: Context, *, names: tuple[str, ...]) -> None:
     """Ask the servers whether the accounts work, all or those that are named. The exit code is 1 where one does not."""
 
     async def work(desk: "Desk") -> bool:
-        every = {name: name for name in names} or {each.id: each.label for each in await desk.accounts.list()}
-        if not every:
+        to_check = {name: name for name in names} or {entry.id: entry.label for entry in await desk.accounts.list()}
+        if not to_check:
             click.echo(context.advice(NONE), err=True)
-        return all([await _works(context, desk, *each) for each in every.items()])
+        # A list, not a generator: all accounts are checked even after one has failed.
+        return all([await _check_account(context, desk, *entry) for entry in to_check.items()])
 
     sys.exit(0 if context.run(work) else 1)
 
@@ -115,25 +119,25 @@ def remove(context: Context, *, name: str, yes: bool) -> None:
     """Forget an account and its keys. What was posted stays."""
     if not yes:
         ask(f"Forget {clean(name)} and its keys?", nothing="Nothing was removed.")
-    gone = context.run(lambda desk: desk.accounts.remove(name))
-    click.echo(f"{gone.label} is forgotten. To be sure, take Copydesk's access back there, too.")
+    removed = context.run(lambda desk: desk.accounts.remove(name))
+    click.echo(f"{removed.label} is forgotten. To be sure, take Copydesk's access back there, too.")
 
 
-async def _works(context: Context, desk: "Desk", account_id: str, name: str) -> bool:
+async def _check_account(context: Context, desk: "Desk", account_id: str, name: str) -> bool:
     try:
-        kept = await desk.accounts.check(account_id)
+        checked = await desk.accounts.check(account_id)
     except CopydeskError as error:
         click.echo(f"{clean(name)}: {clean(context.advice(str(error)))}", err=True)
         return False
-    click.echo(f"{kept.label} works.")
+    click.echo(f"{checked.label} works.")
     return True
 
 
-async def _through_browser(
-    desk: "Desk", way: "WayIn", given: Mapping[str, str], url: str, *, by_hand: bool
+async def _sign_in_with_browser(
+    desk: "Desk", method: "WayIn", fields: Mapping[str, str], url: str, *, by_hand: bool
 ) -> ConnectedAccount:
-    """Send the user to the platform, and wait for the browser to come back; by hand, for what it shows."""
-    from copydesk.desk import signing_in  # noqa: PLC0415 - for this alone
+    """Open the platform's page and wait for the redirect, or for the code the user pastes if `by_hand`."""
+    from copydesk.desk import signing_in  # noqa: PLC0415 - only this command needs it
 
     async def show(page: str) -> None:
         if by_hand:
@@ -144,66 +148,67 @@ async def _through_browser(
             webbrowser.open(page)
 
     async def pasted() -> str:
-        return _line("Code or address", "in a terminal")
+        return _prompt_line("Code or address", "in a terminal")
 
     if by_hand:
-        return await signing_in.by_hand(desk.accounts, way, given, url, show, pasted)
-    return await signing_in.through_browser(desk.accounts, way, given, url, show)
+        return await signing_in.by_hand(desk.accounts, method, fields, url, show, pasted)
+    return await signing_in.through_browser(desk.accounts, method, fields, url, show)
 
 
-def _pair(answer: str) -> tuple[str, str]:
+def _parse_setting(answer: str) -> tuple[str, str]:
     name, equals, value = answer.partition("=")
     if not equals or not name:
         raise click.UsageError("--set takes NAME=VALUE.")
     return name, value
 
 
-def _refuse(way: "WayIn", ahead: Mapping[str, str]) -> None:
-    """What is asked for ahead has to be something that is asked for, and nothing that others must not see."""
-    known = {each.name: each for each in way.wants}
-    for name in ahead:
-        if name not in known:
-            asked = ", ".join(known) or "nothing"
-            raise click.UsageError(f"{way.platform} does not ask for {name}; it asks for {asked}.")
-        if known[name].secret:
+def _validate_preset(method: "WayIn", preset: Mapping[str, str]) -> None:
+    """Raise UsageError for a --set name the platform does not ask for, and for secrets."""
+    fields = {field.name: field for field in method.wants}
+    for name in preset:
+        if name not in fields:
+            names = ", ".join(fields) or "nothing"
+            raise click.UsageError(f"{method.platform} does not ask for {name}; it asks for {names}.")
+        if fields[name].secret:
             raise click.UsageError(f"{name} is a secret: every user of this machine could read it in the command.")
 
 
-def _answers(way: "WayIn", ahead: Mapping[str, str], *, through_browser: bool) -> dict[str, str]:
-    """What the platform asks for: ahead, from the environment, or from the user."""
-    given = dict(ahead)
-    for each in way.wants:
-        if each.name in given:
+def _collect_fields(method: "WayIn", preset: Mapping[str, str], *, through_browser: bool) -> dict[str, str]:
+    """Return the platform's fields, from --set, the environment or a prompt."""
+    fields = dict(preset)
+    for field in method.wants:
+        if field.name in fields:
             continue
-        found = os.environ.get(PREFIX + each.name.upper())
-        if found is None and each.optional and through_browser:
+        answer = os.environ.get(PREFIX + field.name.upper())
+        # The browser flow fills optional fields itself; asking for them would be a detour.
+        if answer is None and field.optional and through_browser:
             continue
-        if found is None:
-            found = (
-                _secret(each)
-                if each.secret
-                else _line(each.question, f"by --set {each.name}=…", optional=each.optional)
+        if answer is None:
+            answer = (
+                _prompt_secret(field)
+                if field.secret
+                else _prompt_line(field.question, f"by --set {field.name}=…", optional=field.optional)
             )
-        given[each.name] = found
-    return given
+        fields[field.name] = answer
+    return fields
 
 
-def _secret(wanted: Wanted) -> str:
+def _prompt_secret(field: Wanted) -> str:
     if sys.stdin.isatty():
-        return getpass.getpass(f"{wanted.question}: ")
-    return _read(wanted.question, f"in {PREFIX}{wanted.name.upper()}", optional=wanted.optional)
+        return getpass.getpass(f"{field.question}: ")
+    return _read_stdin(field.question, f"in {PREFIX}{field.name.upper()}", optional=field.optional)
 
 
-def _line(question: str, or_else: str, *, optional: bool = False) -> str:
+def _prompt_line(question: str, alternative: str, *, optional: bool = False) -> str:
     if sys.stdin.isatty():
-        shown: str = click.prompt(question, default="" if optional else None, show_default=False, err=True)
-        return shown
-    return _read(question, or_else, optional=optional)
+        answer: str = click.prompt(question, default="" if optional else None, show_default=False, err=True)
+        return answer
+    return _read_stdin(question, alternative, optional=optional)
 
 
-def _read(question: str, or_else: str, *, optional: bool) -> str:
-    """A line of standard input, where nobody is there to be asked."""
-    read = sys.stdin.readline().rstrip("\r\n")
-    if not read and not optional:
-        fail(f"There is no answer to: {question}. Give it on standard input, or {or_else}.", 2)
-    return read
+def _read_stdin(question: str, alternative: str, *, optional: bool) -> str:
+    """Read a line of standard input; without a terminal nobody can be prompted."""
+    line = sys.stdin.readline().rstrip("\r\n")
+    if not line and not optional:
+        fail(f"There is no answer to: {question}. Give it on standard input, or {alternative}.", 2)
+    return line

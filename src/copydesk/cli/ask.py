@@ -1,4 +1,4 @@
-"""Asking before something is done that is more than one meant to do, or other than one meant."""
+"""Ask for confirmation before a command does more than the user may have intended."""
 
 import sys
 
@@ -8,11 +8,12 @@ from copydesk.cli import fail
 
 
 def ask(question: str, *, nothing: str, default: bool = False) -> None:
-    """Go on with a yes only, or with the `default`; else end with `nothing`, which says that nothing was done."""
+    """Return if the user answers yes; otherwise exit with `declined`, which says that nothing was done."""
     try:
         if click.confirm(question, default=default, err=True):
             return
     except click.Abort as end:
+        # click.confirm raises Abort for Ctrl-C and for the end of input alike.
         if isinstance(end.__context__, KeyboardInterrupt):
             raise
         click.echo(err=True)
@@ -21,5 +22,5 @@ def ask(question: str, *, nothing: str, default: bool = False) -> None:
 
 
 def on_terminal() -> bool:
-    """Whether somebody is there who reads what is printed and can answer."""
+    """Return True if a user reads the output and can answer."""
     return sys.stdin.isatty() and sys.stdout.isatty()

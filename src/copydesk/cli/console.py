@@ -1,4 +1,4 @@
-"""`copydesk` on a terminal: the console. Apart, and lean, because nothing may stand before its first paint."""
+"""Start the console, on a terminal or in a browser. Imports little: every import delays the first paint."""
 
 import gc
 import sys
@@ -14,19 +14,19 @@ if TYPE_CHECKING:
     from copydesk.tui.keys import Key
 
 SHOWN = 200
-"""Drafts that the first look brings; the console shows no more at once."""
+"""Drafts on the first page; the queue loads no more at once."""
 
 
 def console(context: Context) -> None:
-    """Open the console; the exit code is its own."""
-    # What is imported now lives to the end: looking through it for garbage would be a tenth of the start.
+    """Run the console and exit with its code."""
+    # Imported modules live until exit; collecting garbage among them would take a tenth of the start time.
     gc.disable()
-    from copydesk.tui.app import Console  # noqa: PLC0415 - Textual is not for the commands
-    from copydesk.tui.kept_theme import FILE  # noqa: PLC0415 - as above
+    from copydesk.tui.app import Console  # noqa: PLC0415 - commands do not need Textual
+    from copydesk.tui.kept_theme import FILE  # noqa: PLC0415
 
     try:
         settings = context.settings()
-        database, keys = settings.database_file, _keys(settings)
+        database, key_table = settings.database_file, _key_table(settings)
     except CopydeskError as error:
         context.fail(error)
 
@@ -42,7 +42,7 @@ def console(context: Context) -> None:
         glance=glance,
         jobs=True,
         name="sample" if context.sample else "",
-        keys=keys,
+        keys=key_table,
         advice=context.advice,
         theme_file=settings.data_home / FILE,
     )
@@ -50,18 +50,18 @@ def console(context: Context) -> None:
 
 
 def console_on_web(context: Context, port: int | None) -> None:
-    """Serve the console to a browser. What is wrong with the settings is said here, not in the browser."""
-    from copydesk.cli import web  # noqa: PLC0415 - what the terminal's console needs comes without it
+    """Serve the console to a browser. Check the settings first, so that errors appear on this terminal."""
+    from copydesk.cli import web  # noqa: PLC0415 - the terminal console does not need it
 
     try:
-        _keys(context.settings())
+        _key_table(context.settings())
         web.serve(context, port or web.PORT)
     except CopydeskError as error:
         context.fail(error)
 
 
-def _keys(settings: Settings) -> "Sequence[Key]":
-    """The key table, with the user's own keys in it."""
-    from copydesk.tui.keymap import with_own_keys  # noqa: PLC0415 - Textual is not for the commands
+def _key_table(settings: Settings) -> "Sequence[Key]":
+    """Return the key table with the user's own keys."""
+    from copydesk.tui.keymap import with_own_keys  # noqa: PLC0415 - commands do not need Textual
 
     return with_own_keys(settings.keys, settings.file)

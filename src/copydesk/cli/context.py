@@ -1,4 +1,4 @@
-"""What every command needs: the settings, the desk, and one way for errors to come out."""
+"""Shared by every command: settings, the desk, error output, JSON output."""
 
 import asyncio
 import gc
@@ -25,12 +25,12 @@ from copydesk.errors import CopydeskError, InvalidError, SettingsError
 from copydesk.settings import Settings
 
 if TYPE_CHECKING:
-    # At run time imported when it is opened: the console paints before that.
+    # Imported at run time when the desk is opened: the console paints before that.
     from copydesk.desk import Desk
 
 T = TypeVar("T")
-_COMMAND = re.compile(rf"\bcopydesk (?=--run-pipeline|(?:{'|'.join(COMMANDS)})\b)")
-"""What calls Copydesk, in a text that may have words from outside in it."""
+_COMMAND_PATTERN = re.compile(rf"\bcopydesk (?=--run-pipeline|(?:{'|'.join(COMMANDS)})\b)")
+"""Matches a call of copydesk in a text that may contain words from outside."""
 
 
 class Context:
@@ -42,7 +42,7 @@ class Context:
         self.debug = debug
 
     def settings(self) -> Settings:
-        """The settings; the sample desk has a folder of its own."""
+        """Load the settings; the sample desk has a folder of its own."""
         if not self.sample:
             return settings_module.load(home=self.home)
         from copydesk.sample.desk import sample_settings  # noqa: PLC0415
@@ -51,27 +51,28 @@ class Context:
         return sample_settings(settings_module.load(home=data / "sample"))
 
     def run(self, work: Callable[["Desk"], Awaitable[T]]) -> T:
-        """Open the desk, do `work` on it, close it. An error ends the program with one line."""
+        """Open the desk, run `work` on it, close it. An error ends the program with one line."""
         if self.debug:
             logging.getLogger("copydesk").addHandler(logging.StreamHandler())
         try:
-            return asyncio.run(self._on_desk(work))
+            return asyncio.run(self._run_on_desk(work))
         except CopydeskError as error:
             self.fail(error)
         except (KeyboardInterrupt, asyncio.CancelledError):
             fail("Interrupted.", INTERRUPTED)
 
-    async def _on_desk(self, work: Callable[["Desk"], Awaitable[T]]) -> T:
+    async def _run_on_desk(self, work: Callable[["Desk"], Awaitable[T]]) -> T:
         task = asyncio.current_task()
         assert task is not None
+        # SIGTERM cancels the work like Ctrl-C does, so that the desk is closed properly.
         asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
         async with self.desk() as desk:
-            # What was imported by now lives to the end: the collector need not look through it again and again.
+            # Everything imported by now lives until exit: keep it out of every garbage collection.
             gc.freeze()
             return await work(desk)
 
     def desk(self) -> "AbstractAsyncContextManager[Desk]":
-        """The desk, not yet open."""
+        """Return the desk, not opened yet."""
         settings = self.settings()
         if not self.sample:
             from copydesk.desk import open_desk  # noqa: PLC0415
@@ -83,68 +84,68 @@ class Context:
 
     @property
     def chosen_desk(self) -> list[str]:
-        """The options that lead another call to the same desk, from any folder."""
+        """The options with which another call opens the same desk, from any folder."""
         home = ["--home", str(self.home.absolute())] if self.home is not None else []
         return home + ["--sample"] * self.sample
 
     def advice(self, text: str) -> str:
-        """`text` with the commands in it as they are called for this desk."""
-        called = shlex.join(["copydesk", *self.chosen_desk])
-        return _COMMAND.sub(lambda _: f"{called} ", text)
+        """Return `text` with its commands written as they are called for this desk."""
+        command = shlex.join(["copydesk", *self.chosen_desk])
+        return _COMMAND_PATTERN.sub(lambda _: f"{command} ", text)
 
     def fail(self, error: CopydeskError) -> NoReturn:
-        """Print the error on one line and end: 2 where the call was wrong, else 1."""
+        """Print the error on one line and exit: code 2 for wrong usage or settings, else 1."""
         if self.debug:
             raise error
-        from copydesk.text import clean  # noqa: PLC0415 - nothing that is not needed stands before the console
+        from copydesk.text import clean  # noqa: PLC0415 - keeps the start of the console fast
 
         fail(clean(self.advice(str(error))), 2 if isinstance(error, SettingsError | InvalidError) else 1)
 
 
 async def _ask_passphrase(*, new: bool) -> str:
-    """The passphrase of the keys to accounts; a new one twice."""
+    """Prompt for the passphrase of the vault; twice for a new one."""
     question = "New passphrase for the keys to your accounts" if new else "Passphrase of the keys to your accounts"
-    ask = partial(
+    prompt = partial(
         click.prompt, question, default="", hide_input=True, show_default=False, confirmation_prompt=new, err=True
     )
-    return await _asked(ask)
+    return await _run_prompt_in_thread(prompt)
 
 
-async def _asked(ask: Callable[[], str]) -> str:
-    """What `ask` is answered, in a thread of its own: one of an executor would be waited for after a Ctrl-C.
+async def _run_prompt_in_thread(prompt: Callable[[], str]) -> str:
+    """Return the answer to `prompt`, run in a daemon thread: asyncio would wait for an executor's thread after Ctrl-C.
 
-    The terminal is left as it was found; nobody else does that where the question is left unanswered.
+    The terminal's settings are restored; nothing else does that if the prompt is left unanswered.
     """
-    loop, before = asyncio.get_running_loop(), termios.tcgetattr(sys.stdin)
-    found: Future[str] = Future()
-    found.set_running_or_notify_cancel()
+    loop, terminal_settings = asyncio.get_running_loop(), termios.tcgetattr(sys.stdin)
+    future: Future[str] = Future()
+    future.set_running_or_notify_cancel()
 
-    def work() -> None:
+    def run_prompt() -> None:
         try:
-            found.set_result(ask())
-        except click.Abort:  # Ctrl-C comes as a signal: this is the end of the input
-            found.set_result("")
-        except Exception as error:  # it is raised where the answer is awaited
-            found.set_exception(error)
+            future.set_result(prompt())
+        except click.Abort:  # the end of input; Ctrl-C arrives as a signal, in the main thread
+            future.set_result("")
+        except Exception as error:  # raised again where the answer is awaited
+            future.set_exception(error)
 
-    answer = asyncio.wrap_future(found, loop=loop)
-    Thread(target=work, name="copydesk-question", daemon=True).start()
+    answer = asyncio.wrap_future(future, loop=loop)
+    Thread(target=run_prompt, name="copydesk-question", daemon=True).start()
     try:
         return await answer
     finally:
-        termios.tcsetattr(sys.stdin, termios.TCSANOW, before)
+        termios.tcsetattr(sys.stdin, termios.TCSANOW, terminal_settings)
 
 
 def print_json(value: object) -> None:
-    """Print a value in the interface's shape; what a terminal would take for a command stands in it as `\\u009b`."""
-    from copydesk.model.wire import to_json  # noqa: PLC0415 - as above
+    r"""Print a value as the interface's JSON, control characters escaped as `\u009b`: a terminal might act on them."""
+    from copydesk.model.wire import to_json  # noqa: PLC0415 - keeps the start of the console fast
     from copydesk.text import HIDDEN  # noqa: PLC0415
 
-    click.echo(HIDDEN.sub(_escaped, to_json(value, indent=2 if sys.stdout.isatty() else 0)))
+    click.echo(HIDDEN.sub(_json_escape, to_json(value, indent=2 if sys.stdout.isatty() else 0)))
 
 
-def _escaped(match: re.Match[str]) -> str:
-    """A character as JSON writes it in ASCII: by its code units in UTF-16."""
+def _json_escape(match: re.Match[str]) -> str:
+    """Return a character as JSON escapes it in ASCII: its UTF-16 code units."""
     units = match[0].encode("utf-16-be").hex()
     return "".join(f"\\u{units[start : start + 4]}" for start in range(0, len(units), 4))
 
@@ -153,7 +154,7 @@ pass_context = click.make_pass_decorator(Context)
 
 
 def convert_config(text: str | None) -> dict[str, object] | None:
-    """The object that `--config` holds; anything else is wrong usage."""
+    """Parse the JSON object of `--config`. Raise BadParameter for anything else."""
     if text is None:
         return None
     try:

@@ -1,4 +1,4 @@
-"""`copydesk daemon`: what is done without being asked, without a screen."""
+"""`copydesk daemon`: run the scheduled jobs without the console."""
 
 import asyncio
 import signal
@@ -35,56 +35,57 @@ def daemon(context: Context, *, once: bool, status: bool, as_json: bool) -> None
     if status:
         _print_status(context, as_json=as_json)
     elif once:
-        sys.exit(context.run(_once))
+        sys.exit(context.run(_run_once))
     else:
-        sys.exit(context.run(_until_told))
+        sys.exit(context.run(_run_until_signal))
 
 
-async def _once(desk: "Desk") -> int:
-    from copydesk.jobs import Jobs  # noqa: PLC0415 - APScheduler is not for the other commands
+async def _run_once(desk: "Desk") -> int:
+    from copydesk.jobs import Jobs  # noqa: PLC0415 - other commands do not need APScheduler
 
-    said: list[Said] = []
+    messages: list[Said] = []
 
-    def hear(each: "Said") -> None:
-        said.append(each)
-        _print(each)
+    def on_message(message: "Said") -> None:
+        messages.append(message)
+        _print_message(message)
 
-    jobs = Jobs(desk, reads_sources=desk.settings.jobs.pipeline != "never", listener=hear)
+    jobs = Jobs(desk, reads_sources=desk.settings.jobs.pipeline != "never", listener=on_message)
     try:
         await jobs.look()
         await jobs.finish()
     finally:
         await jobs.end()
-    return int(any(each.failed for each in said))
+    return int(any(message.failed for message in messages))
 
 
-async def _until_told(desk: "Desk") -> int:
-    """Run the jobs until a signal says to end; a second one does not wait for what is under way."""
-    from copydesk.jobs import running  # noqa: PLC0415 - as above
+async def _run_until_signal(desk: "Desk") -> int:
+    """Run the jobs until a signal; a second signal cancels what is in progress."""
+    from copydesk.jobs import running  # noqa: PLC0415
 
-    loop, told = asyncio.get_running_loop(), asyncio.Event()
-    work, codes = asyncio.current_task(), {signal.SIGTERM: 0, signal.SIGINT: INTERRUPTED}
-    assert work is not None
-    came: list[signal.Signals] = []
+    loop, stop_requested = asyncio.get_running_loop(), asyncio.Event()
+    main_task, exit_codes = asyncio.current_task(), {signal.SIGTERM: 0, signal.SIGINT: INTERRUPTED}
+    assert main_task is not None
+    received: list[signal.Signals] = []
 
-    def hear(number: signal.Signals) -> None:
-        came.append(number)
-        told.set()
-        if len(came) > 1:
-            work.cancel()
+    def on_signal(number: signal.Signals) -> None:
+        received.append(number)
+        stop_requested.set()
+        if len(received) > 1:
+            main_task.cancel()
 
-    for number in codes:
-        loop.add_signal_handler(number, hear, number)
-    async with running(desk, daemon=True, listener=_print):
+    for number in exit_codes:
+        # Replaces the SIGTERM handler of `Context.run`, which would cancel at once.
+        loop.add_signal_handler(number, on_signal, number)
+    async with running(desk, daemon=True, listener=_print_message):
         click.echo("Looking for what is due, every half minute. Ctrl-C ends it.", err=True)
-        await told.wait()
+        await stop_requested.wait()
         click.echo("Ending, after what is under way.", err=True)
-    return codes[came[0]]
+    return exit_codes[received[0]]
 
 
-def _print(said: "Said") -> None:
-    failed = " failed" if said.failed else ""
-    click.echo(f"{said.at.astimezone():%Y-%m-%d %H:%M:%S %Z} {said.job}{failed}: {clean(said.text)}", err=True)
+def _print_message(message: "Said") -> None:
+    failed = " failed" if message.failed else ""
+    click.echo(f"{message.at.astimezone():%Y-%m-%d %H:%M:%S %Z} {message.job}{failed}: {clean(message.text)}", err=True)
 
 
 def _print_status(context: Context, *, as_json: bool) -> None:
@@ -94,12 +95,12 @@ def _print_status(context: Context, *, as_json: bool) -> None:
         return
     rows = [
         (
-            each.name,
-            "under way" if each.owner else "",
-            f"began {ago(each.began_at)}",
-            f"ended {ago(each.ended_at)}",
-            f"failed: {each.error}" if each.error else "",
+            state.name,
+            "under way" if state.owner else "",
+            f"began {ago(state.began_at)}",
+            f"ended {ago(state.ended_at)}",
+            f"failed: {state.error}" if state.error else "",
         )
-        for each in states
+        for state in states
     ]
     table(rows, empty=context.advice("Nothing was done without being asked yet. Start it: copydesk daemon"))

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON in the interface's shape.")
 BEGINNING = 30
-"""Characters of a draft by which it is known in the list."""
+"""Characters of a draft's text that identify it in the list."""
 DELIVERY = click.argument("delivery_id", metavar="DELIVERY")
 
 
@@ -33,17 +33,26 @@ def list_(context: Context, *, draft_id: str | None, as_json: bool) -> None:
     async def work(desk: "Desk") -> tuple[tuple[DeliveryReport, ...], dict[str, str]]:
         if draft_id:
             return await desk.posting.deliveries(draft_id), {}
-        every = await desk.posting.unsettled()
-        drafts = [await desk.drafts.get(each) for each in dict.fromkeys(each.draft_id for each in every)]
-        return every, {found.id: first_line(found.text, BEGINNING) for found in drafts}
+        reports = await desk.posting.unsettled()
+        # Several deliveries may belong to one draft: load each draft once.
+        drafts = [
+            await desk.drafts.get(unique_id) for unique_id in dict.fromkeys(report.draft_id for report in reports)
+        ]
+        return reports, {draft.id: first_line(draft.text, BEGINNING) for draft in drafts}
 
-    every, texts = context.run(work)
+    reports, texts = context.run(work)
     if as_json:
-        print_json(every)
+        print_json(reports)
         return
     rows = [
-        (each.id, each.account, each.state.replace("_", " "), texts.get(each.draft_id, ""), context.advice(each.says))
-        for each in every
+        (
+            report.id,
+            report.account,
+            report.state.replace("_", " "),
+            texts.get(report.draft_id, ""),
+            context.advice(report.says),
+        )
+        for report in reports
     ]
     table(rows, empty="It was not sent anywhere." if draft_id else "Nothing is on its way, and nothing failed lately.")
 
@@ -62,7 +71,7 @@ def show(context: Context, *, delivery_id: str, as_json: bool) -> None:
     click.echo(context.advice(f"  copydesk draft show {report.draft_id}"))
     for post in report.posts:
         click.echo(f"  {clean(post.url or post.id or '')}")
-    table([(moment(each.at), each.what, each.says) for each in events], empty="")
+    table([(moment(event.at), event.what, event.says) for event in events], empty="")
 
 
 @delivery.command()
@@ -71,7 +80,7 @@ def show(context: Context, *, delivery_id: str, as_json: bool) -> None:
 @pass_context
 def look(context: Context, *, delivery_id: str, as_json: bool) -> None:
     """Look now whether it arrived, where that is not known."""
-    _say(context, context.run(lambda desk: desk.posting.look(delivery_id)), as_json=as_json)
+    _print_report(context, context.run(lambda desk: desk.posting.look(delivery_id)), as_json=as_json)
 
 
 @delivery.command()
@@ -81,7 +90,7 @@ def look(context: Context, *, delivery_id: str, as_json: bool) -> None:
 @pass_context
 def posted(context: Context, *, delivery_id: str, url: str, as_json: bool) -> None:
     """Say that it is there, because you looked."""
-    _say(context, context.run(lambda desk: desk.posting.mark_posted(delivery_id, url)), as_json=as_json)
+    _print_report(context, context.run(lambda desk: desk.posting.mark_posted(delivery_id, url)), as_json=as_json)
 
 
 @delivery.command()
@@ -90,7 +99,7 @@ def posted(context: Context, *, delivery_id: str, url: str, as_json: bool) -> No
 @pass_context
 def again(context: Context, *, delivery_id: str, as_json: bool) -> None:
     """Send what is missing of it once more, because you looked and it is not there, or want the same text twice."""
-    _say(context, context.run(lambda desk: desk.posting.send_again(delivery_id)), as_json=as_json)
+    _print_report(context, context.run(lambda desk: desk.posting.send_again(delivery_id)), as_json=as_json)
 
 
 @delivery.command()
@@ -99,10 +108,10 @@ def again(context: Context, *, delivery_id: str, as_json: bool) -> None:
 @pass_context
 def drop(context: Context, *, delivery_id: str, as_json: bool) -> None:
     """Leave it as it is."""
-    _say(context, context.run(lambda desk: desk.posting.give_up(delivery_id)), as_json=as_json)
+    _print_report(context, context.run(lambda desk: desk.posting.give_up(delivery_id)), as_json=as_json)
 
 
-def _say(context: Context, report: DeliveryReport, *, as_json: bool) -> None:
+def _print_report(context: Context, report: DeliveryReport, *, as_json: bool) -> None:
     if as_json:
         print_json(report)
     else:

@@ -1,4 +1,4 @@
-"""`copydesk draft diff`: what changed from one version of a draft to another."""
+"""`copydesk draft diff`: compare two versions of a draft."""
 
 import os
 import sys
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from copydesk.desk.versions import Difference
 
 MARKS = {"same": ("", ""), "removed": ("[-", "-]"), "added": ("{+", "+}")}
-"""As `wdiff` and `git diff --word-diff` have them: they say it without colours too."""
+"""The marks of `wdiff` and `git diff --word-diff`, readable without colours."""
 COLOURS = {"removed": "red", "added": "green"}
 
 
@@ -30,14 +30,14 @@ def diff(context: Context, *, id: str, other: str | None, as_json: bool) -> None
 
     Removed words stand in [-these-], added ones in {+these+}. Below them: which checks got better and worse.
     """
-    found = context.run(lambda desk: _difference(desk, id, other))
+    difference = context.run(lambda desk: _load_difference(desk, id, other))
     if as_json:
-        print_json(found)
+        print_json(difference)
     else:
-        _print(found)
+        _print_difference(difference)
 
 
-async def _difference(desk: "Desk", draft_id: str, other: str | None) -> "Difference":
+async def _load_difference(desk: "Desk", draft_id: str, other: str | None) -> "Difference":
     if other is not None:
         return await desk.drafts.difference(draft_id, other)
     draft = await desk.drafts.get(draft_id)
@@ -48,17 +48,18 @@ async def _difference(desk: "Desk", draft_id: str, other: str | None) -> "Differ
     return await desk.drafts.difference(draft.regenerated_from_id, draft_id)
 
 
-def _print(found: "Difference") -> None:
+def _print_difference(difference: "Difference") -> None:
+    # https://no-color.org: any value that is not empty turns colours off.
     coloured = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
-    click.echo(f"{found.old} → {found.new}\n")
-    click.echo("".join(_shown(piece.kind, piece.text, coloured=coloured) for piece in found.pieces))
-    for heading, findings in (("Better", found.better), ("Worse", found.worse)):
+    click.echo(f"{difference.old} → {difference.new}\n")
+    click.echo("".join(_format_piece(piece.kind, piece.text, coloured=coloured) for piece in difference.pieces))
+    for heading, findings in (("Better", difference.better), ("Worse", difference.worse)):
         if findings:
             click.echo(f"\n{heading}")
-            table([("", each.severity, each.rule, each.message) for each in findings], empty="")
+            table([("", finding.severity, finding.rule, finding.message) for finding in findings], empty="")
 
 
-def _shown(kind: str, text: str, *, coloured: bool) -> str:
+def _format_piece(kind: str, text: str, *, coloured: bool) -> str:
     opening, closing = MARKS[kind]
-    shown = f"{opening}{reveal(text)}{closing}"
-    return click.style(shown, fg=COLOURS[kind]) if coloured and kind in COLOURS else shown
+    formatted = f"{opening}{reveal(text)}{closing}"
+    return click.style(formatted, fg=COLOURS[kind]) if coloured and kind in COLOURS else formatted

@@ -1,4 +1,4 @@
-"""`copydesk doctor`: look for what is wrong, and say what to do."""
+"""`copydesk doctor`: diagnose the desk."""
 
 import asyncio
 import sys
@@ -22,12 +22,14 @@ def doctor(context: Context, *, as_json: bool) -> None:
         settings = context.settings()
     except CopydeskError as error:
         context.fail(error)
-    found = asyncio.run(examine(settings, context.desk))
+    # Not `Context.run`: it exits on an error, which the doctor should report as a finding.
+    findings = asyncio.run(examine(settings, context.desk))
     if as_json:
-        print_json(found)
+        print_json(findings)
     else:
         rows = [
-            (MARKS[each.verdict], each.what, context.advice(f"{each.found} {each.advice}".strip())) for each in found
+            (MARKS[finding.verdict], finding.what, context.advice(f"{finding.found} {finding.advice}".strip()))
+            for finding in findings
         ]
         table(rows, empty="")
-    sys.exit(1 if any(each.verdict is Verdict.ERROR for each in found) else 0)
+    sys.exit(1 if any(finding.verdict is Verdict.ERROR for finding in findings) else 0)

@@ -1,4 +1,4 @@
-"""`copydesk draft`: list, search, show; with what a person does to drafts, from `review`, `writing` and `story`."""
+"""`copydesk draft`: list, search, show; the other subcommands come from the modules imported here."""
 
 from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo
@@ -25,12 +25,13 @@ def draft() -> None:
     """The drafts, and what is known of each."""
 
 
+# The subcommands live in several modules; register them on the one group.
 for command in (*writing.COMMANDS, *review.COMMANDS, *posting.COMMANDS, *pictures.COMMANDS, *story.COMMANDS, diff.diff):
     draft.add_command(command)
 
 
 Shown = tuple[Page[ListedDraft], str]
-"""A page, and the zone that its times are shown in."""
+"""A page of drafts and the time zone its times are printed in."""
 LIMIT = click.option("--limit", type=click.IntRange(1, 100), default=25, show_default=True, help="Drafts on a page.")
 CURSOR = click.option("--cursor", help="The nextCursor of the page before.")
 
@@ -48,8 +49,8 @@ def list_(context: Context, /, *, limit: int, cursor: str | None, as_json: bool,
         page = await desk.drafts.list(limit=limit, cursor=cursor, **await narrowing(desk, given))
         return page, await desk.schedule.zone()
 
-    narrowed = any(given[name] for name in NAMES)
-    empty = "No draft is like that." if narrowed else context.advice("No drafts. Make some: copydesk --run-pipeline")
+    has_filters = any(given[name] for name in NAMES)
+    empty = "No draft is like that." if has_filters else context.advice("No drafts. Make some: copydesk --run-pipeline")
     _print_page(*context.run(work), empty=empty, as_json=as_json)
 
 
@@ -67,19 +68,19 @@ def search(
 
     "two words" stand next to each other, harb* leaves the end open, and after -- a -word leaves out what has it.
     """
-    query = " ".join(_as_one(word) for word in words)
+    query = " ".join(_quote_phrase(word) for word in words)
 
     async def work(desk: "Desk") -> Shown:
         page = await desk.drafts.search(query, limit=limit, cursor=cursor, **await narrowing(desk, given))
         return page, await desk.schedule.zone()
 
-    narrowed = any(given[name] for name in NAMES)
-    empty = "No draft like that has these words." if narrowed else "No draft has these words."
+    has_filters = any(given[name] for name in NAMES)
+    empty = "No draft like that has these words." if has_filters else "No draft has these words."
     _print_page(*context.run(work), empty=empty, as_json=as_json)
 
 
-def _as_one(word: str) -> str:
-    """The shell has taken the quotation marks from around words that stand together."""
+def _quote_phrase(word: str) -> str:
+    """Quote several words given as one argument: the shell has removed the quotation marks around them."""
     return f'"{word}"' if " " in word.strip() and '"' not in word else word
 
 
@@ -88,16 +89,16 @@ def _print_page(page: Page[ListedDraft], zone: str, *, empty: str, as_json: bool
         print_json({"drafts": page.items, "nextCursor": page.next_cursor})
         return
     rows = [
-        (each.id, _standing(each, ZoneInfo(zone)), each.format, f"{each.confidence:.0%}", first_line(each.text))
-        for each in page.items
+        (entry.id, _status_text(entry, ZoneInfo(zone)), entry.format, f"{entry.confidence:.0%}", first_line(entry.text))
+        for entry in page.items
     ]
     table(rows, empty=empty, cut=True)
     if page.next_cursor:
         click.echo(f"More: --cursor {page.next_cursor}", err=True)
 
 
-def _standing(found: ListedDraft, zone: ZoneInfo) -> str:
-    """The state of a draft, its time where it has one, and whether it is put away."""
+def _status_text(found: ListedDraft, zone: ZoneInfo) -> str:
+    """Return the status with the scheduled time, if there is one, and "archived"."""
     time = (moment(found.scheduled_at, zone),) if found.scheduled_at else ()
     return ", ".join((found.status, *time, *(("archived",) if found.archived_at else ())))
 

@@ -1,4 +1,4 @@
-"""Which drafts a command is for, and what became of each: what the commands that change drafts share."""
+"""Selecting drafts by id or filter, applying an action to them, printing the outcome: shared by the draft commands."""
 
 import sys
 from collections.abc import Awaitable, Callable, Sequence
@@ -24,18 +24,18 @@ if TYPE_CHECKING:
 AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON in the interface's shape.")
 SHOWN_FAILURES = 20
 WRITER = "writer"
-"""The rule under which a draft's checks hold what its writer says of it."""
+"""The rule name under which a draft's checks hold the writer's own notes."""
 
 Then = Callable[["Desk", Sequence[str]], Awaitable[tuple[Draft, ...]]]
-"""What goes on after an action: with the ids of the drafts that it was done to; what they are after it."""
+"""Continues after an action with the ids of its drafts; returns the drafts as they are then."""
 
 
 Note = Callable[["Desk", Sequence[str]], Awaitable[None]]
-"""What is said besides of the drafts that an action was done to."""
+"""Prints additional information about the drafts of an action."""
 
 
 class Chosen(TypedDict):
-    """The drafts that a command is for, as they are named on the command line."""
+    """The command line's selection of drafts."""
 
     ids: tuple[str, ...]
     all_matching: bool
@@ -57,7 +57,7 @@ _OPTIONS = (
     *filters.OPTIONS,
     click.option(
         "--archived",
-        type=click.Choice([each.value for each in Archived]),
+        type=click.Choice([member.value for member in Archived]),
         help="Archived ones too; by default they are not.",
     ),
     click.option("--yes", is_flag=True, help="Do not ask."),
@@ -66,8 +66,8 @@ _OPTIONS = (
 
 
 def on_drafts(command: Callable[..., None]) -> Callable[..., None]:
-    """The argument and the options that say which drafts; the command gets them as Chosen."""
-    return reduce(lambda made, option: option(made), reversed(_OPTIONS), command)
+    """Add the argument and options that select drafts; the command receives them as DraftSelection."""
+    return reduce(lambda decorated, option: option(decorated), reversed(_OPTIONS), command)
 
 
 def act(
@@ -79,24 +79,25 @@ def act(
     note: Note | None = None,
     **chosen: Unpack[Chosen],
 ) -> None:
-    """Carry out an action, print what became of each draft, and end: 0 where all is done, else 1.
+    """Apply an action to the selected drafts, print the outcome, and exit: 0 if all succeeded, else 1.
 
-    `how` is said in the question after the action and the number. `then` goes on with the drafts that it was done to,
-    `note` says more of them.
+    `question_suffix` follows the action and the number in the confirmation question. `follow_up` continues with the
+    drafts that succeeded, `print_notes` prints more about them.
     """
+    # A repeated id would fail the second time.
     ids = tuple(dict.fromkeys(chosen["ids"]))
     if chosen["all_matching"]:
         if ids:
             raise click.UsageError("Give IDs or --all-matching, not both.")
-        _on_many(context, asked, _matching(context, asked, how, chosen), then, note, as_json=chosen["as_json"])
+        _run_bulk(context, asked, _confirm_matching(context, asked, how, chosen), then, note, as_json=chosen["as_json"])
     elif any(chosen[name] for name in filters.NAMES):  # type: ignore[literal-required]
         raise click.UsageError("Filters go with --all-matching.")
     elif not ids:
         raise click.UsageError("Say which drafts: their IDs, or --all-matching.")
     elif len(ids) > 1:
-        _on_many(context, asked, ids, then, note, as_json=chosen["as_json"])
+        _run_bulk(context, asked, ids, then, note, as_json=chosen["as_json"])
     else:
-        _on_one(context, asked, ids[0], then, note, as_json=chosen["as_json"])
+        _run_single(context, asked, ids[0], then, note, as_json=chosen["as_json"])
 
 
 def say_changed(changed: Draft, done: str, *, shown: str = "", as_json: bool) -> None:
@@ -108,7 +109,7 @@ def say_changed(changed: Draft, done: str, *, shown: str = "", as_json: bool) ->
 
 
 def say_outcome(done: str, succeeded: Sequence[str], failed: Sequence[BulkFailure]) -> None:
-    """Print what became of many drafts: the sum on stdout, what failed on stderr."""
+    """Print the outcome for many drafts: the totals on stdout, failures on stderr."""
     click.echo(f"{len(succeeded)} {done}{f', {len(failed)} not' if failed else ''}.")
     for failure in failed[:SHOWN_FAILURES]:
         click.echo(f"{clean(failure.id)}: {clean(failure.error)}", err=True)
@@ -117,86 +118,98 @@ def say_outcome(done: str, succeeded: Sequence[str], failed: Sequence[BulkFailur
 
 
 def say_unwritten(drafts: Sequence[Draft]) -> int:
-    """Say of each text that could not be written why not; how many there are."""
-    without = [draft for draft in drafts if draft.status is Status.GENERATION_FAILED]
-    for draft in without:
+    """Print why texts could not be written; return their number."""
+    failed = [draft for draft in drafts if draft.status is Status.GENERATION_FAILED]
+    for draft in failed:
         click.echo(f"{draft.id}: {clean(draft.last_error or '')}", err=True)
-    return len(without)
+    return len(failed)
 
 
 def say_notes(drafts: Sequence[Draft]) -> None:
-    """Say what the writer could not do of what was asked, once each."""
-    said = [finding.message for draft in drafts for finding in draft.checks.findings if finding.rule == WRITER]
-    for message in dict.fromkeys(said):
+    """Print once what the writer could not do of the request."""
+    messages = [finding.message for draft in drafts for finding in draft.checks.findings if finding.rule == WRITER]
+    for message in dict.fromkeys(messages):
         click.echo(clean(message), err=True)
 
 
-def _matching(context: Context, asked: ChangeDraft, how: str, chosen: Chosen) -> tuple[str, ...]:
-    """The ids of all that match, after the user said yes to their number."""
-    given = {**chosen, "archived": chosen["archived"] or Archived.EXCLUDE}
+def _confirm_matching(
+    context: Context, request: ChangeDraft, question_suffix: str, selection: Chosen
+) -> tuple[str, ...]:
+    """Return the ids of all matching drafts, after the user confirmed their number."""
+    # Archived drafts are listed by default, but a bulk action leaves them alone unless told otherwise.
+    options = {**selection, "archived": selection["archived"] or Archived.EXCLUDE}
 
     async def work(desk: "Desk") -> tuple[str, ...]:
-        return await desk.drafts.matching(**await filters.narrowing(desk, given))
+        return await desk.drafts.matching(**await filters.narrowing(desk, options))
 
     ids = context.run(work)
-    if ids and not chosen["yes"]:
-        assert asked.action
+    if ids and not selection["yes"]:
+        assert request.action
         ask(
-            f"{asked.action.replace('_', ' ')} {counted(len(ids), 'draft')}{how}?".capitalize(),
+            f"{request.action.replace('_', ' ')} {counted(len(ids), 'draft')}{question_suffix}?".capitalize(),
             nothing="Nothing was changed.",
         )
     return ids
 
 
-def _on_one(
-    context: Context, asked: ChangeDraft, draft_id: str, then: Then | None, note: Note | None, *, as_json: bool
+def _run_single(
+    context: Context,
+    request: ChangeDraft,
+    draft_id: str,
+    follow_up: Then | None,
+    print_notes: Note | None,
+    *,
+    as_json: bool,
 ) -> None:
-    assert asked.action
+    assert request.action
 
     async def work(desk: "Desk") -> tuple[Draft, str]:
-        changed = await desk.drafts.change(draft_id, asked)
-        if then is not None:
-            (changed,) = await then(desk, [changed.id])
-        if note is not None:
-            await note(desk, [changed.id])
+        changed = await desk.drafts.change(draft_id, request)
+        if follow_up is not None:
+            (changed,) = await follow_up(desk, [changed.id])
+        if print_notes is not None:
+            await print_notes(desk, [changed.id])
         if changed.status is not Status.SCHEDULED or changed.scheduled_at is None:
             return changed, ""
-        (shown,) = await desk.schedule.shown(changed.scheduled_at)
-        return changed, shown
+        (time_text,) = await desk.schedule.shown(changed.scheduled_at)
+        return changed, time_text
 
-    changed, shown = context.run(work)
-    done = f"is {DONE[asked.action]}" if then is None else f"is {changed.status}"
-    if asked.action is Action.UNAPPROVE:
-        done += f" but {changed.status}"
-    say_changed(changed, done, shown=shown, as_json=as_json)
-    if then is not None:
+    changed, time_text = context.run(work)
+    outcome = f"is {DONE[request.action]}" if follow_up is None else f"is {changed.status}"
+    # The next status depends on whether there is feedback, so print it too.
+    if request.action is Action.UNAPPROVE:
+        outcome += f" but {changed.status}"
+    say_changed(changed, outcome, shown=time_text, as_json=as_json)
+    if follow_up is not None:
         say_notes([changed])
         sys.exit(1 if say_unwritten([changed]) else 0)
 
 
-def _on_many(
+def _run_bulk(
     context: Context,
-    asked: ChangeDraft,
+    request: ChangeDraft,
     ids: tuple[str, ...],
-    then: Then | None,
-    note: Note | None,
+    follow_up: Then | None,
+    print_notes: Note | None,
     *,
     as_json: bool,
 ) -> None:
-    action = asked.action
+    action = request.action
     assert action
-    without = msgspec.structs.replace(asked, action=None)
+    request_body = msgspec.structs.replace(request, action=None)
 
     async def work(desk: "Desk") -> tuple[BulkOutcome, tuple[Draft, ...]]:
-        done = await desk.drafts.act(action, ids, without)
-        if note is not None:
-            await note(desk, done.results.succeeded)
-        return done, await then(desk, done.results.succeeded) if then is not None and done.succeeded else ()
+        outcome = await desk.drafts.act(action, ids, request_body)
+        if print_notes is not None:
+            await print_notes(desk, outcome.results.succeeded)
+        return outcome, await follow_up(
+            desk, outcome.results.succeeded
+        ) if follow_up is not None and outcome.succeeded else ()
 
-    done, after = context.run(work)
+    outcome, written = context.run(work)
     if as_json:
-        print_json(done)
+        print_json(outcome)
     else:
-        say_outcome(DONE[action], done.results.succeeded, done.results.failed)
-    say_notes(after)
-    sys.exit(1 if say_unwritten(after) or done.failed else 0)
+        say_outcome(DONE[action], outcome.results.succeeded, outcome.results.failed)
+    say_notes(written)
+    sys.exit(1 if say_unwritten(written) or outcome.failed else 0)

@@ -28,22 +28,23 @@ def engagement() -> None:
 @pass_context
 def show(context: Context, *, top: int, as_json: bool) -> None:
     """Sum up how the posts did. The average rate is weighted by impressions."""
-    found = context.run(lambda desk: desk.engagement.summary(top))
+    summary = context.run(lambda desk: desk.engagement.summary(top))
     if as_json:
-        print_json(found)
+        print_json(summary)
         return
-    unrated = "" if found.rated == found.total_posted else f" of the {found.rated} whose impressions are known"
-    average = f"{found.avg_engagement_rate:.2%}{unrated}" if found.rated else "unknown: no impressions are known"
+    # The rate covers only posts whose impressions are known; say so if there are others.
+    unrated = "" if summary.rated == summary.total_posted else f" of the {summary.rated} whose impressions are known"
+    average = f"{summary.avg_engagement_rate:.2%}{unrated}" if summary.rated else "unknown: no impressions are known"
     totals = ("likes", "replies", "reposts", "impressions", "clicks")
     rows = [
-        ("posts", f"{found.total_posted:,}, with figures {found.total_with_metrics:,}"),
+        ("posts", f"{summary.total_posted:,}, with figures {summary.total_with_metrics:,}"),
         ("rate", average),
-        *((name, f"{getattr(found, f'total_{name}'):,}") for name in totals),
+        *((name, f"{getattr(summary, f'total_{name}'):,}") for name in totals),
     ]
     table(rows, empty="")
-    _print_groups("format", found.by_format)
-    _print_groups("platform", found.by_platform)
-    _print_top(found.top_posts)
+    _print_groups("format", summary.by_format)
+    _print_groups("platform", summary.by_platform)
+    _print_top(summary.top_posts)
 
 
 @engagement.command()
@@ -76,38 +77,45 @@ def record(
     What is not named stays as it was. A figure or --post-id without --status says that the post is live: it counts as
     one in the summary, also where you posted it by hand, and the draft stays as it is. --status pending takes it back.
     """
-    asked = {"draftId": id, "platform": platform, "postId": post_id, "status": status, "errorMessage": error, **figures}
+    values = {
+        "draftId": id,
+        "platform": platform,
+        "postId": post_id,
+        "status": status,
+        "errorMessage": error,
+        **figures,
+    }
 
     async def work(desk: "Desk") -> "EngagementRecord":
-        return await desk.engagement.record(asked)
+        return await desk.engagement.record(values)
 
-    made = context.run(work)
+    saved = context.run(work)
     if as_json:
-        print_json(made)
+        print_json(saved)
         return
-    known = [f"{name} {value:,}" for name in FIGURES if (value := getattr(made, name)) is not None]
-    rate = [f"rate {made.engagement_rate:.2%}"] if made.engagement_rate is not None else []
-    click.echo(f"{clean(made.platform)}: {', '.join([made.status.value, *known, *rate])}.")
+    formatted = [f"{name} {value:,}" for name in FIGURES if (value := getattr(saved, name)) is not None]
+    rate = [f"rate {saved.engagement_rate:.2%}"] if saved.engagement_rate is not None else []
+    click.echo(f"{clean(saved.platform)}: {', '.join([saved.status.value, *formatted, *rate])}.")
 
 
-def _print_groups(what: str, groups: Sequence[FormatEngagement | PlatformEngagement]) -> None:
+def _print_groups(attribute: str, groups: Sequence[FormatEngagement | PlatformEngagement]) -> None:
     if groups:
-        click.echo(f"\nBy {what}")
-        rows = [("", getattr(each, what), counted(each.count, "post"), _rate(each)) for each in groups]
+        click.echo(f"\nBy {attribute}")
+        rows = [("", getattr(group, attribute), counted(group.count, "post"), _format_rate(group)) for group in groups]
         table(rows, empty="")
 
 
 def _print_top(posts: Sequence[TopPost]) -> None:
     if posts:
         click.echo("\nBest posts")
-        table([("", *_post(post)) for post in posts], empty="", cut=True)
+        table([("", *_post_row(post)) for post in posts], empty="", cut=True)
 
 
-def _post(post: TopPost) -> tuple[str, ...]:
+def _post_row(post: TopPost) -> tuple[str, ...]:
     rate = "no rate" if post.engagement_rate is None else f"{post.engagement_rate:.2%}"
     likes = "" if post.likes is None else counted(post.likes, "like")
     return rate, likes, post.platform, post.format, post.draft_id, first_line(post.draft_text)
 
 
-def _rate(group: FormatEngagement | PlatformEngagement) -> str:
+def _format_rate(group: FormatEngagement | PlatformEngagement) -> str:
     return f"{group.avg_engagement_rate:.2%}" if group.rated else "no rate"

@@ -48,21 +48,22 @@ def new(
     """
     if bool(given) is (variants is not None):
         raise click.UsageError("Name the ways with --variant LABEL=VALUE, or all of them with --variants.")
-    listed = _read(variants) if variants is not None else _listed(given, parameter)
-    asked = {"name": name, "parameter": parameter, "variants": listed}
+    variant_list = _parse_variants_json(variants) if variants is not None else _parse_variants(given, parameter)
+    request = {"name": name, "parameter": parameter, "variants": variant_list}
 
     async def work(desk: "Desk") -> tuple[Experiment, tuple[Experiment, ...]]:
-        made = await desk.experiments.create(asked)
-        return made, await desk.experiments.list(ExperimentStatus.ACTIVE)
+        created = await desk.experiments.create(request)
+        return created, await desk.experiments.list(ExperimentStatus.ACTIVE)
 
-    made, active = context.run(work)
+    created, active = context.run(work)
     if as_json:
-        print_json(made)
+        print_json(created)
         return
-    click.echo(f"Began {clean(made.name)} as {made.id}.")
-    if active[-1].id != made.id:
+    click.echo(f"Began {clean(created.name)} as {created.id}.")
+    # Newest first: the last active experiment is the oldest, the one that drafts take part in.
+    if active[-1].id != created.id:
         click.echo(f"It waits until {clean(active[-1].name)} is concluded: a draft takes part in one experiment.")
-    _say_unfollowed(made)
+    _warn_unsupported(created)
 
 
 @experiment.command(name="list")
@@ -77,14 +78,14 @@ def list_(context: Context, *, status: str | None, as_json: bool) -> None:
         return
     rows = [
         (
-            each.id,
-            each.status,
-            moment(each.started_at),
-            counted(sum(arm.drafted for arm in _results(each).arms), "draft"),
-            each.parameter,
-            each.name,
+            entry.id,
+            entry.status,
+            moment(entry.started_at),
+            counted(sum(arm.drafted for arm in _decode_results(entry).arms), "draft"),
+            entry.parameter,
+            entry.name,
         )
-        for each in found
+        for entry in found
     ]
     table(
         rows,
@@ -104,7 +105,7 @@ def show(context: Context, *, id: str, as_json: bool) -> None:
     if as_json:
         print_json(found)
     else:
-        _print(found)
+        _print_experiment(found)
 
 
 @experiment.command()
@@ -116,14 +117,14 @@ def conclude(context: Context, *, id: str, winner: str | None, as_json: bool) ->
     """End an experiment: new drafts take part in it no longer."""
 
     async def work(desk: "Desk") -> Experiment:
-        named = None if winner is None else _variant(await desk.experiments.get(id), winner)
-        return await desk.experiments.conclude(id, named)
+        variant_id = None if winner is None else _resolve_variant(await desk.experiments.get(id), winner)
+        return await desk.experiments.conclude(id, variant_id)
 
-    done = context.run(work)
+    concluded = context.run(work)
     if as_json:
-        print_json(done)
+        print_json(concluded)
     else:
-        _print(done)
+        _print_experiment(concluded)
 
 
 @experiment.command()
@@ -132,40 +133,40 @@ def conclude(context: Context, *, id: str, winner: str | None, as_json: bool) ->
 @pass_context
 def archive(context: Context, *, id: str, as_json: bool) -> None:
     """Put a concluded experiment away."""
-    done = context.run(lambda desk: desk.experiments.archive(id))
+    archived = context.run(lambda desk: desk.experiments.archive(id))
     if as_json:
-        print_json(done)
+        print_json(archived)
     else:
-        click.echo(f"Archived {clean(done.name)}.")
+        click.echo(f"Archived {clean(archived.name)}.")
 
 
-def _variant(found: Experiment, named: str) -> str:
-    """The id of the variant that is named by its id or by its label; another name as it is, to be refused."""
-    by_label = {each.label: each.id for each in found.variants}
-    return named if any(each.id == named for each in found.variants) else by_label.get(named, named)
+def _resolve_variant(found: Experiment, name: str) -> str:
+    """Return the id of the variant with this id or label; any other name as it is, for the desk to refuse."""
+    by_label = {variant.label: variant.id for variant in found.variants}
+    return name if any(variant.id == name for variant in found.variants) else by_label.get(name, name)
 
 
-def _listed(given: tuple[str, ...], parameter: str) -> list[object]:
-    """`none=0` as a variant."""
+def _parse_variants(arguments: tuple[str, ...], parameter: str) -> list[object]:
+    """Parse `none=0` arguments into variants."""
     try:
-        return [msgspec.to_builtins(each) for each in variants_read(given, parameter)]
+        return [msgspec.to_builtins(variant) for variant in variants_read(arguments, parameter)]
     except InvalidError as error:
         raise click.BadParameter(error.errors[0].message, param_hint="--variant") from None
 
 
-def _read(text: str) -> list[object]:
+def _parse_variants_json(text: str) -> list[object]:
     try:
         return msgspec.json.decode(text, type=list[object])
     except msgspec.DecodeError as error:
         raise click.BadParameter(f"not a JSON list: {error}", param_hint="--variants") from None
 
 
-def _results(found: Experiment) -> Results:
+def _decode_results(found: Experiment) -> Results:
     return msgspec.convert(found.results, Results, strict=False)
 
 
-def _print(found: Experiment) -> None:
-    results = _results(found)
+def _print_experiment(found: Experiment) -> None:
+    results = _decode_results(found)
     rows = [
         ("id", found.id),
         ("name", found.name),
@@ -178,23 +179,25 @@ def _print(found: Experiment) -> None:
     table(rows, empty="")
     click.echo()
     head = ("", "id", "variant", "assigned", "drafted", "accepted", "rejected", "edited", "published", "rate")
-    table([head, *(_arm(arm) for arm in results.arms)], empty="")
-    _say_unfollowed(found)
+    table([head, *(_arm_row(arm) for arm in results.arms)], empty="")
+    _warn_unsupported(found)
 
 
-def _arm(arm: Arm) -> tuple[object, ...]:
-    edited, rate = _share(arm.mean_edit_ratio), _share(arm.rate_pooled)
+def _arm_row(arm: Arm) -> tuple[object, ...]:
+    edited, rate = _format_share(arm.mean_edit_ratio), _format_share(arm.rate_pooled)
     counts = (arm.assigned, arm.drafted, arm.accepted, arm.rejected)
     return ("", arm.id, arm.name, *counts, edited, arm.published, rate)
 
 
-def _share(value: float | None) -> str:
+def _format_share(value: float | None) -> str:
     return "unknown" if value is None else f"{value:.1%}"
 
 
-def _say_unfollowed(found: Experiment) -> None:
-    from copydesk.desk.experiments import unfollowed  # noqa: PLC0415 - beside the store
+def _warn_unsupported(found: Experiment) -> None:
+    from copydesk.desk.experiments import unfollowed  # noqa: PLC0415 - brings in the store
 
     if unfollowed(found):
-        told = f"The offline writer cannot follow {clean(found.parameter)} as it is set here: it writes variants alike."
-        click.echo(told, err=True)
+        message = (
+            f"The offline writer cannot follow {clean(found.parameter)} as it is set here: it writes variants alike."
+        )
+        click.echo(message, err=True)

@@ -1,4 +1,4 @@
-"""The filters of lists as options, for every command that is for what they show."""
+"""The filter options of draft lists, shared by every command that selects drafts."""
 
 from collections.abc import Callable
 from functools import reduce
@@ -20,16 +20,17 @@ OPTIONS = (
     click.option(
         "--status",
         multiple=True,
-        type=click.Choice([each.value for each in Status]),
+        type=click.Choice([member.value for member in Status]),
         help="In this state; repeated, in one of them.",
     ),
     click.option(
-        "--format", type=click.Choice([each.value for each in Format], case_sensitive=False), help="Of this format."
+        "--format", type=click.Choice([member.value for member in Format], case_sensitive=False), help="Of this format."
     ),
     click.option("--source", "source_id", metavar="ID", help="Made from this source."),
     click.option(
         "--source-type",
-        type=click.Choice([*(each.value for each in SourceType), MANUAL]),
+        # MANUAL selects drafts the user made without a source.
+        type=click.Choice([*(member.value for member in SourceType), MANUAL]),
         help="Made from a source of this type.",
     ),
     click.option("--tag", "tags", multiple=True, metavar="TAG", help="With this tag; repeated, with all of them."),
@@ -38,20 +39,21 @@ OPTIONS = (
 )
 ARCHIVED = click.option(
     "--archived",
-    type=click.Choice([each.value for each in Archived]),
+    type=click.Choice([member.value for member in Archived]),
     help="What to do with archived ones; by default they are there, and marked.",
 )
 
 
 def with_filters(command: Callable[..., None]) -> Callable[..., None]:
-    """The options, all of them, on a command that hands them to `narrowing`."""
-    return reduce(lambda made, option: option(made), (ARCHIVED, *reversed(OPTIONS)), command)
+    """Add all filter options to a command, which passes them to `filter_params`."""
+    return reduce(lambda decorated, option: option(decorated), (ARCHIVED, *reversed(OPTIONS)), command)
 
 
 async def narrowing(desk: "Desk", given: dict[str, Any]) -> Narrowing:
-    """What the options ask for, with times read on the clock of the user's zone; what was not given is left out."""
-    asked: dict[str, Any] = {name: given[name] for name in NAMES if given[name] not in (None, ())}
+    """Return the filters that were given, with times parsed in the user's time zone."""
+    # click passes an empty tuple for a repeatable option that was not given.
+    params: dict[str, Any] = {name: given[name] for name in NAMES if given[name] not in (None, ())}
     for name, field in _TIMES.items():
-        if name in asked:
-            asked[name] = await desk.drafts.time(asked[name], field=field)
-    return cast("Narrowing", asked)
+        if name in params:
+            params[name] = await desk.drafts.time(params[name], field=field)
+    return cast("Narrowing", params)

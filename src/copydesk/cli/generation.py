@@ -1,4 +1,4 @@
-"""Waiting for texts that are written on request."""
+"""Wait for texts that are generated on request."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -18,21 +18,21 @@ NO_WAIT = click.option(
 
 
 async def wait_for_new(desk: "Desk", made: Created) -> tuple[Created, tuple[Draft, ...]]:
-    """Wait until the texts of new drafts are written; the answer to their creation with what came of it, and they."""
-    drafts = await _finish(desk, [draft.id for draft in made.drafts])
+    """Wait until new drafts are written; return the updated creation response and the drafts."""
+    drafts = await _generate(desk, [draft.id for draft in made.drafts])
     return created(made.mode, made.item_id, drafts), tuple(drafts)
 
 
 async def wait_for_versions(desk: "Desk", draft_ids: Sequence[str]) -> tuple[Draft, ...]:
-    """Wait until new versions of these drafts are written; the new ones, and the old ones where that failed."""
-    every = []
-    for draft in await _finish(desk, draft_ids):
+    """Wait until new versions of drafts are written; return them, and the old draft where that failed."""
+    newest = []
+    for draft in await _generate(desk, draft_ids):
         versions = await desk.drafts.versions(draft.id)
-        every.append(next((each for each in versions if each.regenerated_from_id == draft.id), draft))
-    return tuple(plain(draft) for draft in every)
+        newest.append(next((version for version in versions if version.regenerated_from_id == draft.id), draft))
+    return tuple(plain(draft) for draft in newest)
 
 
-async def _finish(desk: "Desk", draft_ids: Sequence[str]) -> list[ListedDraft]:
+async def _generate(desk: "Desk", draft_ids: Sequence[str]) -> list[ListedDraft]:
     click.echo(f"Writing {counted(len(draft_ids), 'draft')}…", err=True)
     await desk.generation.finish(draft_ids)
     return [await desk.drafts.get(draft_id) for draft_id in draft_ids]

@@ -1,4 +1,4 @@
-"""The pictures of a new draft as a call names them: files, addresses, and one that an image generator makes."""
+"""The images of a new draft as command-line options: files, URLs, and one made by an image generator."""
 
 import os
 from collections.abc import Callable, Iterable
@@ -45,28 +45,28 @@ OPTIONS = (
         help="What a picture shows, for people who cannot see it: the first --alt is of the first picture, and so on.",
     ),
 )
-_TO_BE_MADE = kept_url("0" * 64)
-"""Stands for a picture while the rest is checked."""
+_PLACEHOLDER_URL = kept_url("0" * 64)
+"""Placeholder for the generated image while everything else is validated."""
 
 
 def with_pictures(command: Callable[..., None]) -> Callable[..., None]:
-    """The options, all of them, on a command that hands what they name to `pictures_of`."""
-    return reduce(lambda made, option: option(made), reversed(OPTIONS), command)
+    """Add all image options to a command, which passes them to `parse_image_options`."""
+    return reduce(lambda decorated, option: option(decorated), reversed(OPTIONS), command)
 
 
 class Pictures(NamedTuple):
-    """What the options say."""
+    """The parsed image options."""
 
     given: tuple[tuple[str, str | None], ...]
-    """Files and addresses, each with what it shows."""
+    """Files and URLs, each with its alt text."""
     prompt: str | None
     provider: ImageSource
     alt: str | None
-    """What the picture shows that is to be made."""
+    """Alt text of the generated image."""
 
 
 def pictures_of(images: tuple[str, ...], alts: tuple[str, ...], ai_image: str | None, provider: str | None) -> Pictures:
-    """The options' values together; UsageError where they do not go together."""
+    """Combine the options' values. Raise UsageError if they do not go together."""
     if provider and ai_image is None:
         raise click.UsageError("--provider is for --ai-image.")
     if len(alts) > len(images) + (ai_image is not None):
@@ -80,27 +80,27 @@ def pictures_of(images: tuple[str, ...], alts: tuple[str, ...], ai_image: str | 
 
 
 async def create(desk: "Desk", asked: dict[str, Any], pictures: Pictures) -> Created:
-    """Make drafts with their pictures; raises as `drafts.create`, and PictureError."""
-    given = [await _image(desk, *each) for each in pictures.given]
+    """Create drafts with their images. Raises as `drafts.create`, and PictureError."""
+    images = [await _to_request_image(desk, *image) for image in pictures.given]
     if pictures.prompt is None:
-        return await desk.drafts.create({**asked, "images": given})
+        return await desk.drafts.create({**asked, "images": images})
 
-    def with_made(url: str) -> dict[str, Any]:
-        return {**asked, "images": [*given, {"url": url, "source": pictures.provider, "alt": pictures.alt}]}
+    def with_generated(url: str) -> dict[str, Any]:
+        return {**asked, "images": [*images, {"url": url, "source": pictures.provider, "alt": pictures.alt}]}
 
-    # What is made is paid for: not before all the rest is known to be right.
-    checked_create(with_made(_TO_BE_MADE))
+    # Generating costs money: validate everything else first.
+    checked_create(with_generated(_PLACEHOLDER_URL))
     url = await desk.drafts.make_picture(pictures.prompt, pictures.provider)
     try:
-        return await desk.drafts.create(with_made(url))
+        return await desk.drafts.create(with_generated(url))
     except CopydeskError:
         click.echo(f"The picture is kept. To use it: --image {url}", err=True)
         raise
 
 
 def say_undescribed(images: Iterable[DraftImage]) -> None:
-    """Ask for the descriptions that pictures lack."""
-    missing = [f"{place}" for place, image in enumerate(images, 1) if not image.alt]
+    """Print which images lack an alt text."""
+    missing = [f"{number}" for number, image in enumerate(images, 1) if not image.alt]
     if missing:
         which = f"Picture {missing[0]} has" if len(missing) == 1 else f"Pictures {', '.join(missing)} have"
         click.echo(
@@ -108,10 +108,10 @@ def say_undescribed(images: Iterable[DraftImage]) -> None:
         )
 
 
-async def _image(desk: "Desk", image: str, alt: str | None) -> dict[str, object]:
-    """A picture as the desk takes it; one in a file is kept before."""
-    on_web = "://" in image or kept_digest(image) is not None
-    url = image if on_web else await desk.drafts.keep_picture(_file(image))
+async def _to_request_image(desk: "Desk", image: str, alt: str | None) -> dict[str, object]:
+    """Return an image as the desk accepts it; a file is stored first."""
+    is_url = "://" in image or kept_digest(image) is not None
+    url = image if is_url else await desk.drafts.keep_picture(_expand_path(image))
     return {"url": url, "source": ImageSource.UPLOAD, "alt": alt}
 
 
@@ -136,6 +136,6 @@ def describe(context: Context, *, draft_id: str, alt: str | None, picture: int, 
 COMMANDS = (describe,)
 
 
-def _file(name: str) -> Path:
+def _expand_path(name: str) -> Path:
     # A shell leaves the ~ of --image=~/a.png to us.
     return Path(os.path.expanduser(name))  # noqa: PTH111 - Path's own raises where there is no such user

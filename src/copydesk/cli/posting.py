@@ -1,4 +1,4 @@
-"""`copydesk draft post`, and what is said of posting after an approval."""
+"""`copydesk draft post`, and the posting problems printed after an approval."""
 
 import asyncio
 import sys
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from copydesk.desk import Desk
 
 MOST_LOOKED_AT = 20
-"""Drafts of a bulk of which it is said what would stop them."""
+"""Drafts of a bulk action that are checked for posting problems; each check takes time."""
 
 
 @click.command()
@@ -30,13 +30,14 @@ def post(context: Context, *, draft_id: str, platforms: tuple[str, ...], as_json
     is 1 where it is not live everywhere.
     """
 
-    how = context.advice(f"`copydesk delivery list {clean(draft_id)}`")
+    list_command = context.advice(f"`copydesk delivery list {clean(draft_id)}`")
 
     async def work(desk: "Desk") -> tuple[PostResult, tuple[DeliveryReport, ...]]:
         try:
             result = await desk.posting.post(draft_id, platforms)
+        # Ctrl-C while waiting: requests may have been sent already.
         except asyncio.CancelledError:
-            click.echo(f"Something may be on its way: {how} says what became of it.", err=True)
+            click.echo(f"Something may be on its way: {list_command} says what became of it.", err=True)
             raise
         return result, await desk.posting.deliveries(draft_id)
 
@@ -44,26 +45,30 @@ def post(context: Context, *, draft_id: str, platforms: tuple[str, ...], as_json
     if as_json:
         print_json(result)
     else:
-        told = {*result.posted, *result.failed, *result.under_way}
+        accounts = {*result.posted, *result.failed, *result.under_way}
         for report in reports:
-            if report.account in told:
+            if report.account in accounts:
                 click.echo(
                     f"{report.account}: {clean(context.advice(report.says))}", err=report.account in result.failed
                 )
     if result.under_way:
-        goes_on = context.advice("`copydesk daemon`")
-        click.echo(f"It goes on while {goes_on} runs or the console is open; {how} says how far it is.", err=True)
+        daemon_command = context.advice("`copydesk daemon`")
+        click.echo(
+            f"It goes on while {daemon_command} runs or the console is open; {list_command} says how far it is.",
+            err=True,
+        )
     sys.exit(1 if result.failed or result.under_way else 0)
 
 
 async def say_stops(desk: "Desk", draft_ids: Sequence[str]) -> None:
-    """Say what would stop these drafts from being posted as they are, and what it costs."""
+    """Print what would keep these drafts from being posted as they are, and what posting costs."""
+    # Nothing can be posted anyway; a desk without accounts should not be nagged.
     if not await desk.accounts.list():
         return
     for draft_id in draft_ids[:MOST_LOOKED_AT]:
-        for stop in await desk.posting.stops(draft_id):
-            where = f", post {stop.part + 1}" if stop.part is not None else ""
-            click.echo(f"{draft_id} would not go to {stop.account}{where}: {clean(stop.message)}", err=True)
+        for blocker in await desk.posting.stops(draft_id):
+            part_text = f", post {blocker.part + 1}" if blocker.part is not None else ""
+            click.echo(f"{draft_id} would not go to {blocker.account}{part_text}: {clean(blocker.message)}", err=True)
         for price in await desk.posting.prices(draft_id):
             click.echo(f"{draft_id} costs {price.amount} {price.currency} on {price.account}.", err=True)
 

@@ -1,4 +1,4 @@
-"""How a run gets on: a bar per stage on a terminal, a line per stage in a pipe."""
+"""Progress of a run: a bar per stage on a terminal, a line per stage in a pipe."""
 
 import os
 from types import TracebackType
@@ -11,11 +11,11 @@ from copydesk.text import clean
 WIDTH = 30
 """Characters of a bar."""
 NOTE = 32
-"""Characters of the note beside it."""
+"""Characters of the note after it."""
 
 
 class Bars:
-    """Draws the progress of one run on `out`; `silent` draws nothing."""
+    """Prints the progress of one run to `out`; nothing if `silent`."""
 
     def __init__(self, out: TextIO, *, silent: bool) -> None:
         self._out = out
@@ -33,39 +33,41 @@ class Bars:
             self._finish(self._last)
 
     def show(self, progress: Progress) -> None:
-        """Take over how far the run is."""
+        """Show the given progress; a new stage starts a new line."""
         if self._silent:
             return
+        # Complete the bar of the previous stage before it is replaced.
         if self._last is not None and self._last.stage is not progress.stage:
             self._finish(self._last)
         self._last = progress
         if self._bar:
-            self._out.write(f"\r\x1b[K{self._fitted(_bar(progress))}")
+            self._out.write(f"\r\x1b[K{self._truncate(_bar(progress))}")
             self._out.flush()
 
     def _finish(self, progress: Progress) -> None:
         if self._bar:
-            self._out.write(f"\r\x1b[K{self._fitted(_bar(progress))}\n")
+            self._out.write(f"\r\x1b[K{self._truncate(_bar(progress))}\n")
         else:
-            self._out.write(f"{_name(progress.stage)} {_figures(progress)}\n")
+            self._out.write(f"{_stage_label(progress.stage)} {_format_count(progress)}\n")
         self._out.flush()
         self._last = None
 
-    def _fitted(self, line: str) -> str:
-        """As much of `line` as fits into one: what wraps is not drawn over by the next one."""
-        left = os.get_terminal_size(self._out.fileno()).columns or 80
-        for at, char in enumerate(line):
-            left -= 2 if east_asian_width(char) in "WF" else 1
-            if left < 1:
-                return line[:at]
+    def _truncate(self, line: str) -> str:
+        """Cut `line` to the terminal's width: a wrapped line would not be overwritten by the next one."""
+        remaining = os.get_terminal_size(self._out.fileno()).columns or 80
+        for index, char in enumerate(line):
+            # Source names may be Chinese or Japanese: such characters take two columns.
+            remaining -= 2 if east_asian_width(char) in "WF" else 1
+            if remaining < 1:
+                return line[:index]
         return line
 
 
-def _name(stage: Stage) -> str:
+def _stage_label(stage: Stage) -> str:
     return f"{stage.value:<7}"
 
 
-def _figures(progress: Progress) -> str:
+def _format_count(progress: Progress) -> str:
     return f"{progress.done}" if progress.total is None else f"{progress.done}/{progress.total}"
 
 
@@ -73,4 +75,6 @@ def _bar(progress: Progress) -> str:
     share = progress.done / progress.total if progress.total else float(progress.total == 0)
     full = round(WIDTH * min(share, 1))
     note = clean(progress.note)[:NOTE]
-    return f"{_name(progress.stage)} {'━' * full}{'╌' * (WIDTH - full)} {_figures(progress)} {note}".rstrip()
+    return (
+        f"{_stage_label(progress.stage)} {'━' * full}{'╌' * (WIDTH - full)} {_format_count(progress)} {note}".rstrip()
+    )

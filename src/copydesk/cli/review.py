@@ -41,8 +41,8 @@ def reject(context: Context, *, feedback: str | None, **chosen: Unpack[Chosen]) 
 @pass_context
 def regenerate(context: Context, *, feedback: str | None, no_wait: bool, **chosen: Unpack[Chosen]) -> None:
     """Let new versions be written, and wait for them. What is printed of one draft is the new one in its place."""
-    asked = ChangeDraft(action=Action.REGENERATE, feedback=feedback)
-    act(context, asked, then=None if no_wait else wait_for_versions, **chosen)
+    request = ChangeDraft(action=Action.REGENERATE, feedback=feedback)
+    act(context, request, then=None if no_wait else wait_for_versions, **chosen)
 
 
 @click.command()
@@ -69,9 +69,9 @@ def archive(context: Context, **chosen: Unpack[Chosen]) -> None:
 @pass_context
 def schedule(context: Context, *, time: str | None, next_slot: bool, **chosen: Unpack[Chosen]) -> None:
     """Give approved drafts a time, or a slot each."""
-    at, how = _read(context, time, chosen) if time is not None else (None, " to the next free slots")
-    asked = ChangeDraft(action=Action.SCHEDULE, scheduled_at=at, smart_schedule=next_slot)
-    act(context, asked, how=how, note=say_stops, **chosen)
+    at, question_suffix = _parse_time(context, time, chosen) if time is not None else (None, " to the next free slots")
+    request = ChangeDraft(action=Action.SCHEDULE, scheduled_at=at, smart_schedule=next_slot)
+    act(context, request, how=question_suffix, note=say_stops, **chosen)
 
 
 @click.command()
@@ -80,8 +80,8 @@ def schedule(context: Context, *, time: str | None, next_slot: bool, **chosen: U
 @pass_context
 def reschedule(context: Context, *, time: str, **chosen: Unpack[Chosen]) -> None:
     """Give scheduled or missed drafts another time."""
-    at, how = _read(context, time, chosen)
-    act(context, ChangeDraft(action=Action.RESCHEDULE, scheduled_at=at), how=how, **chosen)
+    at, question_suffix = _parse_time(context, time, chosen)
+    act(context, ChangeDraft(action=Action.RESCHEDULE, scheduled_at=at), how=question_suffix, **chosen)
 
 
 @click.command()
@@ -95,13 +95,14 @@ def cancel(context: Context, **chosen: Unpack[Chosen]) -> None:
 COMMANDS = (approve, reject, regenerate, unapprove, archive, schedule, reschedule, cancel)
 
 
-def _read(context: Context, time: str, chosen: Chosen) -> tuple[datetime, str]:
-    """The time as it was read, shown back before it counts; somebody at a terminal is asked whether it is meant.
+def _parse_time(context: Context, time: str, selection: Chosen) -> tuple[datetime, str]:
+    """Parse a time and print it back; on a terminal the user is asked to confirm it.
 
-    With --all-matching the question that comes anyway holds the time too.
+    With --all-matching the time is part of the confirmation that is asked anyway.
     """
-    read = context.run(lambda desk: desk.schedule.read_time(time, field="--at"))
-    click.echo(f"{read.shown}{': ' if read.note else ''}{read.note}", err=True)
-    if on_terminal() and not chosen["yes"] and not chosen["all_matching"]:
+    parsed = context.run(lambda desk: desk.schedule.read_time(time, field="--at"))
+    # On stderr, because stdout may be JSON.
+    click.echo(f"{parsed.shown}{': ' if parsed.note else ''}{parsed.note}", err=True)
+    if on_terminal() and not selection["yes"] and not selection["all_matching"]:
         ask("Is this the time?", nothing="Nothing was changed.", default=True)
-    return read.at, f" for {read.shown}"
+    return parsed.at, f" for {parsed.shown}"

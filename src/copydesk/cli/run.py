@@ -24,17 +24,18 @@ def list_(context: Context, *, limit: int, cursor: str | None, as_json: bool) ->
         return
     rows = [
         (
-            moment(each.started_at),
-            each.status,
-            f"{each.duration:.1f} s" if each.duration is not None else "",
-            counted(each.stats.items_ingested, "item"),
-            counted(each.stats.drafts_created, "draft"),
-            each.error or "",
+            moment(entry.started_at),
+            entry.status,
+            f"{entry.duration:.1f} s" if entry.duration is not None else "",
+            counted(entry.stats.items_ingested, "item"),
+            counted(entry.stats.drafts_created, "draft"),
+            entry.error or "",
         )
-        for each in page.items
+        for entry in page.items
     ]
     table(rows, empty=context.advice("No runs yet. Start one: copydesk --run-pipeline"))
     if page.next_cursor:
+        # On stderr, so that a pipe receives rows only.
         click.echo(f"More: --cursor {page.next_cursor}", err=True)
 
 
@@ -43,27 +44,27 @@ def list_(context: Context, *, limit: int, cursor: str | None, as_json: bool) ->
 @pass_context
 def stats(context: Context, *, as_json: bool) -> None:
     """Show how the runs went: averages over those that ended, and why others failed."""
-    found = context.run(lambda desk: desk.pipeline.statistics())
+    totals = context.run(lambda desk: desk.pipeline.statistics())
     if as_json:
-        print_json(found)
+        print_json(totals)
         return
-    lately = found.last30_days
-    duration = "unknown" if found.average_duration is None else f"{found.average_duration:.1f} s"
+    last_month = totals.last30_days
+    duration = "unknown" if totals.average_duration is None else f"{totals.average_duration:.1f} s"
     rows = [
-        ("runs", f"{found.total_runs:,}, ended {found.ended_runs:,}"),
-        ("succeeded", f"{found.success_rate:.1%}" if found.ended_runs else "unknown"),
+        ("runs", f"{totals.total_runs:,}, ended {totals.ended_runs:,}"),
+        ("succeeded", f"{totals.success_rate:.1%}" if totals.ended_runs else "unknown"),
         ("a run takes", duration),
         (
             "a run brings",
-            f"{_mean(found.average_items_per_run, 'item')}, {_mean(found.average_drafts_per_run, 'draft')}",
+            f"{_mean(totals.average_items_per_run, 'item')}, {_mean(totals.average_drafts_per_run, 'draft')}",
         ),
-        ("in 30 days", ", ".join(counted(getattr(lately, f"{each}s"), each) for each in ("run", "item", "draft"))),
-        *(("failed of", f"{error.category}, {counted(error.count, 'time')}") for error in found.top_errors),
+        ("in 30 days", ", ".join(counted(getattr(last_month, f"{noun}s"), noun) for noun in ("run", "item", "draft"))),
+        *(("failed of", f"{error.category}, {counted(error.count, 'time')}") for error in totals.top_errors),
     ]
     table(rows, empty="")
 
 
-def _mean(number: float, what: str) -> str:
-    """A mean of things that are counted: `1 draft`, `2.5 drafts`."""
-    shown = f"{number:,.1f}".removesuffix(".0")
-    return f"{shown} {what}{'' if shown == '1' else 's'}"
+def _mean(number: float, noun: str) -> str:
+    """Format a mean number of things: `1 draft`, `2.5 drafts`."""
+    text = f"{number:,.1f}".removesuffix(".0")
+    return f"{text} {noun}{'' if text == '1' else 's'}"

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON in the interface's shape.")
 Plan = tuple["AutoSchedule", tuple[str, ...]]
-"""What goes where, and each time as it is shown."""
+"""A plan, and its times as they are displayed."""
 
 
 @click.group()
@@ -31,7 +31,7 @@ def schedule() -> None:
 @pass_context
 def plan(context: Context, *, ids: tuple[str, ...], as_json: bool) -> None:
     """Show which approved draft would go into which slot, and change nothing."""
-    _print(context.run(lambda desk: _auto(desk, ids, dry_run=True)), dry_run=True, as_json=as_json)
+    _print_plan(context.run(lambda desk: _run_auto(desk, ids, dry_run=True)), dry_run=True, as_json=as_json)
 
 
 @schedule.command()
@@ -45,16 +45,18 @@ def auto(context: Context, *, ids: tuple[str, ...], dry_run: bool, yes: bool, as
 
     Exit code 1 where a draft got no time.
     """
+    # Show the plan before asking: the user confirms the times, not just a number.
     planned = None
     if not dry_run and not yes:
-        planned = context.run(lambda desk: _auto(desk, ids, dry_run=True))
+        planned = context.run(lambda desk: _run_auto(desk, ids, dry_run=True))
         if planned[0].scheduled:
-            _print(planned, dry_run=True, as_json=False, err=True)
+            _print_plan(planned, dry_run=True, as_json=False, err=True)
             ask(f"Schedule {counted(len(planned[0].scheduled), 'draft')} so?", nothing="Nothing was scheduled.")
-    done = context.run(lambda desk: _auto(desk, ids, dry_run=dry_run))
-    seen = planned is not None and planned[0].scheduled == done[0].scheduled and on_terminal()
-    _print(done, dry_run=dry_run, as_json=as_json, seen=seen)
-    sys.exit(1 if done[0].skipped and not dry_run else 0)
+    result = context.run(lambda desk: _run_auto(desk, ids, dry_run=dry_run))
+    # Another process may have changed the schedule while the question was open: print the plan again if it differs.
+    already_printed = planned is not None and planned[0].scheduled == result[0].scheduled and on_terminal()
+    _print_plan(result, dry_run=dry_run, as_json=as_json, already_printed=already_printed)
+    sys.exit(1 if result[0].skipped and not dry_run else 0)
 
 
 @schedule.command()
@@ -66,16 +68,18 @@ def conflicts(context: Context, *, time: str, exclude: str | None, as_json: bool
     """Show the drafts that go out within 30 minutes before or after a time."""
 
     async def work(desk: "Desk") -> "tuple[ReadTime, Conflicts, tuple[str, ...]]":
-        read = await desk.schedule.read_time(time, field="--at")
-        found = await desk.schedule.conflicts(read.at, exclude)
-        return read, found, await desk.schedule.shown(*(each.scheduled_at for each in found.conflicts))
+        parsed = await desk.schedule.read_time(time, field="--at")
+        found = await desk.schedule.conflicts(parsed.at, exclude)
+        return parsed, found, await desk.schedule.shown(*(entry.scheduled_at for entry in found.conflicts))
 
-    read, found, shown = context.run(work)
+    parsed, found, times = context.run(work)
     if as_json:
         print_json(found)
         return
-    click.echo(f"{read.shown}{': ' if read.note else ''}{read.note}", err=True)
-    rows = [(each.id, at, each.format, first_line(each.text)) for each, at in zip(found.conflicts, shown, strict=True)]
+    click.echo(f"{parsed.shown}{': ' if parsed.note else ''}{parsed.note}", err=True)
+    rows = [
+        (entry.id, at, entry.format, first_line(entry.text)) for entry, at in zip(found.conflicts, times, strict=True)
+    ]
     table(rows, empty="No other draft goes out within 30 minutes.", cut=True)
 
 
@@ -88,45 +92,48 @@ def clock(context: Context, *, accept: bool, as_json: bool) -> None:
 
     Exit code 1 where it is in doubt.
     """
-    doubt = context.run(lambda desk: desk.schedule.accept_clock() if accept else desk.schedule.clock_doubt())
+    warning = context.run(lambda desk: desk.schedule.accept_clock() if accept else desk.schedule.clock_doubt())
     if as_json:
-        print_json({"doubt": None if accept else doubt})
-    elif doubt is None:
+        print_json({"doubt": None if accept else warning})
+    elif warning is None:
         click.echo("The clock is right, as far as can be told.")
     elif accept:
-        click.echo(f"{_jump(doubt)} From now on it is trusted as it is.")
+        click.echo(f"{_describe_jump(warning)} From now on it is trusted as it is.")
     else:
-        click.echo(_jump(doubt))
-        until = "Nothing goes out until it is set right, or until you say: copydesk schedule clock --accept"
-        click.echo(context.advice(until), err=True)
-    sys.exit(1 if doubt and not accept else 0)
+        click.echo(_describe_jump(warning))
+        hint = "Nothing goes out until it is set right, or until you say: copydesk schedule clock --accept"
+        click.echo(context.advice(hint), err=True)
+    # A script can test the clock by the exit code.
+    sys.exit(1 if warning and not accept else 0)
 
 
-async def _auto(desk: "Desk", ids: tuple[str, ...], *, dry_run: bool) -> Plan:
-    found = await desk.schedule.auto(ids or None, dry_run=dry_run)
-    return found, await desk.schedule.shown(*(each.scheduled_at for each in found.scheduled))
+async def _run_auto(desk: "Desk", ids: tuple[str, ...], *, dry_run: bool) -> Plan:
+    plan_result = await desk.schedule.auto(ids or None, dry_run=dry_run)
+    return plan_result, await desk.schedule.shown(*(placement.scheduled_at for placement in plan_result.scheduled))
 
 
-def _print(planned: Plan, *, dry_run: bool, as_json: bool, err: bool = False, seen: bool = False) -> None:
-    """What goes where; where the same was `seen` on the screen already, only how many."""
-    found, shown = planned
+def _print_plan(
+    planned: Plan, *, dry_run: bool, as_json: bool, err: bool = False, already_printed: bool = False
+) -> None:
+    """Print the plan; if `already_printed` it is on the screen already, so print only the number of drafts."""
+    plan_result, times = planned
     if as_json:
-        print_json(found)
+        print_json(plan_result)
         return
     rows = [
-        (each.draft_id, at, each.format, f"{each.confidence:.0%}", first_line(each.text))
-        for each, at in zip(found.scheduled, shown, strict=True)
+        (placement.draft_id, at, placement.format, f"{placement.confidence:.0%}", first_line(placement.text))
+        for placement, at in zip(plan_result.scheduled, times, strict=True)
     ]
-    if rows and not seen:
+    if rows and not already_printed:
         table(rows, empty="", err=err, cut=True)
-    if found.skipped:
-        click.echo(f"{counted(found.skipped, 'draft')} not scheduled: {found.reason}.", err=True)
+    if plan_result.skipped:
+        click.echo(f"{counted(plan_result.skipped, 'draft')} not scheduled: {plan_result.reason}.", err=True)
     elif not rows:
         click.echo("No draft is approved and waits for a time.", err=True)
     elif not dry_run:
         click.echo(f"{counted(len(rows), 'draft')} scheduled.", err=True)
 
 
-def _jump(doubt: "ClockDoubt") -> str:
-    way = "forward" if doubt.seconds > 0 else "back"
-    return f"The clock went {way} by {timedelta(seconds=round(abs(doubt.seconds)))}."
+def _describe_jump(warning: "ClockDoubt") -> str:
+    direction = "forward" if warning.seconds > 0 else "back"
+    return f"The clock went {direction} by {timedelta(seconds=round(abs(warning.seconds)))}."

@@ -1,4 +1,4 @@
-"""One draft in words: its text, where it stands, its checks, and why it was picked."""
+"""Print one draft: text, status, checks and score."""
 
 from collections.abc import Iterator, Sequence
 from datetime import datetime
@@ -14,13 +14,13 @@ if TYPE_CHECKING:
     from copydesk.desk import Desk
 
 SENT = frozenset({Status.POSTING, Status.POSTED})
-"""Where it is told what became of a draft, account by account."""
+"""Statuses for which the deliveries are listed, account by account."""
 TIMES = {Status.MISSED: "missed"}
-"""What a draft's time is called in a state where it will not go out then."""
+"""The label of a draft's time in a status in which it will not go out at that time."""
 
 
 def print_draft(found: Draft, facts: Sequence[tuple[str, str]] = ()) -> None:
-    """A draft with what is known of it, its checks and the parts of its score."""
+    """Print a draft with the given facts, its checks and the parts of its score."""
     click.echo(f"{found.format} · {found.status} · {found.confidence:.0%} by its checks · {found.id}\n")
     click.echo(reveal(found.text) or "No text yet.")
     if facts:
@@ -33,34 +33,36 @@ def print_draft(found: Draft, facts: Sequence[tuple[str, str]] = ()) -> None:
 
 
 async def facts_of(desk: "Desk", found: Draft) -> list[tuple[str, str]]:
-    """Where a draft stands beside its state: its times on the user's clock, what was said of it, what goes with it."""
-    times = [(name, at) for name, at in _times(found) if at is not None]
-    shown = await desk.schedule.shown(*(at for _, at in times))
-    went = await desk.posting.deliveries(found.id) if found.status in SENT or found.last_error else ()
+    """Return (label, value) rows: the draft's times in the user's time zone, deliveries, feedback, tags, images."""
+    times = [(name, at) for name, at in _draft_times(found) if at is not None]
+    formatted = await desk.schedule.shown(*(at for _, at in times))
+    # Only these drafts can have deliveries worth showing; others save the query.
+    reports = await desk.posting.deliveries(found.id) if found.status in SENT or found.last_error else ()
     return [
-        *((name, at) for (name, _), at in zip(times, shown, strict=True)),
-        *((each.account, each.says) for each in went),
-        *_said(found, without_error=bool(went)),
+        *((name, at) for (name, _), at in zip(times, formatted, strict=True)),
+        *((report.account, report.says) for report in reports),
+        # The deliveries name their own errors; `last_error` would repeat them.
+        *_text_facts(found, without_error=bool(reports)),
     ]
 
 
-def _times(found: Draft) -> tuple[tuple[str, datetime | None], ...]:
-    scheduled = TIMES.get(found.status, "goes out") if found.posted_at is None else "was due"
-    return (scheduled, found.scheduled_at), ("posted", found.posted_at), ("archived", found.archived_at)
+def _draft_times(draft: Draft) -> tuple[tuple[str, datetime | None], ...]:
+    scheduled = TIMES.get(draft.status, "goes out") if draft.posted_at is None else "was due"
+    return (scheduled, draft.scheduled_at), ("posted", draft.posted_at), ("archived", draft.archived_at)
 
 
-def _said(found: Draft, *, without_error: bool) -> Iterator[tuple[str, str]]:
-    rejected = found.rejection_feedback if found.status is Status.REJECTED else None
-    error = None if without_error else found.last_error
-    for name, text in (("rejected", rejected), ("feedback", found.feedback), ("error", error)):
+def _text_facts(draft: Draft, *, without_error: bool) -> Iterator[tuple[str, str]]:
+    rejected = draft.rejection_feedback if draft.status is Status.REJECTED else None
+    error = None if without_error else draft.last_error
+    for name, text in (("rejected", rejected), ("feedback", draft.feedback), ("error", error)):
         if text:
             yield name, text
-    if found.regenerated_from_id:
-        yield "version of", found.regenerated_from_id
-    for name, words in (("tags", found.tags), ("platforms", found.target_platforms)):
-        if words:
-            yield name, ", ".join(words)
-    for image in found.images:
+    if draft.regenerated_from_id:
+        yield "version of", draft.regenerated_from_id
+    for name, values in (("tags", draft.tags), ("platforms", draft.target_platforms)):
+        if values:
+            yield name, ", ".join(values)
+    for image in draft.images:
         yield "picture", f"{image.url} {image.alt or '(no description)'}"
 
 
@@ -75,4 +77,4 @@ def _print_score(score: Score) -> None:
     click.echo(f"\nWhy it was picked: {score.total:.3f}")
     table([("", part.name, f"{part.points:.3f}", part.why) for part in score.parts], empty="")
     if len(score.sources) > 1:
-        click.echo("Told by " + ", ".join(clean(each.name) for each in score.sources))
+        click.echo("Told by " + ", ".join(clean(source.name) for source in score.sources))

@@ -28,7 +28,7 @@ def list_(context: Context, *, as_json: bool) -> None:
     """List the weekly times, Sunday first."""
 
     async def work(desk: "Desk") -> None:
-        await _print(context, desk, await desk.schedule.slots(), as_json=as_json)
+        await _print_slots(context, desk, await desk.schedule.slots(), as_json=as_json)
 
     context.run(work)
 
@@ -44,8 +44,8 @@ def set_(context: Context, *, times: tuple[str, ...], clear: bool, as_json: bool
         raise click.UsageError("Give the weekly times, or --clear to have none.")
 
     async def work(desk: "Desk") -> None:
-        read = [desk.schedule.read_slot(text, field=f"slots[{place}]") for place, text in enumerate(times)]
-        await _print(context, desk, await desk.schedule.set_slots(read), as_json=as_json)
+        slots = [desk.schedule.read_slot(text, field=f"slots[{index}]") for index, text in enumerate(times)]
+        await _print_slots(context, desk, await desk.schedule.set_slots(slots), as_json=as_json)
 
     context.run(work)
 
@@ -62,22 +62,23 @@ def zone(context: Context, *, name: str | None, as_json: bool) -> None:
             return await desk.schedule.zone(), 0
         return await desk.schedule.set_zone(name), (await desk.drafts.counts()).by_status[Status.SCHEDULED]
 
-    found, scheduled = context.run(work)
+    zone_name, scheduled = context.run(work)
     if as_json:
-        print_json({"timeZone": found})
+        print_json({"timeZone": zone_name})
         return
-    click.echo(found)
+    click.echo(zone_name)
+    # A new time zone does not move drafts that are scheduled already.
     if scheduled:
         drafts = "1 scheduled draft keeps" if scheduled == 1 else f"{scheduled} scheduled drafts keep"
         click.echo(f"{drafts} the time and the zone that were meant.", err=True)
 
 
-async def _print(context: Context, desk: "Desk", slots: "Sequence[Slot]", *, as_json: bool) -> None:
+async def _print_slots(context: Context, desk: "Desk", slots: "Sequence[Slot]", *, as_json: bool) -> None:
     if as_json:
         print_json(slots)
         return
     table(
-        [(desk.schedule.written(each),) for each in slots],
+        [(desk.schedule.written(entry),) for entry in slots],
         empty=context.advice('No weekly times. Set some: copydesk slot set "mon 09:00"'),
     )
     if slots:

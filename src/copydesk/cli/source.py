@@ -42,11 +42,11 @@ def add(context: Context, *, type: str, url: str, name: str | None, config: str 
     async def work(desk: "Desk") -> Source:
         return await desk.sources.create(type, url, name=name, config=settings)
 
-    made = context.run(work)
+    created = context.run(work)
     if as_json:
-        print_json(made)
+        print_json(created)
     else:
-        click.echo(f"Added {clean(made.name)} ({made.type}, {clean(made.url or '')}) as {made.id}.")
+        click.echo(f"Added {clean(created.name)} ({created.type}, {clean(created.url or '')}) as {created.id}.")
 
 
 @source.command(name="list")
@@ -54,20 +54,20 @@ def add(context: Context, *, type: str, url: str, name: str | None, config: str 
 @pass_context
 def list_(context: Context, *, as_json: bool) -> None:
     """List every source with its health."""
-    found = context.run(lambda desk: desk.sources.list())
+    sources = context.run(lambda desk: desk.sources.list())
     if as_json:
-        print_json(found)
+        print_json(sources)
         return
     rows = [
         (
-            each.id,
-            each.health if each.enabled else "off",
-            each.type,
-            f"{counted(each.item_count, 'item'):>11}",
-            ago(each.last_fetch),
-            each.name,
+            entry.id,
+            entry.health if entry.enabled else "off",
+            entry.type,
+            f"{counted(entry.item_count, 'item'):>11}",
+            ago(entry.last_fetch),
+            entry.name,
         )
-        for each in found
+        for entry in sources
     ]
     table(rows, empty=context.advice("No sources yet. Add one: copydesk source add rss https://example.com/feed"))
 
@@ -82,7 +82,7 @@ def show(context: Context, *, id: str, as_json: bool) -> None:
     if as_json:
         print_json(found)
     else:
-        _print(found)
+        _print_source(found)
 
 
 @source.command()
@@ -124,15 +124,15 @@ def edit(  # noqa: PLR0913 - one argument an option
     as_json: bool,
 ) -> None:
     """Change a source; what is not named stays."""
-    asked = {"name": name, "url": url, "type": type, "enabled": enabled, "config": convert_config(config)}
-    changes = {field: value for field, value in asked.items() if value is not None}
+    fields = {"name": name, "url": url, "type": type, "enabled": enabled, "config": convert_config(config)}
+    changes = {field: value for field, value in fields.items() if value is not None}
     if not changes:
         raise click.UsageError("Say what to change: --name, --url, --type, --enable, --disable or --config.")
     changed = context.run(lambda desk: desk.sources.update(id, changes, test=not no_test))
     if as_json:
         print_json(changed)
     else:
-        _print(changed)
+        _print_source(changed)
 
 
 @source.command()
@@ -142,11 +142,12 @@ def edit(  # noqa: PLR0913 - one argument an option
 @pass_context
 def remove(context: Context, *, id: str, yes: bool, as_json: bool) -> None:
     """Delete a source with its items and drafts."""
-    from copydesk.desk.overviews import deletion  # noqa: PLC0415 - for those who are asked
+    from copydesk.desk.overviews import deletion  # noqa: PLC0415 - only this command needs it
 
     found = context.run(lambda desk: desk.sources.get(id))
     if not yes:
         rows = context.run(lambda desk: desk.sources.overview())
+        # The overview counts the items and drafts deleted along with the source; without a row ask plainly.
         (question,) = [deletion(row) for row in rows if row.source.id == found.id] or [f"Delete {clean(found.name)}?"]
         ask(question, nothing="Nothing was deleted.")
     context.run(lambda desk: desk.sources.delete(id))
@@ -181,7 +182,7 @@ def export(context: Context, *, file: TextIO) -> None:
     file.write(context.run(lambda desk: desk.sources.export_opml()))
 
 
-def _print(found: Source) -> None:
+def _print_source(found: Source) -> None:
     rows = [
         ("id", found.id),
         ("name", found.name),

@@ -1,4 +1,4 @@
-"""What `copydesk` itself does: the console, a run without it, the sample desk's drafts."""
+"""`copydesk` without a command: a pipeline run, or the sample desk's drafts."""
 
 import sys
 from typing import TYPE_CHECKING
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 def run_pipeline(
     context: Context, *, as_json: bool, source_ids: tuple[str, ...] | None, max_drafts: int | None, due: bool
 ) -> None:
-    """Carry out one run; exit code 0 when it succeeded, 1 when not."""
+    """Run the pipeline once; exit 0 if it succeeded, else 1."""
     request = RunRequest(source_ids=source_ids, max_drafts=max_drafts, due=due)
-    run = context.run(lambda desk: _run(desk, request, as_json=as_json))
+    run = context.run(lambda desk: _run_with_progress(desk, request, as_json=as_json))
     if as_json:
         print_json(run)
     else:
@@ -33,7 +33,7 @@ def sample_headless(context: Context) -> None:
     """Run the sample desk's pipeline and print the drafts."""
 
     async def work(desk: "Desk") -> tuple[Run, tuple[ListedDraft, ...]]:
-        return await _run(desk, RunRequest(), as_json=False), await desk.drafts.queue()
+        return await _run_with_progress(desk, RunRequest(), as_json=False), await desk.drafts.queue()
 
     run, drafts = context.run(work)
     _print_run(run, sample=context.sample)
@@ -43,7 +43,8 @@ def sample_headless(context: Context) -> None:
     sys.exit(0 if run.status is RunStatus.SUCCEEDED else 1)
 
 
-async def _run(desk: "Desk", request: RunRequest, *, as_json: bool) -> Run:
+async def _run_with_progress(desk: "Desk", request: RunRequest, *, as_json: bool) -> Run:
+    # Progress goes to stderr; stdout holds the result.
     with Bars(sys.stderr, silent=as_json) as bars:
         return await desk.pipeline.run(request, bars.show)
 

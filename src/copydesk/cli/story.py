@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 @pass_context
 def undo(context: Context, *, id: str | None, as_json: bool) -> None:
     """Take back the last change of a draft, or your last change at all; a bulk as one."""
-    _step(context, EventKind.UNDO, id, as_json=as_json)
+    _undo_or_redo(context, EventKind.UNDO, id, as_json=as_json)
 
 
 @click.command()
@@ -30,7 +30,7 @@ def undo(context: Context, *, id: str | None, as_json: bool) -> None:
 @pass_context
 def redo(context: Context, *, id: str | None, as_json: bool) -> None:
     """Do again what was undone last, until another change."""
-    _step(context, EventKind.REDO, id, as_json=as_json)
+    _undo_or_redo(context, EventKind.REDO, id, as_json=as_json)
 
 
 @click.command()
@@ -44,11 +44,11 @@ def history(context: Context, *, id: str, as_json: bool) -> None:
     if as_json:
         print_json(story.events)
         return
-    about = ""
+    current_id = ""
     for event, line in zip(story.events, story.lines, strict=True):
-        if len(story.versions) > 1 and event.draft_id != about:
-            about = event.draft_id
-            click.echo(f"{about}:")
+        if len(story.versions) > 1 and event.draft_id != current_id:
+            current_id = event.draft_id
+            click.echo(f"{current_id}:")
         click.echo(line)
     for newer in story.newer_than(id):
         click.echo(f"Its newer version is {newer}.", err=True)
@@ -57,37 +57,38 @@ def history(context: Context, *, id: str, as_json: bool) -> None:
 COMMANDS = (undo, redo, history)
 
 
-def _step(context: Context, kind: EventKind, draft_id: str | None, *, as_json: bool) -> None:
+def _undo_or_redo(context: Context, kind: EventKind, draft_id: str | None, *, as_json: bool) -> None:
     async def work(desk: "Desk") -> tuple[Undone, Draft | None, str]:
         step = desk.drafts.undo if kind is EventKind.UNDO else desk.drafts.redo
-        done = await step(draft_id)
-        if done.bulk_id is not None:
-            return done, None, ""
-        changed = plain(await desk.drafts.get(done.succeeded[0]))
-        times = await desk.schedule.shown(changed.scheduled_at) if changed.scheduled_at else ("",)
-        return done, changed, times[0]
+        result = await step(draft_id)
+        # A bulk action is reported as totals, a single draft with its new status.
+        if result.bulk_id is not None:
+            return result, None, ""
+        changed = plain(await desk.drafts.get(result.succeeded[0]))
+        formatted = await desk.schedule.shown(changed.scheduled_at) if changed.scheduled_at else ("",)
+        return result, changed, formatted[0]
 
-    done, changed, shown = context.run(work)
-    said = f"{done.action} is {'undone' if kind is EventKind.UNDO else 'redone'}"
+    result, changed, time_text = context.run(work)
+    message = f"{result.action} is {'undone' if kind is EventKind.UNDO else 'redone'}"
     if changed:
-        say_changed(changed, f"is {_standing(changed, shown)} again: {said}", as_json=as_json)
+        say_changed(changed, f"is {_status_text(changed, time_text)} again: {message}", as_json=as_json)
         return
     if as_json:
-        print_json(bulk_shape(done))
+        print_json(bulk_shape(result))
     else:
-        drafts = "draft" if len(done.succeeded) == 1 else "drafts"
-        say_outcome(f"{drafts}: {said}", done.succeeded, done.failed)
-    sys.exit(1 if done.failed else 0)
+        drafts = "draft" if len(result.succeeded) == 1 else "drafts"
+        say_outcome(f"{drafts}: {message}", result.succeeded, result.failed)
+    sys.exit(1 if result.failed else 0)
 
 
-def _standing(changed: Draft, shown: str) -> str:
+def _status_text(changed: Draft, time_text: str) -> str:
     if changed.archived_at:
         return f"{changed.status} and archived"
-    return f"{changed.status} for {shown}" if shown else changed.status
+    return f"{changed.status} for {time_text}" if time_text else changed.status
 
 
 def bulk_shape(done: Undone) -> dict[str, object]:
-    """The interface's bulk response, for what was taken back."""
+    """Return an undone or redone bulk action in the shape of the interface's bulk response."""
     succeeded, failed = len(done.succeeded), len(done.failed)
     results = {"succeeded": done.succeeded, "failed": done.failed}
     return {

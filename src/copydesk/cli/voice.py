@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON in the interface's shape.")
 EMPTY: dict[str, object] = {"style": "", "avoid": [], "examples": [], "formats": {}}
 TEXTS = ("emoji", "link", "instructions")
-"""Settings of a format that are words even where they look like numbers."""
+"""Settings of a format that stay text even if they look like numbers."""
 
 
 @click.group()
@@ -32,11 +32,11 @@ def voice() -> None:
 @pass_context
 def show(context: Context, *, as_json: bool) -> None:
     """Show the voice profile, and what of it the offline writer cannot follow."""
-    found = context.run(lambda desk: desk.voice.read())
+    profile = context.run(lambda desk: desk.voice.read())
     if as_json:
-        print_json(found)
+        print_json(profile)
     else:
-        _print(found)
+        _print_profile(profile)
 
 
 @voice.command(name="set")
@@ -81,28 +81,33 @@ def set_(
     --avoid and --example replace the whole list, --format changes one setting. A format is SHORT, THREAD or BLOG; its
     settings are maxLength, maxParts, targetWords, hashtags, emoji, link and instructions.
     """
-    named = {"style": style, "avoid": list(avoid) or None, "examples": [_post(each) for each in examples] or None}
-    given = {field: EMPTY[field] for field in clear}
-    given |= {field: value for field, value in named.items() if value is not None}
+    fields = {
+        "style": style,
+        "avoid": list(avoid) or None,
+        "examples": [_read_example(example) for example in examples] or None,
+    }
+    values = {field: EMPTY[field] for field in clear}
+    values |= {field: value for field, value in fields.items() if value is not None}
     if settings:
-        given["formats"] = _formats(settings)
-    if bool(given) is bool(json_file):
+        values["formats"] = _parse_settings(settings)
+    if bool(values) is bool(json_file):
         raise click.UsageError("Say what to change, or give it in a --json-file: one of the two.")
-    over = not json_file and "formats" not in clear
-    asked = _read(json_file) if json_file else given
+    # Options change single settings; a JSON file, or --clear formats, replaces all of them.
+    merge_formats = not json_file and "formats" not in clear
+    request = _read_json(json_file) if json_file else values
 
     async def work(desk: "Desk") -> VoiceProfile:
-        return await desk.voice.update(asked, over=over)
+        return await desk.voice.update(request, over=merge_formats)
 
     changed = context.run(work)
     if as_json:
         print_json(changed)
     else:
-        _print(changed)
+        _print_profile(changed)
 
 
-def _post(example: str) -> str:
-    """The text itself, or that of the file that it names."""
+def _read_example(example: str) -> str:
+    """Return the text itself, or that of the file an `@FILE` argument names."""
     if not example.startswith("@"):
         return example
     try:
@@ -112,50 +117,53 @@ def _post(example: str) -> str:
         raise click.BadParameter(f"{example[1:]}: {problem}", param_hint="--example") from None
 
 
-def _formats(settings: tuple[str, ...]) -> dict[str, dict[str, object]]:
-    """`SHORT.hashtags=2` as {"SHORT": {"hashtags": 2}}."""
-    found: dict[str, dict[str, object]] = {}
+def _parse_settings(settings: tuple[str, ...]) -> dict[str, dict[str, object]]:
+    """Parse `SHORT.hashtags=2` into {"SHORT": {"hashtags": 2}}."""
+    settings_by_format: dict[str, dict[str, object]] = {}
     for setting in settings:
         name, equals, value = setting.partition("=")
-        kind, dot, field = name.partition(".")
+        format_name, dot, field = name.partition(".")
         if not equals or not dot:
             raise click.BadParameter(f"{setting!r} is not like SHORT.hashtags=2", param_hint="--format")
-        found.setdefault(kind.strip().upper(), {})[field.strip()] = _value(field.strip(), value.strip())
-    return found
+        settings_by_format.setdefault(format_name.strip().upper(), {})[field.strip()] = _parse_value(
+            field.strip(), value.strip()
+        )
+    return settings_by_format
 
 
-def _value(field: str, text: str) -> object:
+def _parse_value(field: str, text: str) -> object:
     if field in TEXTS or not text.removeprefix("-").isdecimal():
         return text or None
+    # Cut before converting: int() of a very long digit string raises or is slow. 20 digits are out of range anyway.
     return int(text[:20])
 
 
-def _read(file: BinaryIO) -> dict[str, object]:
+def _read_json(file: BinaryIO) -> dict[str, object]:
     try:
         return msgspec.json.decode(file.read(), type=dict[str, object])
     except msgspec.DecodeError as error:
         raise click.BadParameter(f"not a JSON object: {error}", param_hint="--json-file") from None
 
 
-def _print(found: VoiceProfile) -> None:
-    from copydesk.desk.voice import unfollowed  # noqa: PLC0415 - beside the store
+def _print_profile(profile: VoiceProfile) -> None:
+    from copydesk.desk.voice import unfollowed  # noqa: PLC0415 - brings in the store
 
-    click.echo(clean_lines(found.style) if found.style else "No style is set.")
+    click.echo(clean_lines(profile.style) if profile.style else "No style is set.")
     rows = [
-        ("avoids", ", ".join(found.avoid) or "nothing"),
-        *(("example", first_line(example)) for example in found.examples),
-        *((kind, _settings(found.formats[kind])) for kind in Format if kind in found.formats),
-        ("changed", moment(found.updated_at)),
+        ("avoids", ", ".join(profile.avoid) or "nothing"),
+        *(("example", first_line(example)) for example in profile.examples),
+        *((kind, _format_settings(profile.formats[kind])) for kind in Format if kind in profile.formats),
+        ("changed", moment(profile.updated_at)),
     ]
     click.echo()
     table(rows, empty="")
-    if beyond := unfollowed(found):
+    if unsupported := unfollowed(profile):
         click.echo(
-            f"\nThe offline writer cannot follow {', '.join(beyond)}: that takes a writer that understands words."
+            f"\nThe offline writer cannot follow {', '.join(unsupported)}: that takes a writer that understands words."
         )
 
 
-def _settings(settings: FormatVoice) -> str:
-    wire = to_wire(settings)
-    assert isinstance(wire, dict)
-    return ", ".join(f"{name} {value}" for name, value in wire.items()) or "as it comes"
+def _format_settings(settings: FormatVoice) -> str:
+    fields = to_wire(settings)
+    assert isinstance(fields, dict)
+    return ", ".join(f"{name} {value}" for name, value in fields.items()) or "as it comes"

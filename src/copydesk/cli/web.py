@@ -1,6 +1,6 @@
-"""`copydesk --web`: the console in a browser on this machine, by textual-serve, which is an extra.
+"""`copydesk --web`: the console in a browser on this machine, through textual-serve (an extra).
 
-Each page that is opened is a console of its own, a process that is called with the same desk.
+Each browser page gets a console process of its own, started with the same desk options.
 """
 
 import shlex
@@ -18,14 +18,14 @@ PORT = 8321
 
 
 def command(context: Context) -> str:
-    """How a console of the same desk is called, for a shell."""
-    words = [sys.executable, "-m", "copydesk", *context.chosen_desk] + ["--debug"] * context.debug
-    # Without a shell between them the server can end what it has started.
-    return f"exec {shlex.join(words)}"
+    """Return the shell command that starts a console of the same desk."""
+    argv = [sys.executable, "-m", "copydesk", *context.chosen_desk] + ["--debug"] * context.debug
+    # `exec` replaces the shell, so that signals of the server reach the console itself.
+    return f"exec {shlex.join(argv)}"
 
 
 def serve(context: Context, port: int = PORT) -> None:
-    """Serve until Ctrl-C. SettingsError where textual-serve is missing, or the port is another program's."""
+    """Serve until Ctrl-C. Raise SettingsError if textual-serve is missing or the port is in use."""
     try:
         server = import_module("copydesk.cli.web_server")
     except ModuleNotFoundError as error:
@@ -38,14 +38,15 @@ def serve(context: Context, port: int = PORT) -> None:
 
 
 def say(address: str) -> None:
-    """Tell the user an address."""
+    """Print the console's address."""
     click.echo(f"The console is on {address}\nIt opens once, in one browser; keep it to yourself. Ctrl-C ends it.")
 
 
 def check_port(port: int) -> None:
-    """SettingsError where the port cannot be listened on: the server would say where it is before it finds out."""
+    """Raise SettingsError if the port cannot be bound: the server would print its address before it finds out."""
     try:
         with socket.socket() as probe:
+            # As the server does: a port in TIME_WAIT after a restart is free.
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             probe.bind((HOST, port))
     except OSError as error:

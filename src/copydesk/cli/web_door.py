@@ -1,8 +1,8 @@
-"""Who is let in to the console in a browser: the one browser that has the address, and no page of anybody else's.
+"""Access control of the browser console: only the one browser that has the address, and no foreign page.
 
-The server listens on the loopback only, which keeps out neither other users of this machine nor other pages in the
-same browser. So the address has a key that opens once, for a cookie; and what comes from another page, or by a name
-that another site has pointed at this machine (DNS rebinding), is refused.
+The server listens on the loopback interface only, but other users of this machine and other pages in the same browser
+can reach that too. So the address carries a key that works once and is exchanged for a cookie; requests from other
+pages, or under a host name pointed at this machine (DNS rebinding), are refused.
 """
 
 import secrets
@@ -13,47 +13,48 @@ _BYTES = 16
 
 
 class Door:
-    """`announce` is told each address that opens it, once."""
+    """Keys, cookie and origin checks. `announce` is called with each address that opens the console, once."""
 
     def __init__(self, port: int, announce: Callable[[str], None]) -> None:
         self.port = port
         self.cookie = f"copydesk-{port}"
-        """A browser's cookies are for all ports of a host: two consoles need two names."""
+        """Cookie name. Browsers share cookies between the ports of a host, so the name contains the port."""
         self.session = secrets.token_urlsafe(_BYTES)
-        """What the cookie holds."""
+        """The cookie's value."""
         self._announce = announce
         self.hosts = (f"{HOST}:{port}", f"localhost:{port}")
-        """As the console is called in a browser."""
+        """Host headers under which a browser reaches the console."""
         self._key: str | None = None
-        self._used: list[str] = []
+        # Remembered so that opening a used address makes a new one appear on the terminal.
+        self._used_keys: list[str] = []
 
     def announce(self) -> None:
-        """Make an address, unless there is one that nobody has used, and tell of it."""
+        """Create a key, unless an unused one exists, and announce its address."""
         if self._key is None:
             self._key = secrets.token_urlsafe(_BYTES)
             self._announce(f"http://{HOST}:{self.port}/?key={self._key}")
 
     def at_home(self, host: str, origin: str | None) -> bool:
-        """Whether a request for `host` that a page of `origin` makes, if any does, comes from here."""
-        return host in self.hosts and origin in (None, *(f"http://{each}" for each in self.hosts))
+        """Return True if a request for `host` from a page of `origin` (None if there is none) is our own."""
+        return host in self.hosts and origin in (None, *(f"http://{name}" for name in self.hosts))
 
     def knows(self, cookie: str | None) -> bool:
-        """Whether this is the cookie of a browser that was let in."""
-        return cookie is not None and _same(cookie, self.session)
+        """Return True if this is the cookie of an admitted browser."""
+        return cookie is not None and _equals(cookie, self.session)
 
     def take(self, key: str | None) -> bool:
-        """Whether the key opens. It does so once; who comes with one that was used is told of a new one."""
+        """Redeem a key; return True if it was valid. It works once: a used key makes a new one be announced."""
         if key is None:
             return False
-        if self._key is not None and _same(key, self._key):
-            self._used.append(key)
+        if self._key is not None and _equals(key, self._key):
+            self._used_keys.append(key)
             self._key = None
             return True
-        if any(_same(key, used) for used in self._used):
+        if any(_equals(key, used_key) for used_key in self._used_keys):
             self.announce()
         return False
 
 
-def _same(given: str, right: str) -> bool:
-    """In the same time whatever is given, so that nothing is learnt from trying."""
-    return secrets.compare_digest(given.encode(), right.encode())
+def _equals(given: str, expected: str) -> bool:
+    """Compare in constant time, so that timing reveals nothing."""
+    return secrets.compare_digest(given.encode(), expected.encode())

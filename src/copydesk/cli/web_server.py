@@ -1,6 +1,6 @@
-"""The server behind `copydesk --web`: textual-serve's, with a door, a page of our own, and an end for every console.
+"""The server behind `copydesk --web`: textual-serve's, plus access control, our own page and a clean shutdown.
 
-Imported only where the extra `web` is installed.
+Imported only if the extra `web` is installed.
 """
 
 import asyncio
@@ -16,16 +16,16 @@ from textual_serve.server import Server, to_int
 from copydesk.cli.web_door import HOST, Door
 
 PATIENCE = 10.0
-"""Seconds that a console has to end in, once nobody sees it; then it is killed."""
+"""Seconds a console has to exit after its page is closed; then it is killed."""
 OF_THE_TERMINAL = ("COLORFGBG", "COLORTERM", "KITTY_WINDOW_ID", "TMUX", "STY")
-"""What is said of the terminal where the server runs, which shows no console."""
+"""Environment variables that describe the server's terminal, which displays no console."""
 REFUSED = (
     "This console is opened by the address that `copydesk --web` printed, once.\n"
     "If it was used already, there is a new one now, in the same terminal.\n"
 )
 LOOKS = {
     "Cache-Control": "no-store",
-    # Whoever's page is opened from here is not to reach back, nor may any page hold this one in a frame.
+    # Pages opened from here get no handle on this window, and no page may frame it.
     "Cross-Origin-Opener-Policy": "same-origin",
     "Referrer-Policy": "no-referrer",
     "X-Content-Type-Options": "nosniff",
@@ -34,7 +34,7 @@ POLICY = (
     "default-src 'self' 'unsafe-inline'; connect-src 'self' {sockets}; img-src 'self' data:; "
     "frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
 )
-"""What the page may load, and where it may connect to. Browsers do not agree that 'self' means web sockets, too."""
+"""Content Security Policy. Sockets are listed because browsers disagree on whether 'self' covers them."""
 
 
 class ConsoleProcess(AppService):
@@ -42,38 +42,39 @@ class ConsoleProcess(AppService):
 
     def _build_environment(self, width: int = 80, height: int = 24) -> dict[str, str]:
         environment = super()._build_environment(width, height)
-        ours = {"TEXTUAL_DRIVER": "copydesk.tui.web_driver:ConsoleDriver", "TERM": "xterm-256color"}
-        return {name: value for name, value in environment.items() if name not in OF_THE_TERMINAL} | ours
+        overrides = {"TEXTUAL_DRIVER": "copydesk.tui.web_driver:ConsoleDriver", "TERM": "xterm-256color"}
+        return {name: value for name, value in environment.items() if name not in OF_THE_TERMINAL} | overrides
 
     async def run(self) -> None:
-        """Pass on what the console shows, and tell the page when it ends, whatever ends it."""
-        # Where the console dies at once, textual-serve cancels its own reader of errors before that has begun, and so
-        # whoever waits for it.
+        """Forward the console's output, and tell the page when the process ends, for any reason."""
+        # If the console dies at once, textual-serve cancels its stderr reader before it has started, and that
+        # cancellation reaches the task awaiting it.
         with suppress(asyncio.CancelledError):
             await super().run()
         await self.remote_close()
 
     async def stop(self) -> None:
-        """Let the console end. It is read to its last word, or it would wait for its reader."""
+        """Stop the console. Its output is read to the end, or it would block on a full pipe."""
         process, self._process = self._process, None
         if process is None:
             return
-        killing = asyncio.get_running_loop().call_later(PATIENCE, process.kill)
+        # A console that hangs must not keep the server from shutting down.
+        kill_timer = asyncio.get_running_loop().call_later(PATIENCE, process.kill)
         await super().stop()
         await process.communicate()
-        killing.cancel()
+        kill_timer.cancel()
 
 
 class ConsoleServer(Server):
-    """Each page that is opened is a console of its own."""
+    """Starts a console for each page."""
 
     def __init__(self, command: str, door: Door) -> None:
         super().__init__(command, HOST, door.port, "Copydesk")
-        self._door = door
+        self._auth = door
         self._pages: set[web.WebSocketResponse] = set()
 
     def initialize_logging(self) -> None:
-        """Textual-serve would print every request, with the key in it."""
+        """Do nothing: textual-serve would log every request, with the key in it."""
 
     async def _make_app(self) -> web.Application:
         app = await super()._make_app()
@@ -81,56 +82,58 @@ class ConsoleServer(Server):
         return app
 
     def _guard(self) -> Middleware:
-        door = self._door
+        auth = self._auth
 
         @web.middleware
         async def guard(request: web.Request, handler: Handler) -> web.StreamResponse:
-            known = door.knows(request.cookies.get(door.cookie))
-            asks = request.method == "GET" and request.path == "/" and not known
-            if not door.at_home(request.host, request.headers.get("Origin")):
+            has_session = auth.knows(request.cookies.get(auth.cookie))
+            may_redeem = request.method == "GET" and request.path == "/" and not has_session
+            if not auth.at_home(request.host, request.headers.get("Origin")):
                 raise web.HTTPForbidden(text=REFUSED)
-            entered = asks and door.take(request.query.get("key"))
-            if not (known or entered):
+            # Redeem only after the origin check: a foreign page must not use up the key.
+            redeemed = may_redeem and auth.take(request.query.get("key"))
+            if not (has_session or redeemed):
                 raise web.HTTPForbidden(text=REFUSED)
             response = await handler(request)
-            if entered:
-                response.set_cookie(door.cookie, door.session, httponly=True, samesite="Strict")
+            if redeemed:
+                # Strict: the browser does not send it with requests that start on another site.
+                response.set_cookie(auth.cookie, auth.session, httponly=True, samesite="Strict")
             return response
 
         return guard
 
     async def on_startup(self, app: web.Application) -> None:
-        """Say where the console is."""
-        self._door.announce()
+        """Announce the console's address."""
+        self._auth.announce()
 
     async def on_shutdown(self, app: web.Application) -> None:
-        """Close the pages: the server would wait a minute for whoever looks at one."""
+        """Close the pages: the server would wait a minute for open ones."""
         await asyncio.gather(*(page.close() for page in list(self._pages)))
 
     async def _process_messages(self, websocket: web.WebSocketResponse, app_service: AppService) -> None:
-        """Pass on what the page says. One character may come as two halves of UTF-16, in two messages."""
-        typed = getincrementaldecoder("utf-16-le")("replace")
+        """Forward the page's messages. A character may arrive as two UTF-16 halves, in two messages."""
+        decoder = getincrementaldecoder("utf-16-le")("replace")
         async for message in websocket:
             match message.json():
                 case ["stdin", str(keys)]:
-                    # An empty packet would be the end of all keys.
-                    if text := typed.decode(keys.encode("utf-16-le", "surrogatepass")):
+                    # An empty packet would end the input stream.
+                    if text := decoder.decode(keys.encode("utf-16-le", "surrogatepass")):
                         await app_service.send_bytes(text.encode())
                 case ["resize", {"width": int(width), "height": int(height)}]:
                     await app_service.set_terminal_size(width, height)
-                case ["focus" | "blur" as which]:
-                    await app_service.send_meta({"type": which})
-                case ["ping", sent]:
-                    await websocket.send_json(["pong", sent])
+                case ["focus" | "blur" as event]:
+                    await app_service.send_meta({"type": event})
+                case ["ping", timestamp]:
+                    await websocket.send_json(["pong", timestamp])
 
     async def handle_index(self, request: web.Request) -> web.Response:
-        """The page. Textual-serve's own asks another site for its font."""
+        """Return our page; textual-serve's own loads its font from another site."""
         page = (files("copydesk.cli") / "web_page.html").read_text(encoding="utf-8")
-        policy = POLICY.format(sockets=" ".join(f"ws://{host}" for host in self._door.hosts))
+        policy = POLICY.format(sockets=" ".join(f"ws://{host}" for host in self._auth.hosts))
         return web.Response(text=page, content_type="text/html", headers=LOOKS | {"Content-Security-Policy": policy})
 
     async def handle_websocket(self, request: web.Request) -> web.WebSocketResponse:
-        """Start a console, and pass keys to it until its page is closed or it ends."""
+        """Start a console and forward messages until its page is closed or it ends."""
         page = web.WebSocketResponse(heartbeat=15)
         await page.prepare(request)
 

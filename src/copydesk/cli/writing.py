@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 FILE = click.option("--file", type=click.File(encoding="utf-8"), help="Take the text from a file; - is standard input.")
 MOST_READ = 2 * LONGEST_TEXT
-"""Characters of a file; the spaces around a text do not count."""
+"""Characters read of a file: twice the limit, as spaces around a text do not count."""
 
 
 @click.command()
@@ -35,7 +35,7 @@ MOST_READ = 2 * LONGEST_TEXT
     "--format",
     "formats",
     multiple=True,
-    type=click.Choice([each.value for each in Format], case_sensitive=False),
+    type=click.Choice([member.value for member in Format], case_sensitive=False),
     help="By default SHORT; with --url or --prompt it may be repeated.",
 )
 @with_pictures
@@ -69,30 +69,31 @@ def new(  # noqa: PLR0913 - one argument an option
 
     On a terminal, and with none of them, your editor opens.
     """
-    asked: dict[str, object] = {"url": url, "prompt": prompt, "tags": tags, "targetPlatforms": platforms}
-    pictures = pictures_of(images, alts, ai_image, provider)
-    written = None
+    request: dict[str, object] = {"url": url, "prompt": prompt, "tags": tags, "targetPlatforms": platforms}
+    image_options = pictures_of(images, alts, ai_image, provider)
+    editor_text = None
     if url is None and prompt is None:
         if len(formats) > 1:
             raise click.UsageError("A text has one --format; several are for --url and --prompt.")
-        given = _given(text, file)
-        written = _written() if given is None else None
-        asked |= {"text": written if given is None else given, "format": formats[0] if formats else None}
+        own_text = _text_argument(text, file)
+        editor_text = _write_in_editor() if own_text is None else None
+        request |= {"text": editor_text if own_text is None else own_text, "format": formats[0] if formats else None}
     else:
-        asked |= {"text": text if file is None else _given(text, file), "formats": formats or None}
+        request |= {"text": text if file is None else _text_argument(text, file), "formats": formats or None}
 
     async def work(desk: "Desk") -> tuple[Created, tuple[Draft, ...]]:
         try:
-            made = await create(desk, asked, pictures)
+            creation = await create(desk, request, image_options)
         except CopydeskError:
-            if written:
-                click.echo(f"Your text is kept in {kept(written)}.", err=True)
+            if editor_text:
+                click.echo(f"Your text is kept in {kept(editor_text)}.", err=True)
             raise
-        return (made, ()) if made.mode is Mode.DIRECT or no_wait else await wait_for_new(desk, made)
+        # Direct mode has its text already; in generate mode wait, unless the daemon is to write it.
+        return (creation, ()) if creation.mode is Mode.DIRECT or no_wait else await wait_for_new(desk, creation)
 
-    made, drafts = context.run(work)
-    _say_made(made, as_json=as_json)
-    say_undescribed(made.drafts[0].images)
+    creation, drafts = context.run(work)
+    _print_creation(creation, as_json=as_json)
+    say_undescribed(creation.drafts[0].images)
     say_notes(drafts)
     sys.exit(1 if say_unwritten(drafts) else 0)
 
@@ -108,38 +109,38 @@ def edit(context: Context, *, id: str, text: str | None, file: TextIO | None, as
 
     On a terminal, and without --text and --file, your editor opens.
     """
-    given = _given(text, file)
-    if given is not None:
-        changed = context.run(lambda desk: desk.drafts.edit(id, given))
+    own_text = _text_argument(text, file)
+    if own_text is not None:
+        changed = context.run(lambda desk: desk.drafts.edit(id, own_text))
     else:
         _need_terminal("Give the text with --text or --file.")
-        found = _in_editor(context, id)
-        if found is None:
+        edited = _edit_in_editor(context, id)
+        if edited is None:
             click.echo("Nothing was changed.", err=True)
             return
-        changed = found
+        changed = edited
     say_changed(changed, f"is edited and {changed.status}", as_json=as_json)
 
 
 COMMANDS = (new, edit)
 
 
-def _given(text: str | None, file: TextIO | None) -> str | None:
+def _text_argument(text: str | None, file: TextIO | None) -> str | None:
     if text is not None and file is not None:
         raise click.UsageError("Give the text itself or --file, not both.")
     if file is None:
         return text
     try:
-        # No more than it takes to see that it is too long: a device has no end.
-        read = file.read(MOST_READ + 1)
+        # Limit the read: a device such as /dev/zero never ends.
+        content = file.read(MOST_READ + 1)
     except UnicodeDecodeError as error:
         raise click.UsageError(f"{file.name} is not text in UTF-8.") from error
-    if len(read) > MOST_READ:
+    if len(content) > MOST_READ:
         raise click.UsageError(f"{file.name} is too long: a draft has at most {LONGEST_TEXT:,} characters.")
-    return read
+    return content
 
 
-def _written() -> str:
+def _write_in_editor() -> str:
     _need_terminal("Give a text, --file, --url or --prompt.")
     path = kept("")
     _open_editor(path)
@@ -151,13 +152,13 @@ def _written() -> str:
 
 
 def _open_editor(path: Path) -> None:
-    """Let the user write in the file. It is kept where the editor fails."""
+    """Open the file in the user's editor. It is left in place if the editor fails."""
     try:
-        ended = subprocess.run((*command(), str(path)), check=False).returncode  # noqa: S603 - the user's own editor
+        exit_code = subprocess.run((*command(), str(path)), check=False).returncode  # noqa: S603 - the user's own editor
     except (OSError, CopydeskError) as error:
         raise click.ClickException(f"No editor could be started: {error} Your text is kept in {path}.") from error
-    if ended:
-        raise click.ClickException(f"Your editor ended with {ended}. Your text is kept in {path}.")
+    if exit_code:
+        raise click.ClickException(f"Your editor ended with {exit_code}. Your text is kept in {path}.")
 
 
 def _need_terminal(otherwise: str) -> None:
@@ -165,39 +166,39 @@ def _need_terminal(otherwise: str) -> None:
         raise click.UsageError(otherwise)
 
 
-def _in_editor(context: Context, draft_id: str) -> Draft | None:
-    """The draft with what the user made of its text; None where that is nothing new.
+def _edit_in_editor(context: Context, draft_id: str) -> Draft | None:
+    """Return the draft after the user edited its text, or None if the text is unchanged.
 
-    The user's words are kept in a file where they cannot be stored: somebody may have changed the draft meanwhile.
+    The text stays in a file if it cannot be stored: the draft may have been changed in the meantime.
     """
 
-    async def find(desk: "Desk") -> Draft:
-        found = await desk.drafts.get(draft_id)
-        after_edit(found.status, archived=found.archived_at is not None)  # refused before anything is written
-        return found
+    async def load(desk: "Desk") -> Draft:
+        draft = await desk.drafts.get(draft_id)
+        after_edit(draft.status, archived=draft.archived_at is not None)  # refuse before the user starts writing
+        return draft
 
-    before = context.run(find)
-    path = kept(before.text)
+    original = context.run(load)
+    path = kept(original.text)
     _open_editor(path)
     text = read_back(path)
-    if text.strip() == before.text:
+    if text.strip() == original.text:
         path.unlink()
         return None
 
-    async def work(desk: "Desk") -> Draft:
+    async def save(desk: "Desk") -> Draft:
         try:
-            return await desk.drafts.change(draft_id, ChangeDraft(text=text), expected_version=before.version)
+            return await desk.drafts.change(draft_id, ChangeDraft(text=text), expected_version=original.version)
         except CopydeskError as error:
             raise ConflictError(str(error), hint=f"Your text is kept in {path}.") from error
 
-    changed = context.run(work)
+    changed = context.run(save)
     path.unlink()
     return changed
 
 
-def _say_made(made: Created, *, as_json: bool) -> None:
+def _print_creation(creation: Created, *, as_json: bool) -> None:
     if as_json:
-        print_json(made)
+        print_json(creation)
         return
-    for draft in made.drafts:
+    for draft in creation.drafts:
         click.echo(f"{draft.id} is a {draft.format} and {draft.status}.")

@@ -1,7 +1,7 @@
-"""The desk: every operation, one module per resource. The only place where store and crafts meet.
+"""The desk: every operation, grouped by resource. The only layer where store and crafts meet.
 
-`Desk` and `open_desk` are imported when they are asked for: with them comes SQLAlchemy, and the console's first look
-(`copydesk.desk.glance`) does without.
+`Desk` and `open_desk` are imported on first access: they bring in SQLAlchemy, which the console's first page does
+without.
 """
 
 from typing import TYPE_CHECKING
@@ -15,6 +15,6 @@ __all__ = ["Desk", "open_desk"]
 def __getattr__(name: str) -> object:
     if name not in __all__:
         raise AttributeError(name)
-    from copydesk.desk import opening  # noqa: PLC0415 - see above
+    from copydesk.desk import opening  # noqa: PLC0415 - keeps SQLAlchemy out of a plain `import copydesk.desk`
 
     return getattr(opening, name)

@@ -1,4 +1,4 @@
-"""The accounts that posts go to: connected, checked, removed. Their keys go to the vault, and nowhere else."""
+"""Connect, check and remove the accounts that posts go to. Their credentials are stored in the vault only."""
 
 import asyncio
 from collections.abc import AsyncIterator, Mapping
@@ -32,183 +32,191 @@ if TYPE_CHECKING:
     from copydesk.secrets.vault import Whereabouts
 
 TRIES, BETWEEN = 60, 0.5
-"""How often, and how many seconds apart, it is tried to speak alone for an account that is connected anew."""
+"""Attempts, and seconds between them, to get the lease of an account that is being connected again."""
 
 
 @runtime_checkable
-class _Leaving(Protocol):
-    """A platform that can be told that a key is not used any more."""
+class _SupportsRevoke(Protocol):
+    """A platform that can revoke a credential."""
 
     async def disconnect(self, account: Account) -> None: ...
 
 
 class WayIn(Struct, frozen=True):
-    """How accounts of a platform are connected."""
+    """The way to connect an account of a platform: the fields to ask for, and the browser flow if there is one."""
 
     platform: str
     server: str
-    """Where its accounts are unless the user says otherwise; empty where the user has to."""
+    """The default server; empty if the user has to name one."""
     wants: tuple[Wanted, ...]
     browser: bool
-    """Whether the way leads through the user's browser, unless everything that is optional was given."""
+    """Sign-in goes through the user's browser, unless every optional field was filled in."""
     port: int | None
-    """Of the loopback address that has to be registered with the platform; None where any will do."""
+    """Port of the loopback redirect that has to be registered with the platform; None if any port will do."""
     by_hand: str
-    """The redirect that shows the code instead; empty where the address that the browser ends at is pasted."""
+    """Redirect URI of a page that shows the code; empty if the user pastes the address the browser ends at."""
 
 
 class Accounts:
     """The accounts of one desk."""
 
     def __init__(self, ground: Ground) -> None:
-        self._ground = ground
+        self._ctx = ground
 
     async def list(self) -> tuple[ConnectedAccount, ...]:
-        """The accounts, by platform and name."""
-        return await self._ground.read(accounts.every)
+        """Return the accounts, ordered by platform and name."""
+        return await self._ctx.read(accounts.every)
 
     def way_in(self, platform: str) -> WayIn:
-        """How an account of a platform is connected; InvalidError where there is no such platform."""
-        one = self._ground.platform(platform)
-        browser = hasattr(one, "begin")
+        """Return the way to connect an account of `platform`. Raise InvalidError if there is no such platform."""
+        adapter = self._ctx.platform(platform)
+        browser = hasattr(adapter, "begin")
         return WayIn(
             platform=platform,
-            server=one.home,
-            wants=one.wants,
+            server=adapter.home,
+            wants=adapter.wants,
             browser=browser,
-            port=getattr(one, "fixed_port", None),
-            by_hand=getattr(one, "by_hand", ""),
+            port=getattr(adapter, "fixed_port", None),
+            by_hand=getattr(adapter, "by_hand", ""),
         )
 
     async def connect(self, platform: str, given: Mapping[str, str], server: str = "") -> ConnectedAccount:
-        """Get into an account with what was asked for, and keep its keys.
+        """Log in with the given fields, store the credentials and return the account.
 
-        Raises InvalidError for what is missing, LoginError, NotSentError and RefusedPostError of the platform, and
-        SecretsError where the keys cannot be kept: then nothing is connected.
+        Raise InvalidError for missing fields, the platform's LoginError, NotSentError and RefusedPostError, and
+        SecretsError if the credentials cannot be stored; nothing is connected then.
         """
-        one, where = self._asked(platform, given, server)
+        adapter, server_url = self._resolve_request(platform, given, server)
         try:
-            connected = await one.connect(where, given)
+            connected = await adapter.connect(server_url, given)
         except LoginError as error:
             hint = "Check what you gave." if error.hint == CONNECT_AGAIN else error.hint
             raise LoginError(error.message, hint=hint) from None
-        found = await self._ground.vault.given(name_of(connected.account))
-        if found and found.items() <= connected.secrets.items():  # they stay where they are
+        env_secrets = await self._ctx.vault.given(name_of(connected.account))
+        # Secrets given by the environment stay there; do not copy them to the vault.
+        if env_secrets and env_secrets.items() <= connected.secrets.items():
             connected = replace(connected, secrets={})
-        return await self._keep(connected)
+        return await self._save(connected)
 
     async def begin(self, platform: str, given: Mapping[str, str], redirect: str, server: str = "") -> SignIn:
-        """Begin to connect an account through the browser; raises as `connect`."""
-        one, where = self._asked(platform, given, server)
-        return await _through_browser(one).begin(where, given, redirect)
+        """Start to connect an account through the browser. Raises as `connect` does."""
+        adapter, server_url = self._resolve_request(platform, given, server)
+        return await _browser_platform(adapter).begin(server_url, given, redirect)
 
     async def finish(self, platform: str, sign_in: SignIn, code: str, server: str = "") -> ConnectedAccount:
-        """End what was begun, with the code that came back; raises as `connect`."""
-        one = self._ground.platform(platform)
-        return await self._keep(await _through_browser(one).finish(server or one.home, sign_in, code))
+        """Complete a sign-in with the code from the redirect and return the account. Raises as `connect` does."""
+        adapter = self._ctx.platform(platform)
+        return await self._save(await _browser_platform(adapter).finish(server or adapter.home, sign_in, code))
 
     async def check(self, name: str) -> ConnectedAccount:
-        """Ask an account's server whether it works; NotSentError where it cannot be asked.
+        """Ask the account's server whether the credentials work, and return the account with fresh details.
 
-        Where the key is not good any more that is kept, and nothing is sent there until it is connected again.
+        A rejected credential is recorded, and nothing is sent to the account until it is connected again; LoginError is
+        raised. Raise NotSentError if the server cannot be asked.
         """
-        kept = await self._one(name)
-        async with claimed(self._ground, kept.id) as claim_id:
-            if claim_id is None:
+        account = await self._resolve_account(name)
+        # Checking may refresh the token, so it needs the lease just as sending does.
+        async with claimed(self._ctx, account.id) as lease:
+            if lease is None:
                 raise NotSentError("Something is being sent there at this moment.", hint="Try again in a minute.")
             try:
-                details = await self._ground.platform(kept.details.platform).check(kept.details)
+                details = await self._ctx.platform(account.details.platform).check(account.details)
             except LoginError as error:
-                says = trouble_of(error, kept.details)
-                await self._ground.write(accounts.set_trouble, kept, says)
-                raise LoginError(says) from None
-            await self._ground.write(accounts.checked, kept.id, details, self._ground.clock())
-        return await self._one(kept.id)
+                message = trouble_of(error, account.details)
+                await self._ctx.write(accounts.set_trouble, account, message)
+                raise LoginError(message) from None
+            await self._ctx.write(accounts.checked, account.id, details, self._ctx.clock())
+        return await self._resolve_account(account.id)
 
     async def remove(self, name: str) -> ConnectedAccount:
-        """Forget an account and its keys; what was posted there stays, here and there.
+        """Delete an account and its credentials and return it. Published posts stay, there and in the history.
 
-        ConflictError while something is on its way there.
+        Raise ConflictError while a delivery to it is in progress.
         """
-        kept = await self._one(name)
-        await self._ground.read(_refuse_under_way, kept)
-        with suppress(CopydeskError):  # whoever wants to be sure takes the access back there
-            platform = self._ground.platform(kept.details.platform)
-            if isinstance(platform, _Leaving):
-                await platform.disconnect(kept.details)
-        # The keys first: an account that is not known any more could not be named to forget them.
-        await self._ground.vault.remove(name_of(kept.details))
-        await self._ground.write(_remove, kept)
-        return kept
+        account = await self._resolve_account(name)
+        await self._ctx.read(_raise_if_sending, account)
+        with suppress(CopydeskError):  # best effort: the user can revoke access on the platform too
+            platform = self._ctx.platform(account.details.platform)
+            if isinstance(platform, _SupportsRevoke):
+                await platform.disconnect(account.details)
+        # Credentials first: once the row is gone, nothing could name them to delete them.
+        await self._ctx.vault.remove(name_of(account.details))
+        await self._ctx.write(_remove, account)
+        return account
 
     async def keys(self) -> "Whereabouts":
-        """Where the keys are kept."""
-        return await self._ground.vault.where()
+        """Return the backend that stores the credentials, and its state."""
+        return await self._ctx.vault.where()
 
     def allow_plain_keys(self) -> None:
-        """The user said yes to keys in a file that is not encrypted, where there is no better place."""
-        self._ground.vault.allow_plain()
+        """Allow an unencrypted file for credentials if no better backend is available. The user confirmed it."""
+        self._ctx.vault.allow_plain()
 
-    def _asked(self, platform: str, given: Mapping[str, str], server: str) -> tuple[Platform, str]:
-        one = self._ground.platform(platform)
-        missing = [each.name for each in one.wants if not each.optional and not given.get(each.name, "").strip()]
+    def _resolve_request(self, platform: str, credentials: Mapping[str, str], server: str) -> tuple[Platform, str]:
+        """Return the platform and the server's URL. Raise InvalidError for missing fields."""
+        adapter = self._ctx.platform(platform)
+        missing = [
+            field.name for field in adapter.wants if not field.optional and not credentials.get(field.name, "").strip()
+        ]
         if missing:
             raise InvalidError(*(FieldError(name, "is missing") for name in missing))
-        where = server or one.home
-        if not where:
+        server_url = server or adapter.home
+        if not server_url:
             raise InvalidError(FieldError("url", f"is missing: say where your {platform} is, with --url https://…"))
-        return one, where
+        return adapter, server_url
 
-    async def _keep(self, connected: Connected) -> ConnectedAccount:
-        """Keep the keys first: an account whose keys are lost could only fail."""
-        async with self._alone(connected.account):
+    async def _save(self, connected: Connected) -> ConnectedAccount:
+        """Store the credentials first: an account without them could only fail."""
+        async with self._exclusive_access(connected.account):
             if connected.secrets:
-                await self._ground.vault.keep(name_of(connected.account), connected.secrets)
-            now = self._ground.clock()
-            kept = await self._ground.write(accounts.connect, new_id(now), connected.account, now)
-        return await self._one(kept)
+                await self._ctx.vault.keep(name_of(connected.account), connected.secrets)
+            now = self._ctx.clock()
+            account_id = await self._ctx.write(accounts.connect, new_id(now), connected.account, now)
+        return await self._resolve_account(account_id)
 
     @asynccontextmanager
-    async def _alone(self, account: Account) -> AsyncIterator[None]:
-        """Nobody else speaks for the account meanwhile: who renews its token would overwrite the new keys."""
-        same = (account.platform, account.server, account.id)
-        every = await self.list()
-        known = [each for each in every if (each.details.platform, each.details.server, each.details.id) == same]
+    async def _exclusive_access(self, account: Account) -> AsyncIterator[None]:
+        """Hold the account's lease: a worker renewing its token would overwrite the new credentials."""
+        identity = (account.platform, account.server, account.id)
+        connected = await self.list()
+        matching = [row for row in connected if (row.details.platform, row.details.server, row.details.id) == identity]
         async with AsyncExitStack() as stack:
-            for each in known:
+            for row in matching:
+                # A worker holds the lease only while it talks to the server, so a short wait is usually enough.
                 for _ in range(TRIES):
-                    if await stack.enter_async_context(claimed(self._ground, each.id)) is not None:
+                    if await stack.enter_async_context(claimed(self._ctx, row.id)) is not None:
                         break
                     await asyncio.sleep(BETWEEN)
                 else:
-                    says = "Something is being sent there at this moment; the account was not connected anew."
-                    raise NotSentError(says, hint="Try again in a minute.")
+                    message = "Something is being sent there at this moment; the account was not connected anew."
+                    raise NotSentError(message, hint="Try again in a minute.")
             yield
 
-    async def _one(self, name: str) -> ConnectedAccount:
-        """The account by its id or its label, or a platform's only one."""
-        every = await self.list()
-        found = [each for each in every if each.id == name] or list(named(every, [name]))
-        if len(found) == 1:
-            return found[0]
-        if found:
-            which = ", ".join(each.label for each in found)
-            raise InvalidError(FieldError("account", f"means several; name one of {which}"))
+    async def _resolve_account(self, name: str) -> ConnectedAccount:
+        """Return the account with this id or label, or the only one of this platform."""
+        connected = await self.list()
+        matches = [account for account in connected if account.id == name] or list(named(connected, [name]))
+        if len(matches) == 1:
+            return matches[0]
+        if matches:
+            labels = ", ".join(account.label for account in matches)
+            raise InvalidError(FieldError("account", f"means several; name one of {labels}"))
         raise NotFoundError(f"There is no account {name[:200]!r}.", hint="`copydesk account list` shows them all.")
 
 
-def _through_browser(one: Platform) -> BrowserPlatform:
-    if not hasattr(one, "begin"):
+def _browser_platform(adapter: Platform) -> BrowserPlatform:
+    if not hasattr(adapter, "begin"):
         raise InvalidError(FieldError("platform", "is not connected through the browser"))
-    return one  # type: ignore[return-value]  # Protocols cannot be told apart at run time but by their methods
+    return adapter  # type: ignore[return-value]  # a Protocol can only be checked by its methods at run time
 
 
-def _refuse_under_way(conn: Connection, user_id: str, kept: ConnectedAccount) -> None:
-    if deliveries.under_way(conn, user_id, kept.id):
+def _raise_if_sending(conn: Connection, user_id: str, account: ConnectedAccount) -> None:
+    if deliveries.under_way(conn, user_id, account.id):
         hint = "Wait until it is there, or give it up: copydesk delivery list"
         raise ConflictError("Something is on its way to this account; it was not removed.", hint=hint)
 
 
-def _remove(conn: Connection, user_id: str, kept: ConnectedAccount) -> None:
-    _refuse_under_way(conn, user_id, kept)
-    accounts.remove(conn, user_id, kept.id)
+def _remove(conn: Connection, user_id: str, account: ConnectedAccount) -> None:
+    # Checked again in the same transaction: a delivery may have started since the first check.
+    _raise_if_sending(conn, user_id, account)
+    accounts.remove(conn, user_id, account.id)

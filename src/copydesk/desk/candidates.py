@@ -1,4 +1,4 @@
-"""A source that may become one: checked, and read once to see. Imported when there is one."""
+"""Validate and test-fetch a source before it is added. Imported only when one is: it brings in the readers."""
 
 import asyncio
 
@@ -17,44 +17,47 @@ from copydesk.ranking.filters import compile_rules
 
 
 async def check(type: object, url: object, config: object, *, name: str = "") -> SourceSpec:
-    """What it takes to read the source, its address in the form that its type reads. InvalidError with the field."""
-    kind = convert("type", type, SourceType)
+    """Return the validated source, its URL normalised for its type. Raise InvalidError naming the field.
+
+    Compiling the filter expressions also times them, which takes seconds for a slow one; it runs in a thread.
+    """
+    source_type = convert("type", type, SourceType)
     settings = convert("config", config, SourceConfig) if config is not None else SourceConfig()
-    _refuse_unfit(settings)
+    _validate_settings(settings)
     if settings.include or settings.exclude:
-        # Raises for an expression that is none, and tries out the others, which takes seconds where one is slow.
+        # In a thread: compiling also measures each expression, which takes seconds for a slow one.
         await asyncio.to_thread(compile_rules, settings.include, settings.exclude)
-    address = normalise(kind, text_of("url", url, 1, 2000), settings)
-    return SourceSpec(type=kind, url=address, config=settings, name=name)
+    normalised_url = normalise(source_type, text_of("url", url, 1, 2000), settings)
+    return SourceSpec(type=source_type, url=normalised_url, config=settings, name=name)
 
 
-def _refuse_unfit(settings: SourceConfig) -> None:
-    """InvalidError for each setting that holds what no database takes, or a control character."""
-    wrong = []
+def _validate_settings(settings: SourceConfig) -> None:
+    """Raise InvalidError for every setting that holds a control character or text no database stores."""
+    errors = []
     for name, value in msgspec.to_builtins(settings).items():
         texts = [str(text) for text in (value if isinstance(value, tuple | list) else [value])]
         problems = (unstorable_in(text) or unfit_in(text) for text in texts)
-        wrong += [FieldError(f"config.{name}", problem) for problem in problems if problem]
-    if wrong:
-        raise InvalidError(*wrong)
+        errors += [FieldError(f"config.{name}", problem) for problem in problems if problem]
+    if errors:
+        raise InvalidError(*errors)
 
 
 def read_from(spec: SourceSpec) -> tuple[object, ...]:
-    """All that decides which entries the source brings: where it differs, it is another source to us."""
+    """Return everything that decides which entries a source yields; sources that differ in it are different sources."""
     config = spec.config
     lists = (config.listing, config.window, config.list, config.query, config.hl, config.gl, config.ceid)
     return spec.type, spec.url, *lists, config.replies, config.reposts
 
 
 async def attempt(ground: Ground, spec: SourceSpec) -> Reading:
-    """What the source brings, as if for the first time; nothing is stored. FetchError where it cannot be read."""
+    """Fetch the source as if for the first time and store nothing. Raise FetchError if it cannot be read."""
     try:
         async with ground.network() as http:
-            reading = await read(ground, http, spec, FetchState())
-        if reading.failure is not None:
-            raise reading.failure
+            result = await read(ground, http, spec, FetchState())
+        if result.failure is not None:
+            raise result.failure
     except FetchError as error:
-        # Nobody reads it again by itself.
+        # A test fetch is not retried automatically, so drop the sentence that promises it.
         error.hint = error.hint.replace(f"; {TRIES_AGAIN}", ".").replace(TRIES_AGAIN, "").strip()
         raise
-    return reading
+    return result

@@ -1,7 +1,7 @@
-"""The right to speak with an account's server as that account: one at a time, whichever process.
+"""The account lease: one worker at a time, in any process, talks to a server as one account.
 
-Its posts go out in order by that, and its tokens are renewed by one alone: some are good for one renewal only, and a
-second one ends them all.
+It keeps an account's posts in order, and token refresh safe: some refresh tokens work once, and using one twice revokes
+every token of the account.
 """
 
 import asyncio
@@ -17,29 +17,31 @@ from copydesk.store.accounts import Sending
 from copydesk.store.ids import new_id
 
 LEASE = timedelta(minutes=5)
-"""For so long somebody is thought to be at an account after the last sign of life, where he cannot be asked."""
+"""An owner whose process cannot be inspected counts as dead this long after its last sign of life."""
 
 
 @asynccontextmanager
 async def claimed(ground: Ground, account_id: str) -> AsyncIterator[str | None]:
-    """The claim, until the block ends; None where somebody who lives has it, or there is no such account."""
-    claim_id = await _claim(ground, account_id)
+    """Hold the account's lease for the block; yield its id, or None if a live worker has it or the account is gone."""
+    lease_id = await _acquire(ground, account_id)
     try:
-        yield claim_id
+        yield lease_id
     finally:
-        if claim_id is not None:
-            # What is not let go of is let go of by the lease, or by this process's end.
+        if lease_id is not None:
+            # If releasing fails, the lease expires, or is taken over once this process has ended.
             with suppress(StoreError):
-                await asyncio.shield(ground.write(accounts.release, account_id, claim_id))
+                await asyncio.shield(ground.write(accounts.release, account_id, lease_id))
 
 
-async def _claim(ground: Ground, account_id: str) -> str | None:
-    now = ground.clock()
-    other = await ground.read(accounts.sending, account_id)
-    if other is None:
+async def _acquire(ctx: Ground, account_id: str) -> str | None:
+    """Try to acquire the lease; return its id or None."""
+    now = ctx.clock()
+    current = await ctx.read(accounts.sending, account_id)
+    if current is None:
         return None
-    gone = other.claim_id if is_gone(other.owner, other.lease_until, now, LEASE) else None
-    claim_id = new_id(now)
-    mine = Sending(owner=me(), claim_id=claim_id, lease_until=now + LEASE)
-    got = await ground.write(accounts.claim, account_id, mine, now, instead_of=gone)
-    return claim_id if got else None
+    # Compare-and-set on the abandoned lease: of two workers that see it, one gets it.
+    abandoned_id = current.claim_id if is_gone(current.owner, current.lease_until, now, LEASE) else None
+    lease_id = new_id(now)
+    lease = Sending(owner=me(), claim_id=lease_id, lease_until=now + LEASE)
+    acquired = await ctx.write(accounts.claim, account_id, lease, now, instead_of=abandoned_id)
+    return lease_id if acquired else None

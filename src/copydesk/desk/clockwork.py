@@ -1,4 +1,4 @@
-"""Whether the wall clock can be trusted: nothing goes out by a clock that jumped before the user was asked."""
+"""Detect jumps of the wall clock. Nothing is sent by a clock that jumped until the user has confirmed it."""
 
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
@@ -14,84 +14,89 @@ from copydesk.store import clock as kept
 from copydesk.store.clock import Checked
 
 SEEN_EVERY = timedelta(minutes=5)
-"""The last time at which the clock was right is written down so often, and not at every look."""
+"""A clock that is right is recorded this often instead of on every check, to save writes."""
 
 
 class Clockwork:
-    """The wall clock of one desk, measured by the machine's steady clock."""
+    """The wall clock of one desk, compared with the machine's monotonic clock."""
 
     def __init__(self, ground: Ground, steady: SteadyClock | None = None) -> None:
-        self._ground = ground
-        self.steady = steady or (machine_clock if ground.clock is utc_now else _beside(ground.clock))
+        self._ctx = ground
+        self.steady = steady or (machine_clock if ground.clock is utc_now else _follow(ground.clock))
 
     async def doubt(self) -> ClockDoubt | None:
-        """Look at both clocks: what is wrong with the wall clock, None where nothing is.
+        """Compare both clocks; return the warning, or None if the wall clock is right.
 
-        A doubt goes away when the clock is put right, or by `accept`.
+        A warning ends when the clock is set right, or by `accept`.
         """
-        wall, steady = self._ground.clock(), self.steady()
-        before = await self._ground.read(kept.checked)
-        after = looked(before, wall, steady)
-        if before is None or _worth_keeping(before, after):
-            after = await self._ground.write(_look_again, wall, steady)
-        return _doubt(after)
+        wall, monotonic = self._ctx.clock(), self.steady()
+        previous = await self._ctx.read(kept.checked)
+        state = looked(previous, wall, monotonic)
+        # Read first and write only if needed: this runs on every tick.
+        if previous is None or _should_save(previous, state):
+            state = await self._ctx.write(_evaluate_and_save, wall, monotonic)
+        return _to_warning(state)
 
     async def accept(self) -> ClockDoubt | None:
-        """Trust the wall clock as it is now; the doubt that was there."""
-        doubt = await self.doubt()
-        await self._ground.write(kept.keep, _anew(self._ground.clock(), self.steady()))
-        return doubt
+        """Trust the wall clock as it is now; return the warning there was."""
+        warning = await self.doubt()
+        await self._ctx.write(kept.keep, _new_reference(self._ctx.clock(), self.steady()))
+        return warning
 
 
 def looked(before: Checked | None, wall: datetime, steady: Steady) -> Checked:
-    """What is kept after a look at both clocks. Pure.
+    """Return the clock state to store after reading both clocks. Pure.
 
-    On one start of the machine the first reading goes on to count, so that small steps add up. After another start
-    only a clock that is behind can be told; a doubt from before it stands, until the user answers.
+    Within one boot of the machine the first reading stays the reference, so that small steps add up. After a reboot
+    only a clock that is behind can be detected; a warning from before it stands until the user answers.
     """
     if before is None:
-        return _anew(wall, steady)
-    same_start = before.boot == steady.boot and before.steady <= steady.seconds
-    off = _jump(before, wall, steady) if same_start else NONE
-    off = off or -behind(wall, before.seen)
-    if off:
-        return msgspec.structs.replace(before, doubt_since=before.doubt_since or wall, doubt_by=off.total_seconds())
-    if same_start:
+        return _new_reference(wall, steady)
+    # Monotonic readings of different boots cannot be compared.
+    same_boot = before.boot == steady.boot and before.steady <= steady.seconds
+    offset = _jump(before, wall, steady) if same_boot else NONE
+    offset = offset or -behind(wall, before.seen)
+    if offset:
+        return msgspec.structs.replace(before, doubt_since=before.doubt_since or wall, doubt_by=offset.total_seconds())
+    if same_boot:
         return msgspec.structs.replace(before, seen=max(wall, before.seen), doubt_since=None, doubt_by=None)
+    # The clock was ahead before the reboot. A new reference would hide that, so keep the warning.
     if before.doubt_by is not None and before.doubt_by > 0:
         return before
-    return _anew(wall, steady)
+    return _new_reference(wall, steady)
 
 
-def _jump(before: Checked, wall: datetime, steady: Steady) -> timedelta:
-    then = Reading(wall=before.wall, steady=before.steady, counts_sleep=before.counts_sleep)
-    return jump(then, Reading(wall=wall, steady=steady.seconds, counts_sleep=steady.counts_sleep))
+def _jump(previous: Checked, wall: datetime, monotonic: Steady) -> timedelta:
+    earlier = Reading(wall=previous.wall, steady=previous.steady, counts_sleep=previous.counts_sleep)
+    return jump(earlier, Reading(wall=wall, steady=monotonic.seconds, counts_sleep=monotonic.counts_sleep))
 
 
-def _anew(wall: datetime, steady: Steady) -> Checked:
-    return Checked(boot=steady.boot, wall=wall, steady=steady.seconds, counts_sleep=steady.counts_sleep, seen=wall)
+def _new_reference(wall: datetime, monotonic: Steady) -> Checked:
+    return Checked(
+        boot=monotonic.boot, wall=wall, steady=monotonic.seconds, counts_sleep=monotonic.counts_sleep, seen=wall
+    )
 
 
-def _worth_keeping(before: Checked, after: Checked) -> bool:
-    """Whether there is more to write down than that the clock is still right."""
-    return after.seen - before.seen >= SEEN_EVERY or after != msgspec.structs.replace(before, seen=after.seen)
+def _should_save(previous: Checked, state: Checked) -> bool:
+    """Return True if there is more to store than that the clock is still right."""
+    return state.seen - previous.seen >= SEEN_EVERY or state != msgspec.structs.replace(previous, seen=state.seen)
 
 
-def _look_again(conn: Connection, user_id: str, wall: datetime, steady: Steady) -> Checked:
-    """As `looked`, in one transaction: another process may have been asked and answered meanwhile."""
-    after = looked(kept.checked(conn, user_id), wall, steady)
-    kept.keep(conn, user_id, after)
-    return after
+def _evaluate_and_save(conn: Connection, user_id: str, wall: datetime, monotonic: Steady) -> Checked:
+    """Evaluate in one transaction: another process may have checked, and the user answered, in the meantime."""
+    state = looked(kept.checked(conn, user_id), wall, monotonic)
+    kept.keep(conn, user_id, state)
+    return state
 
 
-def _doubt(after: Checked) -> ClockDoubt | None:
-    if after.doubt_since is None or after.doubt_by is None:
+def _to_warning(state: Checked) -> ClockDoubt | None:
+    if state.doubt_since is None or state.doubt_by is None:
         return None
-    return ClockDoubt(since=after.doubt_since, seconds=after.doubt_by)
+    return ClockDoubt(since=state.doubt_since, seconds=state.doubt_by)
 
 
-def _beside(clock: Callable[[], datetime]) -> SteadyClock:
-    """A steady clock for a wall clock that is not the machine's: it goes as that one goes, and so finds no jump."""
+def _follow(clock: Callable[[], datetime]) -> SteadyClock:
+    """Return a monotonic clock that follows `clock`, for clocks other than the machine's; it never shows a jump."""
     return lambda: Steady(
         boot="", seconds=(clock() - datetime(1970, 1, 1, tzinfo=UTC)).total_seconds(), counts_sleep=True
     )

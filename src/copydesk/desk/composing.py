@@ -1,4 +1,4 @@
-"""One commission carried out: the page is read, each text is written and checked, and kept with what became of it."""
+"""Run one generation job: read the page, write and check each text, store it or the reason why there is none."""
 
 import asyncio
 import logging
@@ -30,18 +30,18 @@ from copydesk.store.generation import Material, Waiting
 
 log = logging.getLogger(__name__)
 MOST_ATTEMPTS = 3
-"""A text whose writing was begun so often and never came to an end is given up: it may be what ends the process."""
+"""A text that was started this often without an end is given up: it may be what crashes the process."""
 
 
 async def compose(ground: Ground, commission: Commission, known: Known) -> int:
-    """Write the texts of a commission; of how many this settled what became of them. Raises StoreError.
+    """Write the texts of a job; return how many outcomes this call stored. Raise StoreError.
 
-    `known` is kept from one commission to the next: what was written lately is gone through once for all of them.
+    `cache` is shared by the jobs of one batch, so that recent texts are analysed once.
     """
-    composer = _Composer(ground, commission.claim.id, known)
+    composer = _JobWriter(ground, commission.claim.id, known)
     material = await ground.read(generation.material, commission.texts[0].item_id)
     if material is None:
-        return 0  # deleted meanwhile, and its drafts with it
+        return 0  # the item was deleted in the meantime, its drafts with it
     try:
         material = await composer.with_page(material)
     except CopydeskError as error:
@@ -51,8 +51,8 @@ async def compose(ground: Ground, commission: Commission, known: Known) -> int:
     return sum([await composer.write(text, material) for text in commission.texts])
 
 
-class _Beside(Struct, frozen=True):
-    """What a text is written with, besides its item."""
+class _TextInputs(Struct, frozen=True):
+    """Everything a text is written from besides its item."""
 
     draft: ListedDraft
     earlier: tuple[str, ...]
@@ -60,80 +60,80 @@ class _Beside(Struct, frozen=True):
     recent: tuple[str, ...]
     treatment: Treatment | None
     pictured: bool
-    """Whether it, or another draft of its item, has a picture."""
+    """This draft, or another one of its item, has an image."""
 
 
-class _Composer:
-    def __init__(self, ground: Ground, claim_id: str, known: Known) -> None:
-        from copydesk.drafting.writer import choose_writer  # noqa: PLC0415 - chosen anew each time
+class _JobWriter:
+    def __init__(self, ctx: Ground, claim_id: str, cache: Known) -> None:
+        from copydesk.drafting.writer import choose_writer  # noqa: PLC0415 - read again for every job, as settings may change
 
-        self._ground = ground
+        self._ctx = ctx
         self._claim_id = claim_id
-        self._known = known
+        self._cache = cache
         self._writer = choose_writer()
-        self._deadline = ground.settings.generation.deadline
+        self._deadline = ctx.settings.generation.deadline
 
     async def with_page(self, material: Material) -> Material:
-        """`material` with its page, read now where it was not read before. Raises CopydeskError."""
+        """Return `material` with its page, fetched now unless it was before. Raise CopydeskError."""
         item = material.item
         if not material.unread or item.entry.url is None:
             return material
         article = await self._read(item.entry.url)
         entry = _entry(article, item)
-        await self._ground.write(generation.keep_page, item.id, entry, canonical_url(entry.url or ""))
-        return await self._ground.read(generation.material, item.id) or material
+        await self._ctx.write(generation.keep_page, item.id, entry, canonical_url(entry.url or ""))
+        return await self._ctx.read(generation.material, item.id) or material
 
     async def _read(self, url: str) -> Article:
         try:
-            async with self._ground.network() as http:
+            async with self._ctx.network() as http:
                 return await read_article(http, url, deadline=min(self._deadline, DEADLINE))
         except (FetchError, StoreError):
             raise
         except Exception as error:
             log.exception("reading %s failed", url)
-            raise FetchError(_unexpected("Reading the page", error)) from error
+            raise FetchError(_unexpected_message("Reading the page", error)) from error
 
     async def write(self, text: Waiting, material: Material) -> bool:
-        """Write one text; False where somebody else has settled it."""
+        """Write one text and store it; return False if another process has stored an outcome."""
         if (text.attempts or 0) > MOST_ATTEMPTS:
-            return await self.fail(text, _given_up())
-        beside = await self._ground.read(_beside, text.draft_id, material.item, self._ground.clock())
-        if beside is None:
+            return await self.fail(text, _too_many_attempts())
+        inputs = await self._ctx.read(_load_inputs, text.draft_id, material.item, self._ctx.clock())
+        if inputs is None:
             return False
         try:
-            made = await self._made(beside, material)
+            result = await self._generate(inputs, material)
         except WriterError as error:
             return await self.fail(text, error)
         except Exception as error:
-            # Raised further it would be the first thing to be tried again, and again, before all the others.
+            # Store the failure: raised, this text would stay first in the queue and block all others.
             log.exception("writing %s failed", text.draft_id)
-            # Only its name: what it says may hold whatever was at hand.
-            return await self.fail(text, WriterError(_unexpected("Writing", error)))
-        return await self._ground.write(keep_text, self._claim_id, made, self._ground.clock())
+            # Only the type: the message may contain secrets or private text.
+            return await self.fail(text, WriterError(_unexpected_message("Writing", error)))
+        return await self._ctx.write(keep_text, self._claim_id, result, self._ctx.clock())
 
     async def fail(self, text: Waiting, error: CopydeskError) -> bool:
-        """Say of a text why there is none."""
-        now = self._ground.clock()
-        return await self._ground.write(keep_failure, self._claim_id, text, error, now)
+        """Store the reason why a text could not be written."""
+        now = self._ctx.clock()
+        return await self._ctx.write(keep_failure, self._claim_id, text, error, now)
 
-    async def _made(self, beside: _Beside, material: Material) -> Made:
-        brief, draft = _brief(beside, material), beside.draft
-        written = await self._written(brief)
-        pictures = () if beside.pictured else _page_picture(material.item, self._ground.clock())
-        recent = await asyncio.to_thread(Recent.beside, beside.recent, self._known)
-        subject = subject_of(brief, recent=recent, images=(*draft.images, *pictures))
-        checks = with_notes(await asyncio.to_thread(check, written.text, subject), written.notes)
+    async def _generate(self, inputs: _TextInputs, material: Material) -> Made:
+        brief, draft = _brief(inputs, material), inputs.draft
+        output = await self._call_writer(brief)
+        images = () if inputs.pictured else _page_image(material.item, self._ctx.clock())
+        recent = await asyncio.to_thread(Recent.beside, inputs.recent, self._cache)
+        subject = subject_of(brief, recent=recent, images=(*draft.images, *images))
+        checks = with_notes(await asyncio.to_thread(check, output.text, subject), output.notes)
         return Made(
             draft=draft,
-            text=written.text,
+            text=output.text,
             checks=checks,
             confidence=confidence(checks),
-            sentences=written.sentences,
+            sentences=output.sentences,
             writer=self._writer.name,
-            pictures=pictures,
+            pictures=images,
         )
 
-    async def _written(self, brief: Brief) -> Written:
+    async def _call_writer(self, brief: Brief) -> Written:
         try:
             async with asyncio.timeout(self._deadline):
                 return await self._writer.write(brief)
@@ -141,12 +141,12 @@ class _Composer:
             raise WriterError(f"Writing took longer than {self._deadline:g} seconds.") from None
 
 
-def _beside(conn: Connection, user_id: str, draft_id: str, item: Item, now: datetime) -> _Beside | None:
-    """What a text is written with; None where its draft is gone."""
+def _load_inputs(conn: Connection, user_id: str, draft_id: str, item: Item, now: datetime) -> _TextInputs | None:
+    """Load what a text is written from; None if its draft was deleted."""
     draft = lists.one(conn, user_id, draft_id)
     if draft is None:
         return None
-    return _Beside(
+    return _TextInputs(
         draft=draft,
         earlier=versions.texts_before(conn, user_id, draft_id),
         voice=voices.read(conn, user_id) or Voice(),
@@ -156,14 +156,14 @@ def _beside(conn: Connection, user_id: str, draft_id: str, item: Item, now: date
     )
 
 
-def _brief(beside: _Beside, material: Material) -> Brief:
-    item, draft, treatment = material.item, beside.draft, beside.treatment
-    told = draft.score.sources if draft.score else ()
+def _brief(inputs: _TextInputs, material: Material) -> Brief:
+    item, draft, treatment = material.item, inputs.draft, inputs.treatment
+    score_sources = draft.score.sources if draft.score else ()
     brief = brief_of(
         item,
         draft.format,
-        treatment.voice(beside.voice, draft.format) if treatment else beside.voice,
-        also=tuple(source.name for source in told if source.item_id != item.id),
+        treatment.voice(inputs.voice, draft.format) if treatment else inputs.voice,
+        also=tuple(source.name for source in score_sources if source.item_id != item.id),
         platforms=draft.target_platforms,
         feedback=draft.feedback,
         previous=draft.text or None,
@@ -171,19 +171,20 @@ def _brief(beside: _Beside, material: Material) -> Brief:
     brief = msgspec.structs.replace(
         brief,
         item_id=item.entry.ident,
-        earlier=beside.earlier,
+        earlier=inputs.earlier,
         instructions=material.prompt,
         parameters=treatment.parameters if treatment else {},
     )
     if item.source_type is not None:
         return brief
-    # The user is nobody to be quoted, and the time of asking is not the page's. What he wrote himself is all there is.
-    dated = brief.published if item.published != item.seen else None
-    return msgspec.structs.replace(brief, source_name="", published=dated, text=brief.text or draft.text)
+    # The user's own item: no source to credit, and the time of the request is not the page's date. Without a page
+    # the draft's own text is all there is to write from.
+    published = brief.published if item.published != item.seen else None
+    return msgspec.structs.replace(brief, source_name="", published=published, text=brief.text or draft.text)
 
 
 def _entry(article: Article, item: Item) -> Entry:
-    """The page as the item keeps it."""
+    """Convert the fetched page to the item's entry."""
     title = article.title or (title_of(article.text or article.summary) if article.text or article.summary else "")
     return Entry(
         ident=item.entry.ident,
@@ -201,14 +202,14 @@ def _entry(article: Article, item: Item) -> Entry:
     )
 
 
-def _page_picture(item: Item, now: datetime) -> tuple[DraftImage, ...]:
-    """The picture that the page of the user's own item shows of itself."""
+def _page_image(item: Item, now: datetime) -> tuple[DraftImage, ...]:
+    """Return the image of the page, for items the user gave; others got theirs from the source."""
     return own_picture(item.entry, now) if item.source_type is None else ()
 
 
-def _given_up() -> WriterError:
+def _too_many_attempts() -> WriterError:
     return WriterError(f"Its writing was begun {MOST_ATTEMPTS} times, and each time the process ended before it did.")
 
 
-def _unexpected(what: str, error: Exception) -> str:
-    return f"{what} failed with an error that Copydesk did not expect ({type(error).__name__})."
+def _unexpected_message(action: str, error: Exception) -> str:
+    return f"{action} failed with an error that Copydesk did not expect ({type(error).__name__})."

@@ -1,8 +1,8 @@
-"""New drafts on request: of a text as the user gave it, or to be written from an address, a prompt or both.
+"""Create drafts on request: from a text the user gives, or to be written from a URL, a prompt or both.
 
-What the user gives becomes an item of his own, also where a source brought the same address: deleting the source must
-not take away what he asked for, and the page says more than the feed. It tells the story of that item, though, so that
-no run drafts it once more.
+What the user gives becomes an item of its own, even if a source has an item with the same URL: deleting the source must
+not delete the user's draft, and the page holds more than the feed. The new item joins the story of that item, so that
+no run drafts the story again.
 """
 
 from collections.abc import Mapping, Sequence
@@ -31,81 +31,82 @@ from copydesk.store.tables import Origin
 
 LONGEST_TITLE = 120
 UNKNOWN = 0.5
-"""The confidence of a draft that no check has seen: as likely to be approved as not."""
+"""Confidence of a draft before its checks ran: approval is as likely as rejection."""
 
 
 class Creating:
-    """How drafts come to be that no run picked."""
+    """Create drafts without a run, and handle their images."""
 
     _ground: Ground
 
     async def create(self, asked: CreateDraft | Mapping[str, object]) -> Created:
-        """New drafts, with their item, pictures, tags and checks; in direct mode one, of the text as it stands.
+        """Create drafts with their item, images, tags and checks; in direct mode one, from the text as it stands.
 
-        In generate mode one for each format, whose texts are still to be written: `Generation` does it, in this
-        process or another one. Raises InvalidError that names every field that breaks a rule.
+        In generate mode one draft per format is created, still without text; `Generation` writes them, in this process
+        or another. Raise InvalidError that names every invalid field.
         """
         asked = checked_create(asked)
         if any(kept_digest(image.url) for image in asked.images):
             from copydesk.desk.pictures import check_kept  # noqa: PLC0415 - seldom needed
 
             check_kept(self._ground, asked.images)
-        return await (self._direct(asked) if asked.mode is Mode.DIRECT else self._to_be_written(asked))
+        return await (self._create_direct(asked) if asked.mode is Mode.DIRECT else self._create_pending(asked))
 
     async def keep_picture(self, path: Path) -> str:
-        """Keep the picture in a file; returns the url that `create` takes for it. Raises PictureError."""
+        """Store an image file; return the URL that `create` accepts for it. Raise PictureError."""
         from copydesk.desk.pictures import keep_file  # noqa: PLC0415 - seldom needed
 
         return await keep_file(self._ground, path)
 
     async def describe(self, draft_id: str, alt: str | None, *, picture: int = 1) -> Draft:
-        """Say what a draft's picture shows, the first of which is 1; None takes the picture off.
+        """Set the alt text of a draft's image (the first is 1), or remove the image if `alt` is None.
 
-        Raises InvalidError for a text that is too long and for a picture that there is not, NotFoundError, and
-        ConflictError where the draft cannot be edited.
+        Raise InvalidError for a text that is too long and for an image that does not exist, NotFoundError, and
+        ConflictError if the draft cannot be edited.
         """
         if alt is not None and not 1 <= len(alt.strip()) <= LONGEST_ALT:
             raise InvalidError(FieldError("alt", f"takes 1 to {LONGEST_ALT:,} characters"))
-        return await self._ground.write(_describe, draft_id, alt and alt.strip(), picture)
+        return await self._ground.write(_set_alt, draft_id, alt and alt.strip(), picture)
 
     async def make_picture(self, prompt: str, provider: ImageSource) -> str:
-        """Have an image generator make a picture, which may cost money; returns the url that `create` takes for it.
+        """Generate an image, which may cost money; return the URL that `create` accepts for it.
 
-        Raises PictureError, also where the settings name no such generator.
+        Raise PictureError, also if no such generator is configured.
         """
         from copydesk.desk.pictures import make_picture  # noqa: PLC0415 - seldom needed
 
         return await make_picture(self._ground, provider, prompt)
 
-    async def _direct(self, asked: CreateDraft) -> Created:
-        assert asked.text is not None
+    async def _create_direct(self, request: CreateDraft) -> Created:
+        assert request.text is not None
         now = self._ground.clock()
         draft = msgspec.structs.replace(
-            _empty(asked, asked.format or Format.SHORT, new_id(now), now),
-            text=asked.text,
+            _new_draft(request, request.format or Format.SHORT, new_id(now), now),
+            text=request.text,
             status=Status.AWAITING_REVIEW,
-            images=pictures(asked.images, now),
+            images=pictures(request.images, now),
             writer=USER,
         )
         checked = await checked_new(self._ground, draft)
         draft = msgspec.structs.replace(draft, checks=checked.checks, confidence=checked.confidence)
-        own = own_item(draft.item_id, title_of(draft.text), now)
-        await self._ground.write(_keep, own, draft)
-        return created(asked.mode, own.id, (draft,))
+        item = own_item(draft.item_id, title_of(draft.text), now)
+        await self._ground.write(_insert, item, draft)
+        return created(request.mode, item.id, (draft,))
 
-    async def _to_be_written(self, asked: CreateDraft) -> Created:
+    async def _create_pending(self, request: CreateDraft) -> Created:
         from copydesk.ranking.canonical import canonical_url  # noqa: PLC0415 - not for the console's first rows
 
         now = self._ground.clock()
-        own = _request(asked, canonical_url(asked.url) if asked.url else "", now)
-        drafts = [_empty(asked, kind, own.id, now) for kind in asked.formats or ()]
-        drafts[0] = msgspec.structs.replace(drafts[0], images=pictures(asked.images, now))
-        await self._ground.write(_keep_request, own, drafts, asked.prompt, now)
-        return created(asked.mode, own.id, drafts)
+        item = _request_item(request, canonical_url(request.url) if request.url else "", now)
+        drafts = [_new_draft(request, draft_format, item.id, now) for draft_format in request.formats or ()]
+        # Images go with the first draft only.
+        drafts[0] = msgspec.structs.replace(drafts[0], images=pictures(request.images, now))
+        await self._ground.write(_insert_request, item, drafts, request.prompt, now)
+        return created(request.mode, item.id, drafts)
 
 
-def _empty(asked: CreateDraft, format: Format, item_id: str, now: datetime) -> Draft:
-    """A draft whose text is not there yet."""
+def _new_draft(request: CreateDraft, format: Format, item_id: str, now: datetime) -> Draft:
+    """Return a draft whose text is not written yet."""
     return Draft(
         id=new_id(now),
         text="",
@@ -121,75 +122,76 @@ def _empty(asked: CreateDraft, format: Format, item_id: str, now: datetime) -> D
         regenerated_from_id=None,
         created_at=now,
         updated_at=now,
-        tags=asked.tags,
-        target_platforms=asked.target_platforms,
+        tags=request.tags,
+        target_platforms=request.target_platforms,
     )
 
 
 def own_item(item_id: str, title: str, now: datetime) -> NewItem:
-    """The item that a draft of the user's own derives from."""
+    """Return the item that a draft of the user's own belongs to."""
     entry = Entry(ident=item_id, alias=item_id, title=title)
     return NewItem(id=item_id, entry=entry, canonical="", published=now, state=ItemState.DRAFTED)
 
 
-def _request(asked: CreateDraft, canonical: str, now: datetime) -> NewItem:
-    """The item that drafts are to be written of. Without an address the prompt is all that there is to write from."""
-    given, item_id = asked.prompt or "", new_id(now)
-    title = asked.url or title_of(given)
-    entry = Entry(ident=item_id, alias=item_id, title=title, url=asked.url, text="" if asked.url else given)
+def _request_item(request: CreateDraft, canonical: str, now: datetime) -> NewItem:
+    """Return the item to write drafts from. Without a URL the prompt is its only text."""
+    prompt, item_id = request.prompt or "", new_id(now)
+    title = request.url or title_of(prompt)
+    entry = Entry(ident=item_id, alias=item_id, title=title, url=request.url, text="" if request.url else prompt)
     return NewItem(id=item_id, entry=entry, canonical=canonical, published=now, state=ItemState.DRAFTED)
 
 
 def title_of(text: str) -> str:
-    """The first line that says something, cut at a word where it is long."""
+    """Return the first line that is not blank, cut at a word if it is longer than MAX_TITLE_LENGTH."""
     line = next((line.strip() for line in text.splitlines() if line.strip()), "")
     if len(line) <= LONGEST_TITLE:
         return line
-    kept = line[: LONGEST_TITLE + 1]
-    return f"{kept.rsplit(None, 1)[0] if ' ' in kept else line[:LONGEST_TITLE]}…"
+    head = line[: LONGEST_TITLE + 1]
+    return f"{head.rsplit(None, 1)[0] if ' ' in head else line[:LONGEST_TITLE]}…"
 
 
 def pictures(asked: tuple[NewImage, ...], now: datetime) -> tuple[DraftImage, ...]:
-    """The pictures in the order of their positions; of two at one position the first given comes first."""
-    placed = [(place if image.position is None else image.position, image) for place, image in enumerate(asked)]
-    placed.sort(key=lambda each: each[0])
+    """Return the images ordered by position; of two at one position, the one given first comes first."""
+    positioned = [(index if image.position is None else image.position, image) for index, image in enumerate(asked)]
+    positioned.sort(key=lambda entry: entry[0])
     return tuple(
         DraftImage(id=new_id(now), url=image.url, alt=image.alt, position=position, source=image.source)
-        for position, image in placed
+        for position, image in positioned
     )
 
 
-def _keep(conn: Connection, user_id: str, own: NewItem, draft: Draft) -> None:
-    items.add_own(conn, user_id, own)
-    new = NewDraft(draft=draft, source_id=None, source_type=None, story_id=own.id, origin=Origin.DIRECT)
+def _insert(conn: Connection, user_id: str, item: NewItem, draft: Draft) -> None:
+    items.add_own(conn, user_id, item)
+    new = NewDraft(draft=draft, source_id=None, source_type=None, story_id=item.id, origin=Origin.DIRECT)
     drafts.add(conn, user_id, new)
 
 
-def _keep_request(
-    conn: Connection, user_id: str, own: NewItem, made: Sequence[Draft], prompt: str | None, now: datetime
+def _insert_request(
+    conn: Connection, user_id: str, item: NewItem, drafts_to_add: Sequence[Draft], prompt: str | None, now: datetime
 ) -> None:
-    told = generation.story_at(conn, user_id, own.canonical, now) if own.canonical else None
-    items.add_own(conn, user_id, own)
-    generation.note_request(conn, user_id, own.id, prompt, told or own.id)
-    for draft in made:
-        turn = assign(conn, user_id, draft.format, draft.target_platforms)
+    # Join the story of an item with the same URL, so that no run drafts it a second time.
+    story_id = generation.story_at(conn, user_id, item.canonical, now) if item.canonical else None
+    items.add_own(conn, user_id, item)
+    generation.note_request(conn, user_id, item.id, prompt, story_id or item.id)
+    for draft in drafts_to_add:
+        assignment = assign(conn, user_id, draft.format, draft.target_platforms)
         new = NewDraft(
             draft=draft,
             source_id=None,
             source_type=None,
-            story_id=told or own.id,
+            story_id=story_id or item.id,
             origin=Origin.GENERATE,
-            experiment_id=turn.experiment_id if turn else None,
-            variant_id=turn.variant_id if turn else None,
+            experiment_id=assignment.experiment_id if assignment else None,
+            variant_id=assignment.variant_id if assignment else None,
         )
         drafts.add(conn, user_id, new)
 
 
-def _describe(conn: Connection, user_id: str, draft_id: str, alt: str | None, picture: int) -> Draft:
-    seen = changes.one_seen(conn, user_id, draft_id)
-    after_edit(seen.status, archived=seen.archived)
-    if not kept_pictures.describe(conn, user_id, draft_id, picture, alt):
+def _set_alt(conn: Connection, user_id: str, draft_id: str, alt: str | None, position: int) -> Draft:
+    snapshot = changes.one_seen(conn, user_id, draft_id)
+    after_edit(snapshot.status, archived=snapshot.archived)
+    if not kept_pictures.describe(conn, user_id, draft_id, position, alt):
         raise InvalidError(FieldError("picture", "is none of the draft's"))
-    shown = lists.one(conn, user_id, draft_id)
-    assert shown is not None
-    return plain(shown)
+    draft = lists.one(conn, user_id, draft_id)
+    assert draft is not None
+    return plain(draft)

@@ -1,8 +1,7 @@
-"""Cursors: where the next page of a list begins, in a form that only this service makes.
+"""Pagination cursors: opaque, with a checksum over the list they belong to.
 
-A cursor names the last row that was shown and the list that it belongs to, so that one of another list, or one cut
-short, is refused instead of answering with the wrong page. It is no secret: whoever makes one up sees only rows of
-their own.
+A cursor names the last row of a page. One of another list or user, or one cut short, is refused instead of returning
+the wrong page. The checksum is no secret: whoever forges a cursor still sees only their own rows.
 """
 
 import base64
@@ -14,22 +13,23 @@ import msgspec
 from copydesk.errors import FieldError, InvalidError
 
 _VERSION = 1
-_CHECK = 6
+_CHECKSUM_BYTES = 6
 """Bytes of the checksum."""
 
 
 def write(last: str, *listed: object) -> str:
-    """The cursor after the row `last` of the list that `listed` (its name, its filters) describes."""
+    """Return the cursor after row `last_id` of the list described by `scope` (its name, user and filters)."""
     body = msgspec.msgpack.encode([_VERSION, last])
-    return base64.urlsafe_b64encode(body + _check(body, listed)).decode().rstrip("=")
+    return base64.urlsafe_b64encode(body + _checksum(body, listed)).decode().rstrip("=")
 
 
 def read(cursor: str, *listed: object) -> str:
-    """The row that the cursor names; InvalidError for one that this list did not make."""
+    """Return the row id a cursor names. Raise InvalidError for one that belongs to another list."""
     try:
         raw = base64.b64decode(cursor + "=" * (-len(cursor) % 4), altchars=b"-_", validate=True)
-        body, check = raw[:-_CHECK], raw[-_CHECK:]
-        if check == _check(body, listed):
+        body, checksum = raw[:-_CHECKSUM_BYTES], raw[-_CHECKSUM_BYTES:]
+        if checksum == _checksum(body, listed):
+            # The version makes cursors of an older format invalid instead of misread.
             version, last = msgspec.msgpack.decode(body, type=tuple[int, str])
             if version == _VERSION:
                 return last
@@ -38,5 +38,6 @@ def read(cursor: str, *listed: object) -> str:
     raise InvalidError(FieldError("cursor", "is not one that this list gave; leave it out to start anew"))
 
 
-def _check(body: bytes, listed: tuple[object, ...]) -> bytes:
-    return hashlib.blake2b(body + repr(listed).encode(), digest_size=_CHECK, person=b"copydesk").digest()
+def _checksum(body: bytes, scope: tuple[object, ...]) -> bytes:
+    # Not a signature: it detects a cursor of another list, or a truncated one.
+    return hashlib.blake2b(body + repr(scope).encode(), digest_size=_CHECKSUM_BYTES, person=b"copydesk").digest()

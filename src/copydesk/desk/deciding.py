@@ -1,8 +1,8 @@
-"""What an action or an edit makes of a draft. Pure: values in, values out.
+"""The columns an action or an edit changes on a draft. Pure: values in, values out.
 
-What is written about a state goes with it: `rejection_feedback` when a draft is no longer rejected, `last_error` when
-its state changes, its time when it is neither scheduled nor missed any more. `feedback` is what the user last asked
-to be changed; it stays until the draft is approved or rejected. The events keep all of it.
+Notes about a state are cleared with it: `rejection_feedback` when a draft is no longer rejected, `last_error` when its
+status changes, its time when it is neither scheduled nor missed any more. `feedback` is the change the user last asked
+for; it stays until the draft is approved or rejected. The event log keeps all of it.
 """
 
 from datetime import datetime
@@ -16,26 +16,26 @@ from copydesk.model.wire import Struct
 from copydesk.scheduling.meant import Moment
 from copydesk.store.changes import Seen
 
-_WITH_TIME = (Status.SCHEDULED, Status.MISSED, Status.POSTING)
+_SCHEDULED_STATUSES = (Status.SCHEDULED, Status.MISSED, Status.POSTING)
 
 
 class Edited(Struct, frozen=True):
-    """A new text, checked."""
+    """A new text with its check results."""
 
     text: str
     checks: Checks
     confidence: float
     sentences: tuple[Trace, ...]
-    """Those of the old text that still stand in the new one."""
+    """Traces of the sentences of the old text that are still in the new one."""
 
 
 def decided(
     seen: Seen, asked: ChangeDraft, now: datetime, *, edited: Edited | None = None, at: Moment | None = None
 ) -> dict[str, Any]:
-    """The columns of the draft after what is asked, the edit first; those that stay may be among them.
+    """Return the columns to set for `request`, the edit applied first; unchanged ones may be among them.
 
-    `edited` goes with a text, `at` with schedule and reschedule. Raises ConflictError where the draft's state does not
-    allow it, and for a post while no platform is connected.
+    `edited` accompanies a new text, `at` the actions schedule and reschedule. Raise ConflictError if the draft's status
+    does not allow the change, and for the action post while no platform is connected.
     """
     status, values = seen.status, dict[str, Any]()
     if edited is not None:
@@ -45,19 +45,19 @@ def decided(
         try:
             status = after(asked.action, status, archived=seen.archived, feedback=asked.feedback)
         except ConflictError:
-            # The edit is not made either: the state to be told is the one that the draft is in.
+            # The edit is refused along with the action, so the error has to name the draft's stored status.
             after(asked.action, seen.status, archived=seen.archived)
             raise
-        values |= _by_action(asked.action, seen, asked.feedback, now)
+        values |= _action_columns(asked.action, seen, asked.feedback, now)
     if at is not None:
         values |= timed(at)
     if asked.action is Action.POST:
-        raise _not_connected(seen)
-    return _of_status(seen, status) | values | {"status": status}
+        raise _not_connected_error(seen)
+    return _cleared_columns(seen, status) | values | {"status": status}
 
 
-def _by_action(action: Action, seen: Seen, feedback: str | None, now: datetime) -> dict[str, Any]:
-    """What an action sets besides the state."""
+def _action_columns(action: Action, snapshot: Seen, feedback: str | None, now: datetime) -> dict[str, Any]:
+    """Return the columns an action sets besides the status."""
     match action:
         case Action.APPROVE:
             return {"feedback": None}
@@ -66,8 +66,8 @@ def _by_action(action: Action, seen: Seen, feedback: str | None, now: datetime) 
         case Action.UNAPPROVE:
             return {"feedback": feedback}
         case Action.REGENERATE:
-            # Without a new word the writer is told the last one: that is why the draft is written anew.
-            return {"feedback": feedback or seen.value("rejection_feedback") or seen.value("feedback")}
+            # Without new feedback repeat the last one: it is the reason for writing the draft again.
+            return {"feedback": feedback or snapshot.value("rejection_feedback") or snapshot.value("feedback")}
         case Action.ARCHIVE:
             return {"archived_at": now}
         case _:
@@ -75,7 +75,7 @@ def _by_action(action: Action, seen: Seen, feedback: str | None, now: datetime) 
 
 
 def timed(at: Moment | None) -> dict[str, Any]:
-    """The columns of a draft's time."""
+    """Return the columns of a draft's scheduled time; all None without one."""
     return {
         "scheduled_at": at.at if at else None,
         "scheduled_wall": at.meant.wall if at else None,
@@ -83,23 +83,25 @@ def timed(at: Moment | None) -> dict[str, Any]:
     }
 
 
-def _of_status(seen: Seen, status: Status) -> dict[str, Any]:
-    """What goes with the state that a draft leaves."""
-    gone: dict[str, Any] = {}
-    if status is not seen.status:
-        gone["last_error"] = None
+def _cleared_columns(snapshot: Seen, status: Status) -> dict[str, Any]:
+    """Return the columns to clear because the draft leaves its status."""
+    cleared: dict[str, Any] = {}
+    if status is not snapshot.status:
+        cleared["last_error"] = None
     if status is not Status.REJECTED:
-        gone["rejection_feedback"] = None
-    if status not in _WITH_TIME:
-        gone |= timed(None)
-    return gone
+        cleared["rejection_feedback"] = None
+    if status not in _SCHEDULED_STATUSES:
+        cleared |= timed(None)
+    return cleared
 
 
-def _not_connected(seen: Seen) -> ConflictError:
-    others = [action for action in allowed_actions(seen.status, archived=seen.archived) if action is not Action.POST]
+def _not_connected_error(snapshot: Seen) -> ConflictError:
+    alternatives = [
+        action for action in allowed_actions(snapshot.status, archived=snapshot.archived) if action is not Action.POST
+    ]
     return ConflictError(
         "No platform is connected; nothing was posted.",
-        hint=f"Possible now: {', '.join(others)}." if others else "",
-        current_status=seen.status,
-        allowed=others,
+        hint=f"Possible now: {', '.join(alternatives)}." if alternatives else "",
+        current_status=snapshot.status,
+        allowed=alternatives,
     )

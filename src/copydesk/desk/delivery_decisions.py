@@ -1,4 +1,4 @@
-"""What the user says of a delivery where it cannot be told what became of it, and what follows from that."""
+"""Apply the user's decision about a delivery whose outcome Copydesk cannot determine."""
 
 from collections.abc import Callable
 from datetime import datetime
@@ -24,53 +24,59 @@ from copydesk.store.delivery_changes import Anew, Happened
 from copydesk.store.ids import new_id
 
 DOUBTFUL = frozenset({State.UNKNOWN, State.NEEDS_USER})
-"""Nobody knows whether these arrived."""
+"""States in which the post may or may not have arrived."""
 OVER = frozenset({State.FAILED, State.ABANDONED})
-"""Nothing is done about these any more."""
+"""States in which nothing more is done about a delivery."""
 
 
 class Decision(NamedTuple):
-    """What the user says of a delivery."""
+    """A decision of the user about a delivery."""
 
     what: str
     possible: frozenset[State]
     after: Callable[[Delivery], Delivery]
     anew: bool = False
-    """Whether it goes out under new keys."""
+    """Send it again, with new idempotency keys."""
     trust: Trust = Trust()
 
 
 def looked_for(progress: Delivery) -> Delivery:
-    """A delivery that is to be looked for now, as if it was not yet."""
+    """Return the delivery in UNKNOWN with its lookups reset, so that it is looked up now."""
     return replace(progress, state=State.UNKNOWN, not_before=None, looks=0)
 
 
 def decide(conn: Connection, user_id: str, delivery_id: str, decision: Decision, now: datetime) -> KeptDelivery:
-    """Keep what the user says, and what the draft comes to by it."""
-    kept = kept_delivery(conn, user_id, delivery_id)
-    if kept.progress.state not in decision.possible:
-        raise ConflictError(f"Nothing was changed. {told(kept)}")
-    if decision.anew and kept.account_id is None:
+    """Store the decision and what follows for the draft; return the delivery.
+
+    Raise NotFoundError, and ConflictError if the state does not allow it, the account was removed, or the last request
+    may still arrive.
+    """
+    row = kept_delivery(conn, user_id, delivery_id)
+    if row.progress.state not in decision.possible:
+        raise ConflictError(f"Nothing was changed. {told(row)}")
+    if decision.anew and row.account_id is None:
         raise ConflictError("The account was removed; nothing was sent.", hint="Connect it, and post the draft again.")
-    if decision.anew and may.still_coming(kept.progress, decision.trust, now):
+    # Sending again while the first request may still arrive could post twice.
+    if decision.anew and may.still_coming(row.progress, decision.trust, now):
         raise ConflictError("The last request may arrive yet; nothing was sent.", hint="Look once more in two minutes.")
-    seen = changes.one_seen(conn, user_id, kept.draft_id, whole=True)
-    if seen.status is not Status.POSTING:
-        after(Action.POST, seen.status, archived=seen.archived)
-        let_go(conn, user_id, seen, now)
-    happened = Happened(progress=decision.after(kept.progress), what=decision.what)
+    snapshot = changes.one_seen(conn, user_id, row.draft_id, whole=True)
+    if snapshot.status is not Status.POSTING:
+        after(Action.POST, snapshot.status, archived=snapshot.archived)
+        # The draft left POSTING when this delivery ended; a decision brings it back.
+        let_go(conn, user_id, snapshot, now)
+    update = Happened(progress=decision.after(row.progress), what=decision.what)
     if decision.anew:
-        digest = digest_of(seen.value("text"))
-        anew = Anew(account_id=kept.account_id, seed=new_id(now), digest=digest, due_at=now, anyway=True)
-        happened = replace(happened, progress=may.sent_again(kept.progress, kept.intent), anew=anew)
-    keep(conn, user_id, kept, happened, now)
-    settle(conn, user_id, kept.draft_id, now)
+        digest = digest_of(snapshot.value("text"))
+        restart = Anew(account_id=row.account_id, seed=new_id(now), digest=digest, due_at=now, anyway=True)
+        update = replace(update, progress=may.sent_again(row.progress, row.intent), anew=restart)
+    keep(conn, user_id, row, update, now)
+    settle(conn, user_id, row.draft_id, now)
     return kept_delivery(conn, user_id, delivery_id)
 
 
 def kept_delivery(conn: Connection, user_id: str, delivery_id: str) -> KeptDelivery:
-    """One of the user's deliveries; NotFoundError."""
-    kept = deliveries.one(conn, user_id, delivery_id)
-    if kept is None:
+    """Return one of the user's deliveries. Raise NotFoundError if there is none with this id."""
+    row = deliveries.one(conn, user_id, delivery_id)
+    if row is None:
         raise NotFoundError(f"There is no delivery {delivery_id[:LONGEST_ID]!r}.", hint="copydesk delivery list")
-    return kept
+    return row

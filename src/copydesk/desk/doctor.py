@@ -1,4 +1,4 @@
-"""Looks for what is wrong with a desk, without changing anything that is right."""
+"""Diagnose a desk: settings, disk, database, sources, runs, accounts, credentials, images. Changes nothing."""
 
 import asyncio
 import shutil
@@ -19,7 +19,7 @@ from copydesk.settings import Settings
 from copydesk.store import pictures
 
 LITTLE_SPACE = 200 * 1024 * 1024
-"""Bytes that should be free: the copy before a migration needs as much as the database."""
+"""Bytes that should be free: the backup before a migration needs as much space as the database."""
 
 _ADVICE = {
     Where.KEYRING: "They cannot be read from here. Unlock it, or start Copydesk in your session.",
@@ -29,7 +29,7 @@ _ADVICE = {
 
 
 class Verdict(StrEnum):
-    """How much a finding matters."""
+    """The severity of a finding."""
 
     OK = "ok"
     WARNING = "warning"
@@ -37,7 +37,7 @@ class Verdict(StrEnum):
 
 
 class Examined(Struct, frozen=True):
-    """One thing that was looked at."""
+    """The result of one check."""
 
     what: str
     verdict: Verdict
@@ -46,109 +46,116 @@ class Examined(Struct, frozen=True):
 
 
 async def examine(settings: Settings, opened: Callable[[], AbstractAsyncContextManager[Desk]]) -> tuple[Examined, ...]:
-    """Everything that was looked at, in the order of looking."""
-    found = [_settings(settings), _space(settings.data_home)]
+    """Run all checks and return their results in order. A desk that cannot be opened is the last one."""
+    findings = [_check_settings(settings), _check_disk(settings.data_home)]
     try:
         async with opened() as desk:
-            # In a thread: it reads the whole database, and the console shows this, too.
-            found.append(await asyncio.to_thread(_database, settings.database_file))
-            found += [await _sources(desk), await _runs(desk), *await _accounts(desk), await _pictures(desk)]
+            # In a thread: the check reads the whole database, and the console runs it too.
+            findings.append(await asyncio.to_thread(_database, settings.database_file))
+            findings += [
+                await _check_sources(desk),
+                await _check_runs(desk),
+                *await _check_accounts(desk),
+                await _check_images(desk),
+            ]
     except CopydeskError as error:
-        found.append(Examined(what="database", verdict=Verdict.ERROR, found=error.message, advice=error.hint))
-    return tuple(found)
+        findings.append(Examined(what="database", verdict=Verdict.ERROR, found=error.message, advice=error.hint))
+    return tuple(findings)
 
 
-def _settings(settings: Settings) -> Examined:
+def _check_settings(settings: Settings) -> Examined:
     file = settings.file
-    says = (
+    message = (
         f"{file}." if file.exists() else f"No settings file: what it would set is at its default. It would be {file}."
     )
-    return Examined(what="settings", verdict=Verdict.OK, found=says)
+    return Examined(what="settings", verdict=Verdict.OK, found=message)
 
 
-def _space(folder: Path) -> Examined:
-    there = next(place for place in (folder, *folder.parents) if place.exists())
-    free = shutil.disk_usage(there).free
-    says = f"{free / 2**30:.1f} GiB free for {folder}."
+def _check_disk(folder: Path) -> Examined:
+    # The folder may not exist yet: measure the nearest parent that does.
+    existing = next(path for path in (folder, *folder.parents) if path.exists())
+    free = shutil.disk_usage(existing).free
+    message = f"{free / 2**30:.1f} GiB free for {folder}."
     if free < LITTLE_SPACE:
-        return Examined(what="disk", verdict=Verdict.WARNING, found=says, advice="Free some space.")
-    return Examined(what="disk", verdict=Verdict.OK, found=says)
+        return Examined(what="disk", verdict=Verdict.WARNING, found=message, advice="Free some space.")
+    return Examined(what="disk", verdict=Verdict.OK, found=message)
 
 
 def _database(path: Path) -> Examined:
+    # A read-only connection of its own, outside the pool: the check must not create or repair anything.
     connection = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)
     try:
-        answer = str(connection.execute("PRAGMA quick_check(1)").fetchone()[0])
+        result = str(connection.execute("PRAGMA quick_check(1)").fetchone()[0])
     except sqlite3.DatabaseError as error:
-        answer = str(error)
+        result = str(error)
     finally:
         connection.close()
-    if answer == "ok":
+    if result == "ok":
         size = path.stat().st_size / 2**20
         return Examined(what="database", verdict=Verdict.OK, found=f"{path}, {size:.1f} MiB, whole.")
     advice = f"Restore the newest copy: {path.name}.bak-* beside it."
-    return Examined(what="database", verdict=Verdict.ERROR, found=f"{path} is damaged: {answer}.", advice=advice)
+    return Examined(what="database", verdict=Verdict.ERROR, found=f"{path} is damaged: {result}.", advice=advice)
 
 
-async def _sources(desk: Desk) -> Examined:
-    every = await desk.sources.list()
-    # As the screen of the sources counts them: what failed once is failing, long before it is given up.
+async def _check_sources(desk: Desk) -> Examined:
+    sources = await desk.sources.list()
+    # The same count as on the sources screen: one failure counts, long before the source is given up.
     failing = await desk.pipeline.failing()
-    if not every:
+    if not sources:
         advice = "Add one: copydesk source add rss https://example.com/feed"
         return Examined(what="sources", verdict=Verdict.WARNING, found="There are none.", advice=advice)
     if failing:
         advice = "`copydesk source show ID` says why."
-        says = f"{len(failing)} of {len(every)} failing: {', '.join(each.name for each in failing[:5])}."
-        return Examined(what="sources", verdict=Verdict.WARNING, found=says, advice=advice)
-    return Examined(what="sources", verdict=Verdict.OK, found=f"{len(every)}, none failing.")
+        message = f"{len(failing)} of {len(sources)} failing: {', '.join(source.name for source in failing[:5])}."
+        return Examined(what="sources", verdict=Verdict.WARNING, found=message, advice=advice)
+    return Examined(what="sources", verdict=Verdict.OK, found=f"{len(sources)}, none failing.")
 
 
-async def _runs(desk: Desk) -> Examined:
+async def _check_runs(desk: Desk) -> Examined:
     newest = (await desk.pipeline.runs(limit=1)).items
     if not newest:
         return Examined(what="pipeline", verdict=Verdict.OK, found="No run yet.", advice="copydesk --run-pipeline")
     run = newest[0]
-    says = f"The last run {run.status}{f': {run.error}' if run.error else '.'}"
+    message = f"The last run {run.status}{f': {run.error}' if run.error else '.'}"
     good = run.status in {RunStatus.SUCCEEDED, RunStatus.RUNNING, RunStatus.QUEUED, RunStatus.CANCELLED}
-    return Examined(what="pipeline", verdict=Verdict.OK if good else Verdict.WARNING, found=says)
+    return Examined(what="pipeline", verdict=Verdict.OK if good else Verdict.WARNING, found=message)
 
 
-async def _accounts(desk: Desk) -> tuple[Examined, ...]:
-    """The accounts, and where their keys are; without accounts nobody is asked for keys."""
-    every = await desk.accounts.list()
-    if not every:
+async def _check_accounts(desk: Desk) -> tuple[Examined, ...]:
+    """Check the accounts, and the vault if there are any: without accounts nobody should be asked to unlock it."""
+    connected = await desk.accounts.list()
+    if not connected:
         advice = "To post, connect one: copydesk account connect bluesky"
         return (Examined(what="accounts", verdict=Verdict.OK, found="None is connected.", advice=advice),)
-    held = [f"{each.label}: {each.trouble}" for each in every if each.trouble]
-    says = f"{len(held)} of {len(every)} cannot be posted to. {' '.join(held[:5])}"
-    well = f"{len(every)}, none in trouble."
-    verdict = Verdict.WARNING if held else Verdict.OK
-    return Examined(what="accounts", verdict=verdict, found=says if held else well), await _keys(desk)
+    failing = [f"{account.label}: {account.trouble}" for account in connected if account.trouble]
+    message = f"{len(failing)} of {len(connected)} cannot be posted to. {' '.join(failing[:5])}"
+    all_fine = f"{len(connected)}, none in trouble."
+    verdict = Verdict.WARNING if failing else Verdict.OK
+    return Examined(what="accounts", verdict=verdict, found=message if failing else all_fine), await _check_vault(desk)
 
 
-async def _keys(desk: Desk) -> Examined:
+async def _check_vault(desk: Desk) -> Examined:
     try:
-        keys = await desk.accounts.keys()
+        vault = await desk.accounts.keys()
     except SecretsError as error:
         return Examined(what="keys", verdict=Verdict.ERROR, found=error.message, advice=error.hint)
-    given = f" The environment gives {', '.join(keys.environment)}." if keys.environment else ""
-    says = f"{'Kept in' if keys.begun else 'None is kept so far. The first goes to'} {keys.says}.{given}"
-    advice = _ADVICE[keys.where] if keys.begun and (not keys.usable or keys.where is Where.PLAIN) else ""
-    return Examined(what="keys", verdict=Verdict.WARNING if advice else Verdict.OK, found=says, advice=advice)
+    environment = f" The environment gives {', '.join(vault.environment)}." if vault.environment else ""
+    message = f"{'Kept in' if vault.begun else 'None is kept so far. The first goes to'} {vault.says}.{environment}"
+    advice = _ADVICE[vault.where] if vault.begun and (not vault.usable or vault.where is Where.PLAIN) else ""
+    return Examined(what="keys", verdict=Verdict.WARNING if advice else Verdict.OK, found=message, advice=advice)
 
 
-async def _pictures(desk: Desk) -> Examined:
-    """What is kept of pictures, and whether those that are to be posted can be made to fit."""
-    ground = desk.ground
-    names = await ground.read(pictures.kept_digests)
-    kept = await asyncio.to_thread(kept_in, desk.settings.pictures_folder)
-    unnamed = [size for digest, size in kept.items() if digest not in names]
-    says = f"{len(kept)} kept, {sum(kept.values()) / 2**20:.1f} MiB."
-    if unnamed:
-        says += f" No draft has {len(unnamed)} of them any more, {sum(unnamed) / 2**20:.1f} MiB."
-    if find_spec("PIL") is None and await ground.read(pictures.any_to_be_posted):
-        says += " Drafts that are to be posted have some, and Pillow, which makes them fit, is not installed."
+async def _check_images(desk: Desk) -> Examined:
+    """Report the stored images, the orphans among them, and a missing Pillow if images are about to be posted."""
+    ctx = desk.ground
+    referenced = await ctx.read(pictures.kept_digests)
+    stored = await asyncio.to_thread(kept_in, desk.settings.pictures_folder)
+    orphans = [size for digest, size in stored.items() if digest not in referenced]
+    message = f"{len(stored)} kept, {sum(stored.values()) / 2**20:.1f} MiB."
+    if orphans:
+        message += f" No draft has {len(orphans)} of them any more, {sum(orphans) / 2**20:.1f} MiB."
+    if find_spec("PIL") is None and await ctx.read(pictures.any_to_be_posted):
+        message += " Drafts that are to be posted have some, and Pillow, which makes them fit, is not installed."
         advice = "Install it: pip install pillow"
-        return Examined(what="pictures", verdict=Verdict.WARNING, found=says, advice=advice)
-    return Examined(what="pictures", verdict=Verdict.OK, found=says)
+        return Examined(what="pictures", verdict=Verdict.WARNING, found=message, advice=advice)
+    return Examined(what="pictures", verdict=Verdict.OK, found=message)

@@ -1,4 +1,4 @@
-"""Drafts: lists and single ones."""
+"""Drafts: lists, search and single drafts. Changes come from the base classes."""
 
 from datetime import UTC, datetime
 from typing import Unpack
@@ -22,7 +22,7 @@ from copydesk.store import changes, counts, items, lists, schedule, search
 
 
 class Drafts(Creating, Review, Undoing, History, Versions, Viewing, Windows):
-    """What was written, and what became of it."""
+    """The drafts of one desk."""
 
     def __init__(self, ground: Ground) -> None:
         self._ground = ground
@@ -30,16 +30,16 @@ class Drafts(Creating, Review, Undoing, History, Versions, Viewing, Windows):
     async def list(
         self, *, limit: int = 25, cursor: str | None = None, **narrowed: Unpack[Narrowing]
     ) -> Page[ListedDraft]:
-        """A page of the user's drafts, newest first.
+        """Return a page of drafts, newest first.
 
-        Raises InvalidError that names every filter that breaks a rule, a limit outside 1 to 100, and a cursor of
-        another list.
+        Raise InvalidError that names every invalid filter, for a limit outside 1 to 100, and for a cursor of another
+        list.
         """
         filters, limit = checked_filters(narrowed), checked_limit(limit)
-        listed = ("drafts", self._ground.user_id, filters)
-        before = cursors.read(cursor, *listed) if cursor is not None else None
-        shown, more = await self._ground.read(lists.page, filters, limit=limit, before=before)
-        return Page(items=shown, next_cursor=cursors.write(shown[-1].id, *listed) if more else None)
+        scope = ("drafts", self._ground.user_id, filters)
+        before = cursors.read(cursor, *scope) if cursor is not None else None
+        rows, more = await self._ground.read(lists.page, filters, limit=limit, before=before)
+        return Page(items=rows, next_cursor=cursors.write(rows[-1].id, *scope) if more else None)
 
     async def search(
         self,
@@ -50,59 +50,60 @@ class Drafts(Creating, Review, Undoing, History, Versions, Viewing, Windows):
         cursor: str | None = None,
         **narrowed: Unpack[Narrowing],
     ) -> Page[ListedDraft]:
-        """A page of the drafts that have the words of `query` in their text, item's title, tags or source's name.
+        """Return a page of drafts with the words of `query` in text, item title, tags or source name, newest first.
 
-        Newest first. How a query is written: `copydesk.model.query`; of one that is `half_typed` the last word may go
-        on. Raises InvalidError for a query without a word, and as `list` does.
+        The query syntax is described in `copydesk.model.query`; with `half_typed` the last word may be a prefix. Raise
+        InvalidError for a query without a word, and as `list` does.
         """
-        asked, filters, limit = query_of(query, half_typed=half_typed), checked_filters(narrowed), checked_limit(limit)
-        listed = ("search", self._ground.user_id, asked, filters)
-        before = cursors.read(cursor, *listed) if cursor is not None else None
-        # One more is asked for than is shown, to know whether there is a next page.
-        found = await self._ground.read(search.find, asked, filters, limit=limit + 1, before=before)
-        more = cursors.write(found[limit - 1].place, *listed) if len(found) > limit else None
-        return Page(items=tuple(hit.draft for hit in found[:limit]), next_cursor=more)
+        parsed, filters, limit = query_of(query, half_typed=half_typed), checked_filters(narrowed), checked_limit(limit)
+        scope = ("search", self._ground.user_id, parsed, filters)
+        before = cursors.read(cursor, *scope) if cursor is not None else None
+        # One more row than the page holds tells whether there is a next page.
+        hits = await self._ground.read(search.find, parsed, filters, limit=limit + 1, before=before)
+        next_cursor = cursors.write(hits[limit - 1].place, *scope) if len(hits) > limit else None
+        return Page(items=tuple(hit.draft for hit in hits[:limit]), next_cursor=next_cursor)
 
     async def time(self, text: str, *, field: str) -> datetime:
-        """A time of a filter, on the clock of the user's zone: ISO, a day alone, or as people write what is ahead.
+        """Parse a time for a filter, in the user's time zone: ISO 8601, a date, or a phrase such as "fri 9".
 
-        A day alone is its beginning. InvalidError (`field`) for what is no such time.
+        A date alone is its start. Raise InvalidError naming `field` for anything else.
         """
-        from copydesk.scheduling.times import time_read  # noqa: PLC0415 - only the command line asks
+        from copydesk.scheduling.times import time_read  # noqa: PLC0415 - only the command line needs it
         from copydesk.scheduling.zones import instant_of_wall  # noqa: PLC0415
 
         zone = await self._ground.read(schedule.zone)
         try:
-            given = datetime.fromisoformat(text.strip())
+            parsed = datetime.fromisoformat(text.strip())
         except ValueError:
+            # Not ISO 8601: parse it as a phrase.
             return time_read(text, zone, self._ground.clock(), field=field).at
         try:
-            return instant_of_wall(given, zone) if given.tzinfo is None else given.astimezone(UTC)
+            return instant_of_wall(parsed, zone) if parsed.tzinfo is None else parsed.astimezone(UTC)
         except OverflowError:
             raise InvalidError(FieldError(field, "is at an end of the calendar")) from None
 
     async def queue(self, limit: int = 100) -> tuple[ListedDraft, ...]:
-        """What waits for review, the best first."""
+        """Return the drafts waiting for review, best first."""
         return await self._ground.read(lists.best, TO_REVIEW, limit)
 
     async def count_to_review(self) -> int:
-        """How many wait for review."""
+        """Return the number of drafts waiting for review."""
         return (await self.counts()).among(TO_REVIEW)
 
     async def counts(self) -> Counts:
-        """How many drafts are in each state, and how many are archived."""
+        """Return the number of drafts in each status, and of archived ones."""
         return await self._ground.read(counts.by_status)
 
     async def get(self, draft_id: str) -> ListedDraft:
-        """One draft; NotFoundError where there is none of the user's with this id."""
-        found = await self._ground.read(lists.one, draft_id)
-        if found is None:
+        """Return one draft. Raise NotFoundError if the user has none with this id."""
+        draft = await self._ground.read(lists.one, draft_id)
+        if draft is None:
             raise changes.no_draft(draft_id)
-        return found
+        return draft
 
     async def item(self, item_id: str) -> Item:
-        """The source item of a draft; NotFoundError where there is none of the user's with this id."""
-        found = await self._ground.read(items.one, item_id)
-        if found is None:
+        """Return the source item of a draft. Raise NotFoundError if the user has none with this id."""
+        item = await self._ground.read(items.one, item_id)
+        if item is None:
             raise NotFoundError(f"There is no item {item_id!r}.")
-        return found
+        return item

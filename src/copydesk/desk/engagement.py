@@ -1,4 +1,4 @@
-"""Engagement: figures are recorded for a draft on a platform, and summed up over all posts."""
+"""Engagement metrics: recorded per draft and platform, summed up over all posts."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
@@ -31,116 +31,124 @@ MOST_TOP = 50
 
 
 class Engagements:
-    """What came back of what was posted."""
+    """The engagement records of one desk."""
 
     def __init__(self, ground: Ground) -> None:
-        self._ground = ground
+        self._ctx = ground
 
     async def record(self, given: RecordEngagement | Mapping[str, object]) -> EngagementRecord:
-        """Record or update what is known of a draft on a platform; what is not given stays as it was.
+        """Create or update the record of a draft on a platform; fields that are not given keep their values.
 
-        Figures, or a post's id, without a status make the record posted; the draft itself is not changed. Raises
-        InvalidError with every field, NotFoundError where there is none of the user's drafts with this id.
+        Metrics, or a post id, without a status set the record to posted; the draft itself does not change. Raise
+        InvalidError that names every invalid field, NotFoundError if the user has no draft with this id.
         """
-        asked = checked_record(given)
-        return await self._ground.write(_record, asked, self._ground.clock())
+        request = checked_record(given)
+        return await self._ctx.write(_save_record, request, self._ctx.clock())
 
     async def summary(self, top: int = 10) -> EngagementSummary:
-        """How the user's posts did, with the `top` best ones. InvalidError for a `top` outside 1 to 50."""
+        """Return totals over all posts and the `top` best ones. Raise InvalidError for a `top` outside 1 to 50."""
         if type(top) is not int or not 1 <= top <= MOST_TOP:
             raise InvalidError(FieldError("top", f"takes a whole number of 1 to {MOST_TOP}"))
-        totals, best = await self._ground.read(_summary, top)
+        totals, best = await self._ctx.read(_load_summary, top)
         return summed_up(totals, best)
 
     async def since(self, days: int) -> datetime:
-        """When the first of the last `days` days began on the user's clock; today is the last of them."""
-        zone = await self._ground.read(schedule.zone)
-        first = self._ground.clock().astimezone(zone).date() - timedelta(days=days - 1)
+        """Return the start (UTC) of the last `days` days in the user's time zone; today is the last of them."""
+        zone = await self._ctx.read(schedule.zone)
+        # From the local date, not in hours: a day with a clock change has 23 or 25.
+        first = self._ctx.clock().astimezone(zone).date() - timedelta(days=days - 1)
         return datetime(first.year, first.month, first.day, tzinfo=zone).astimezone(UTC)
 
     async def by_kind(self, since: datetime | None = None) -> tuple[KindSum, ...]:
-        """The posts that went out since, or all of them, by platform and format."""
-        return await self._ground.read(live.kinds, since)
+        """Return sums of the posts published since then, or of all, by platform and format."""
+        return await self._ctx.read(live.kinds, since)
 
     async def over_time(self, since: datetime | None = None, step: Step = Step.DAY) -> tuple[Span, ...]:
-        """The posts that went out since, day by day, or all of which it is known when; spans without any, too."""
-        zone, quarters = await self._ground.read(_quarters, since)
+        """Return sums per step (day, week, …) since then, or over all dated posts, including empty spans."""
+        zone, quarters = await self._ctx.read(_load_quarters, since)
         first = since.astimezone(zone).date() if since else None
-        return trends.over_time(quarters, zone, first, self._ground.clock().astimezone(zone).date(), step)
+        return trends.over_time(quarters, zone, first, self._ctx.clock().astimezone(zone).date(), step)
 
     async def by_hour(self, since: datetime | None = None) -> tuple[WeekHour, ...]:
-        """The same posts by the hours of the week in which they went out; hours without any are left out."""
-        zone, quarters = await self._ground.read(_quarters, since)
+        """Return sums of the same posts by hour of the week; hours without posts are left out."""
+        zone, quarters = await self._ctx.read(_load_quarters, since)
         return trends.by_hour(quarters, zone)
 
     async def posts(self, since: datetime | None = None, limit: int = MOST_TOP) -> tuple[LivePost, ...]:
-        """The posts that went out since, or all: the best first, those of which nothing is known last."""
-        return await self._ground.read(live.posts, since, limit)
+        """Return the posts published since then, or all, best first; posts without metrics come last."""
+        return await self._ctx.read(live.posts, since, limit)
 
 
 def summed_up(totals: Iterable[Total], top: tuple[TopPost, ...]) -> EngagementSummary:
-    """The summary that these sums, one for each platform and format, come to."""
-    every = [total for total in totals if total.posts]
+    """Build the summary from the sums, one for each platform and format."""
+    with_posts = [total for total in totals if total.posts]
     return EngagementSummary(
-        total_posted=_sum(every, "posts"),
-        total_with_metrics=_sum(every, "measured"),
-        avg_engagement_rate=_average(every),
-        total_likes=_sum(every, "likes"),
-        total_replies=_sum(every, "replies"),
-        total_reposts=_sum(every, "reposts"),
-        total_impressions=_sum(every, "impressions"),
+        total_posted=_sum(with_posts, "posts"),
+        total_with_metrics=_sum(with_posts, "measured"),
+        avg_engagement_rate=_mean_rate(with_posts),
+        total_likes=_sum(with_posts, "likes"),
+        total_replies=_sum(with_posts, "replies"),
+        total_reposts=_sum(with_posts, "reposts"),
+        total_impressions=_sum(with_posts, "impressions"),
         top_posts=top,
-        by_format=tuple(FormatEngagement(format=name, **figures) for name, figures in _by(every, "format")),
-        by_platform=tuple(PlatformEngagement(platform=name, **figures) for name, figures in _by(every, "platform")),
-        rated=_sum(every, "rated"),
-        total_clicks=_sum(every, "clicks"),
+        by_format=tuple(FormatEngagement(format=name, **metrics) for name, metrics in _group_by(with_posts, "format")),
+        by_platform=tuple(
+            PlatformEngagement(platform=name, **metrics) for name, metrics in _group_by(with_posts, "platform")
+        ),
+        rated=_sum(with_posts, "rated"),
+        total_clicks=_sum(with_posts, "clicks"),
     )
 
 
-def _by(totals: list[Total], name: str) -> Iterator[tuple[Any, dict[str, Any]]]:
-    """Each platform or format with its figures, that with the most posts first."""
-    groups = [(key, list(some)) for key, some in groupby(sorted(totals, key=attrgetter(name)), key=attrgetter(name))]
-    for key, some in sorted(groups, key=lambda group: -_sum(group[1], "posts")):
-        count, rated = _sum(some, "posts"), _sum(some, "rated")
-        yield key, {"count": count, "avg_engagement_rate": _average(some), "rated": rated}
+def _group_by(totals: list[Total], name: str) -> Iterator[tuple[Any, dict[str, Any]]]:
+    """Yield each platform or format with its metrics, the one with the most posts first."""
+    # groupby merges neighbours only, so sort by the same key first.
+    groups = [
+        (key, list(group_totals))
+        for key, group_totals in groupby(sorted(totals, key=attrgetter(name)), key=attrgetter(name))
+    ]
+    for key, group_totals in sorted(groups, key=lambda entry: -_sum(entry[1], "posts")):
+        posts, rated = _sum(group_totals, "posts"), _sum(group_totals, "rated")
+        yield key, {"count": posts, "avg_engagement_rate": _mean_rate(group_totals), "rated": rated}
 
 
 def _sum(totals: Iterable[Total], name: str) -> int:
     return sum(getattr(total, name) for total in totals)
 
 
-def _average(totals: list[Total]) -> float:
-    """The rate of all posts that have one, weighted by their impressions."""
+def _mean_rate(totals: list[Total]) -> float:
+    """Return the engagement rate of all posts that have one, weighted by impressions."""
     impressions = _sum(totals, "rated_impressions")
     return _sum(totals, "rated_interactions") / impressions if impressions else 0.0
 
 
-def _summary(conn: Connection, user_id: str, top: int) -> tuple[tuple[Total, ...], tuple[TopPost, ...]]:
+def _load_summary(conn: Connection, user_id: str, top: int) -> tuple[tuple[Total, ...], tuple[TopPost, ...]]:
     return engagement.totals(conn, user_id), engagement.top(conn, user_id, top)
 
 
-def _quarters(conn: Connection, user_id: str, since: datetime | None) -> tuple[ZoneInfo, tuple[live.Quarter, ...]]:
+def _load_quarters(conn: Connection, user_id: str, since: datetime | None) -> tuple[ZoneInfo, tuple[live.Quarter, ...]]:
     return schedule.zone(conn, user_id), live.quarters(conn, user_id, since)
 
 
-def _record(conn: Connection, user_id: str, asked: RecordEngagement, now: datetime) -> EngagementRecord:
-    kind = engagement.format_of(conn, user_id, asked.draft_id)
-    if kind is None:
-        raise NotFoundError(f"There is no draft {asked.draft_id!r}.", hint="`copydesk draft list` shows them all.")
-    before = _meant(engagement.matching(conn, user_id, asked))
-    record = recorded(asked, before, now, new_id=before.id if before else new_id(now))
-    if before is None:
-        engagement.add(conn, user_id, record, kind)
+def _save_record(conn: Connection, user_id: str, request: RecordEngagement, now: datetime) -> EngagementRecord:
+    draft_format = engagement.format_of(conn, user_id, request.draft_id)
+    if draft_format is None:
+        raise NotFoundError(f"There is no draft {request.draft_id!r}.", hint="`copydesk draft list` shows them all.")
+    existing = _select_record(engagement.matching(conn, user_id, request))
+    record = recorded(request, existing, now, new_id=existing.id if existing else new_id(now))
+    if existing is None:
+        engagement.add(conn, user_id, record, draft_format)
     else:
         engagement.change(conn, user_id, record)
-    if asked.figures:
-        engagement.read(conn, user_id, record.id, asked.figures, now, by_hand=True)
+    if request.figures:
+        engagement.read(conn, user_id, record.id, request.figures, now, by_hand=True)
     return record
 
 
-def _meant(matching: Sequence[EngagementRecord]) -> EngagementRecord | None:
-    """The record that is meant where a platform is named: the one that was made for it, else the only one."""
+def _select_record(matching: Sequence[EngagementRecord]) -> EngagementRecord | None:
+    """Return the record a platform name refers to: one created under that name, else the only one."""
+    # Records of a connected account have its name; one without was entered by hand for the platform and comes first.
     if len(matching) > 1 and matching[0].account:
-        names = ", ".join(f"{each.platform}:{each.account}" for each in matching)
+        names = ", ".join(f"{record.platform}:{record.account}" for record in matching)
         raise InvalidError(FieldError("platform", f"means several accounts; name one of {names}"))
     return matching[0] if matching else None

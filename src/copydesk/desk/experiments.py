@@ -1,4 +1,4 @@
-"""Experiments: made, listed with what came of them so far, concluded, archived."""
+"""Experiments: create, list with results so far, conclude, archive."""
 
 import asyncio
 from collections import Counter, defaultdict
@@ -34,83 +34,88 @@ from copydesk.store.ids import new_id
 
 
 class Experiments:
-    """What the user tries out."""
+    """The experiments of one desk."""
 
     def __init__(self, ground: Ground) -> None:
-        self._ground = ground
+        self._ctx = ground
 
     async def create(self, given: NewExperiment | Mapping[str, object]) -> Experiment:
-        """A new experiment, active at once; InvalidError with every field that breaks a rule.
+        """Create an experiment, active at once. Raise InvalidError that names every invalid field.
 
-        Drafts take part in the oldest active one: beside an older one it waits until that is concluded.
+        Drafts take part in the oldest active experiment; a newer one waits until that is concluded.
         """
-        asked, now = checked_experiment(given), self._ground.clock()
-        made = Experiment(
+        request, now = checked_experiment(given), self._ctx.clock()
+        experiment = Experiment(
             id=new_id(now),
-            name=asked.name,
-            parameter=asked.parameter,
+            name=request.name,
+            parameter=request.parameter,
             status=ExperimentStatus.ACTIVE,
-            variants=asked.variants,
+            variants=request.variants,
             results={},
             started_at=now,
             ended_at=None,
             created_at=now,
         )
-        await self._ground.write(experiments.add, made)
-        return await self.get(made.id)
+        await self._ctx.write(experiments.add, experiment)
+        return await self.get(experiment.id)
 
     async def list(self, status: str | None = None) -> tuple[Experiment, ...]:
-        """The user's experiments with their results, newest first; or those in one state."""
-        wanted = convert("status", status, ExperimentStatus) if status is not None else None
-        return tuple([await self._with_results(each) for each in await self._ground.read(experiments.every, wanted)])
+        """Return the experiments with their results, newest first; only those with `status` if it is given."""
+        status_filter = convert("status", status, ExperimentStatus) if status is not None else None
+        return tuple(
+            [
+                await self._with_results(experiment)
+                for experiment in await self._ctx.read(experiments.every, status_filter)
+            ]
+        )
 
     async def get(self, experiment_id: str) -> Experiment:
-        """One experiment with its results; NotFoundError where there is none of the user's with this id."""
-        return await self._with_results(await self._ground.read(_known, experiment_id))
+        """Return one experiment with its results. Raise NotFoundError if the user has none with this id."""
+        return await self._with_results(await self._ctx.read(_get_experiment, experiment_id))
 
     async def change(self, experiment_id: str, given: ChangeExperiment | Mapping[str, object]) -> Experiment:
         """Conclude, with or without a winner, or archive an experiment.
 
-        Raises InvalidError, NotFoundError, ConflictError where its state does not allow it.
+        Raise InvalidError, NotFoundError, and ConflictError if its status does not allow it.
         """
-        asked, now = checked_experiment_change(given), self._ground.clock()
+        request, now = checked_experiment_change(given), self._ctx.clock()
 
-        def work(conn: Connection, user_id: str) -> None:
-            found = _known(conn, user_id, experiment_id)
-            values: dict[str, object] = {"status": after_change(asked, found.status, found.variants)}
-            if asked.action is ExperimentAction.CONCLUDE:
-                values |= {"ended_at": now, "results": {"winner": asked.winner}}
-            experiments.change(conn, user_id, experiment_id, values)
+        def update(conn: Connection, user_id: str) -> None:
+            experiment = _get_experiment(conn, user_id, experiment_id)
+            columns: dict[str, object] = {"status": after_change(request, experiment.status, experiment.variants)}
+            if request.action is ExperimentAction.CONCLUDE:
+                columns |= {"ended_at": now, "results": {"winner": request.winner}}
+            experiments.change(conn, user_id, experiment_id, columns)
 
-        await self._ground.write(work)
+        await self._ctx.write(update)
         return await self.get(experiment_id)
 
     async def conclude(self, experiment_id: str, winner: str | None = None) -> Experiment:
-        """End an experiment, with the id of the variant that won where one did; see `change`."""
+        """End an experiment; `winner` is a variant id. Raises as `change` does."""
         return await self.change(experiment_id, ChangeExperiment(action=ExperimentAction.CONCLUDE, winner=winner))
 
     async def archive(self, experiment_id: str) -> Experiment:
-        """Put a concluded experiment away; see `change`."""
+        """Archive a concluded experiment. Raises as `change` does."""
         return await self.change(experiment_id, ChangeExperiment(action=ExperimentAction.ARCHIVE))
 
     async def _with_results(self, experiment: Experiment) -> Experiment:
-        # Of one at a time, for it comes with the texts of every edited draft.
-        found = await self._ground.read(_found, experiment)
-        # Long texts take a while to compare, and the console goes on meanwhile.
-        return await asyncio.to_thread(_shown, found, self._ground.clock())
+        # One experiment at a time: the inputs hold the texts of every edited draft.
+        inputs = await self._ctx.read(_load_result_inputs, experiment)
+        # In a thread: comparing long texts takes a while, and the console must stay responsive.
+        return await asyncio.to_thread(_shown, inputs, self._ctx.clock())
 
 
 def unfollowed(experiment: Experiment) -> bool:
-    """Whether the offline writer writes some variants alike, for it cannot follow the parameter."""
+    """Return True if the offline writer cannot apply the parameter and would write some variants alike."""
     return not all(
-        voice_with(Voice(), kind, experiment.parameter, variant.config.get(experiment.parameter)).followed
+        voice_with(Voice(), draft_format, experiment.parameter, variant.config.get(experiment.parameter)).followed
         for variant in experiment.variants
-        for kind in Format
+        for draft_format in Format
     )
 
 
-class _Found(Struct, frozen=True):
-    """An experiment with all that its results are made of."""
+class _ResultInputs(Struct, frozen=True):
+    """An experiment with everything its results are computed from."""
 
     experiment: Experiment
     places: Mapping[str, int]
@@ -118,16 +123,16 @@ class _Found(Struct, frozen=True):
     edited: tuple[Edited, ...]
 
 
-def _known(conn: Connection, user_id: str, experiment_id: str) -> Experiment:
-    found = experiments.one(conn, user_id, experiment_id)
-    if found is None:
+def _get_experiment(conn: Connection, user_id: str, experiment_id: str) -> Experiment:
+    experiment = experiments.one(conn, user_id, experiment_id)
+    if experiment is None:
         hint = "`copydesk experiment list` shows them all."
         raise NotFoundError(f"There is no experiment {experiment_id!r}.", hint=hint)
-    return found
+    return experiment
 
 
-def _found(conn: Connection, user_id: str, experiment: Experiment) -> _Found:
-    return _Found(
+def _load_result_inputs(conn: Connection, user_id: str, experiment: Experiment) -> _ResultInputs:
+    return _ResultInputs(
         experiment=experiment,
         places=experiments.places(conn, user_id, experiment.id),
         tallies=experiments.tallies(conn, user_id, experiment.id),
@@ -135,35 +140,36 @@ def _found(conn: Connection, user_id: str, experiment: Experiment) -> _Found:
     )
 
 
-def _shown(found: _Found, now: datetime) -> Experiment:
-    experiment = found.experiment
-    assigned, ratios = _assigned(found), _edit_ratios(found)
+def _shown(inputs: _ResultInputs, now: datetime) -> Experiment:
+    experiment = inputs.experiment
+    assigned, ratios = _count_assignments(inputs), _sum_edit_ratios(inputs)
     counts = {}
     for variant in experiment.variants:
-        tally = found.tallies.get(variant.id, Tally())
+        tally = inputs.tallies.get(variant.id, Tally())
         ratio = ratios.get(variant.id, 0.0) / tally.accepted if tally.accepted else None
-        counted = msgspec.structs.asdict(tally)
-        counts[variant.id] = Counts(assigned=assigned[variant.id], mean_edit_ratio=ratio, **counted)
+        outcomes = msgspec.structs.asdict(tally)
+        counts[variant.id] = Counts(assigned=assigned[variant.id], mean_edit_ratio=ratio, **outcomes)
     winner = cast("str | None", experiment.results.get("winner"))
     results = results_of(experiment.parameter, experiment.variants, counts, now=now, winner=winner)
     return msgspec.structs.replace(experiment, results=to_wire(results))
 
 
-def _assigned(found: _Found) -> Counter[str]:
-    """How often each variant's turn was taken: each block has each variant once."""
-    ids = [variant.id for variant in found.experiment.variants]
+def _count_assignments(inputs: _ResultInputs) -> Counter[str]:
+    """Count the assignments of each variant. Each block of a stratum has every variant once, in random order."""
+    ids = [variant.id for variant in inputs.experiment.variants]
     counts: Counter[str] = Counter()
-    for stratum, taken in found.places.items():
-        whole = taken // len(ids)
-        counts.update(dict.fromkeys(ids, whole))
-        begun = range(whole * len(ids), taken)
-        counts.update(variant_at(found.experiment.id, stratum, place, ids) for place in begun)
+    for stratum, position in inputs.places.items():
+        blocks = position // len(ids)
+        counts.update(dict.fromkeys(ids, blocks))
+        # The last block is incomplete: count the variants its order has reached so far.
+        partial_block = range(blocks * len(ids), position)
+        counts.update(variant_at(inputs.experiment.id, stratum, index, ids) for index in partial_block)
     return counts
 
 
-def _edit_ratios(found: _Found) -> Mapping[str, float]:
-    """The sum of what was changed about each variant's accepted drafts; those that were not edited add nothing."""
+def _sum_edit_ratios(inputs: _ResultInputs) -> Mapping[str, float]:
+    """Sum the edit ratios of each variant's accepted drafts; unedited drafts add nothing."""
     sums: defaultdict[str, float] = defaultdict(float)
-    for each in found.edited:
-        sums[each.variant_id] += edit_ratio(each.written, each.text)
+    for draft in inputs.edited:
+        sums[draft.variant_id] += edit_ratio(draft.written, draft.text)
     return sums

@@ -1,4 +1,4 @@
-"""A list of feeds becomes sources, each after it has shown that it can be read."""
+"""Import an OPML list: each feed becomes a source after a test fetch has shown that it can be read."""
 
 import asyncio
 from collections.abc import Callable, Collection, Sequence
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from copydesk.desk.sources import Sources
 
 AT_ONCE = 8
-"""Feeds that are tested at the same time."""
+"""Feeds tested at the same time."""
 Identity = tuple[object, ...]
 
 
@@ -26,51 +26,52 @@ class KnownSourceError(InvalidError):
 
 
 class Outcome(StrEnum):
-    """What became of a feed of the list."""
+    """The outcome of one feed of the list."""
 
     ADDED = "added"
     KNOWN = "known"
-    """It is a source already."""
+    """There is such a source already."""
     FAILED = "failed"
 
 
 class TriedFeed(Struct, frozen=True):
-    """One feed of the list."""
+    """One feed of the list with its outcome."""
 
     feed: Outline
     outcome: Outcome
     why: str = ""
-    """Where it failed."""
+    """The error message if it failed."""
 
 
 async def add_each(
     sources: "Sources", feeds: Sequence[Outline], hear: Callable[[TriedFeed], None], *, test: bool
 ) -> None:
-    """Add every feed; `hear` is told of each when it is settled, in whichever order they answer.
+    """Add every feed; `on_result` is called with each result as it settles, in any order.
 
-    With `test` only those that can be read. Where this is cancelled, what was added stays.
+    With `test` only feeds that can be read are added. If this is cancelled, sources added before stay.
     """
-    known = {identity(source.type, source.url, source.config) for source in await sources.list()}
-    free = asyncio.Semaphore(AT_ONCE)
+    existing = {identity(source.type, source.url, source.config) for source in await sources.list()}
+    semaphore = asyncio.Semaphore(AT_ONCE)
 
-    async def one(feed: Outline) -> None:
-        async with free:
-            hear(await _tried(sources, feed, known, test=test))
+    async def import_one(feed: Outline) -> None:
+        async with semaphore:
+            hear(await _import_feed(sources, feed, existing, test=test))
 
     async with asyncio.TaskGroup() as group:
         for feed in feeds:
-            group.create_task(one(feed))
+            group.create_task(import_one(feed))
 
 
-async def _tried(sources: "Sources", feed: Outline, known: Collection[Identity], *, test: bool) -> TriedFeed:
+async def _import_feed(sources: "Sources", feed: Outline, existing: Collection[Identity], *, test: bool) -> TriedFeed:
     config = msgspec.to_builtins(feed.config) if feed.config else None
     try:
         spec = await candidates.check(feed.type, feed.url, config)
-        if identity(spec.type, spec.url, spec.config) in known:
+        # Before the test fetch: importing the same list twice should not fetch it all again.
+        if identity(spec.type, spec.url, spec.config) in existing:
             return TriedFeed(feed=feed, outcome=Outcome.KNOWN)
         await sources.create(feed.type, feed.url, name=feed.name, config=config, test=test)
     except KnownSourceError:
-        # The feed of a site may be there under its own address.
+        # The test fetch of a site may end at a feed that is a source already.
         return TriedFeed(feed=feed, outcome=Outcome.KNOWN)
     except CopydeskError as error:
         return TriedFeed(feed=feed, outcome=Outcome.FAILED, why=str(error))
@@ -78,5 +79,5 @@ async def _tried(sources: "Sources", feed: Outline, known: Collection[Identity],
 
 
 def identity(type: str, url: str | None, config: SourceConfig | None) -> Identity:
-    """What makes it another source: a second one would count as a second teller of every story."""
+    """Return the key by which sources count as the same: a second one would count twice in every story."""
     return type, url, (config or SourceConfig()).query

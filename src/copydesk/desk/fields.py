@@ -1,4 +1,4 @@
-"""Values from outside, checked against the interface's rules, with the field named."""
+"""Validate values from outside against the interface's rules, naming the field."""
 
 from typing import TypeVar
 
@@ -11,10 +11,11 @@ T = TypeVar("T")
 
 
 def convert(field: str, value: object, kind: type[T]) -> T:
-    """`value` as `kind`; InvalidError naming `field`, or what is below it, and the rule."""
+    """Return `value` converted to `target`. Raise InvalidError naming `field`, or the path below it, and the rule."""
     try:
         return msgspec.convert(value, kind)
     except msgspec.ValidationError as error:
+        # msgspec words it "Expected `int`, got `str` - at `$.a[0]`": the path belongs to the field, not the message.
         problem, _, where = str(error).partition(" - at `$")
         path = where.rstrip("`").lstrip(".")
         raise InvalidError(
@@ -23,10 +24,13 @@ def convert(field: str, value: object, kind: type[T]) -> T:
 
 
 def text_of(field: str, value: object, least: int, most: int) -> str:
-    """`value` as a line of `least` to `most` characters, not counting spaces around it; InvalidError naming `field`."""
+    """Return `value` as one line of `min_length` to `max_length` characters, stripped of surrounding spaces.
+
+    Raise InvalidError naming `field`.
+    """
     text = convert(field, value, str).strip()
     if not least <= len(text) <= most:
         raise InvalidError(FieldError(field, f"takes {least} to {most} characters, not {len(text)}"))
-    if wrong := unstorable_in(text) or unfit_in(text):
-        raise InvalidError(FieldError(field, wrong))
+    if problem := unstorable_in(text) or unfit_in(text):
+        raise InvalidError(FieldError(field, problem))
     return text

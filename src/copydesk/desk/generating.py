@@ -1,6 +1,6 @@
-"""Texts that are written in the background: what waits is claimed, written, and kept, by one process at a time.
+"""Generate texts in the background: waiting texts are claimed, written and stored, each by one process at a time.
 
-Nothing is lost by a kill: what was claimed by a process that died is taken over by the next one that looks.
+Nothing is lost by a kill: texts claimed by a process that died are taken over by the next one that polls.
 """
 
 import asyncio
@@ -22,103 +22,103 @@ if TYPE_CHECKING:
     from copydesk.drafting.subject import Known
 
 MARGIN = timedelta(seconds=60)
-"""What a claim lasts longer than its work may."""
+"""How much longer a claim is valid than its work may take."""
 LOOK = 0.2
-"""Seconds between two looks whether another process is done."""
+"""Seconds between polls for texts that another process is writing."""
 
 
 class Commission(Struct, frozen=True):
-    """The texts of one item that one process writes: their page is read once."""
+    """The texts of one item, written by one process so that their page is fetched once."""
 
     claim: Claim
     texts: tuple[Waiting, ...]
 
 
 class Generation:
-    """What writes the texts that were asked for."""
+    """The writer of requested texts."""
 
     def __init__(self, ground: Ground) -> None:
-        self._ground = ground
+        self._ctx = ground
         self._slots = asyncio.Semaphore(ground.settings.generation.at_once)
 
     async def work_off(self, draft_ids: Sequence[str] | None = None) -> int:
-        """Write every text that waits and that nobody else is at, or those of `draft_ids`.
+        """Write every waiting text that no live process holds, or only those of `draft_ids`.
 
-        How many came to an end, well or not: why not is said by the draft. Raises StoreError; what was begun then is
-        done again by the next call, or by another process.
+        Return how many came to an end, written or failed; a failed draft has the reason. Raise StoreError; texts
+        started by then are written again by the next call, or by another process.
         """
         if draft_ids is None:
-            return await self._side_by_side(None)
-        # Each claim looks at all that may be claimed: of many at once that would be each for each.
-        return sum([await self._side_by_side(some) for some in in_parts(draft_ids)])
+            return await self._run_workers(None)
+        # Every claim scans all texts it may take: chunks keep that from growing quadratically.
+        return sum([await self._run_workers(chunk) for chunk in in_parts(draft_ids)])
 
     async def finish(self, draft_ids: Sequence[str]) -> None:
-        """Write these texts, and wait for those that another process is at."""
+        """Write these texts, and wait for those that another process is writing."""
         await self.work_off(draft_ids)
-        # What was written is not looked for again: it may be nearly all.
-        while left := [each.draft_id for each in await self._ground.read(generation.waiting, draft_ids)]:
-            draft_ids = left
+        # Poll only for what is left: after the first pass that is usually little.
+        while unfinished := [text.draft_id for text in await self._ctx.read(generation.waiting, draft_ids)]:
+            draft_ids = unfinished
             await asyncio.sleep(LOOK)
             await self.work_off(draft_ids)
 
-    async def _side_by_side(self, draft_ids: Sequence[str] | None) -> int:
-        known: Known = {}
+    async def _run_workers(self, draft_ids: Sequence[str] | None) -> int:
+        cache: Known = {}
         try:
             async with asyncio.TaskGroup() as group:
-                each = range(self._ground.settings.generation.at_once)
-                workers = [group.create_task(self._until_none_is_left(draft_ids, known)) for _ in each]
-        except ExceptionGroup as failed:
-            # The first one says it all.
-            raise failed.exceptions[0] from failed
+                slots = range(self._ctx.settings.generation.at_once)
+                workers = [group.create_task(self._run_worker(draft_ids, cache)) for _ in slots]
+        except ExceptionGroup as group_error:
+            # Callers expect a plain StoreError; the first one is as good as all.
+            raise group_error.exceptions[0] from group_error
         return sum(worker.result() for worker in workers)
 
-    async def _until_none_is_left(self, draft_ids: Sequence[str] | None, known: "Known") -> int:
-        ended = 0
+    async def _run_worker(self, draft_ids: Sequence[str] | None, cache: "Known") -> int:
+        completed = 0
         while True:
             async with self._slots:
-                commission = await self._claim(draft_ids)
-                if commission is None:
-                    return ended
-                ended += await self._carry_out(commission, known)
+                job = await self._claim_next(draft_ids)
+                if job is None:
+                    return completed
+                completed += await self._run_job(job, cache)
 
-    async def _claim(self, draft_ids: Sequence[str] | None) -> Commission | None:
-        """The texts of the first item that can be had; None where there are none."""
-        waiting = await self._ground.read(generation.waiting, draft_ids)
+    async def _claim_next(self, draft_ids: Sequence[str] | None) -> Commission | None:
+        """Claim the texts of the first free item, or return None if there is none."""
+        waiting = await self._ctx.read(generation.waiting, draft_ids)
         by_item: dict[str, list[Waiting]] = {}
-        for text in filter(self._is_free, waiting):
+        for text in filter(self._is_claimable, waiting):
             by_item.setdefault(text.item_id, []).append(text)
         for texts in by_item.values():
             claim = self._new_claim(len(texts))
-            async with self._freed_on_error(claim):
-                # Cancelled here it may be written all the same.
-                got = await self._ground.write(generation.claim, texts, claim)
-            if got:
-                return Commission(claim=claim, texts=got)
+            async with self._released_on_error(claim):
+                # If cancelled here, the claim may be committed all the same.
+                claimed = await self._ctx.write(generation.claim, texts, claim)
+            if claimed:
+                return Commission(claim=claim, texts=claimed)
         return None
 
-    def _new_claim(self, texts: int) -> Claim:
-        now = self._ground.clock()
-        longest = timedelta(seconds=self._ground.settings.generation.deadline * (1 + texts))
-        return Claim(id=new_id(now), owner=me(), lease_until=now + longest + MARGIN)
+    def _new_claim(self, text_count: int) -> Claim:
+        now = self._ctx.clock()
+        max_duration = timedelta(seconds=self._ctx.settings.generation.deadline * (1 + text_count))
+        return Claim(id=new_id(now), owner=me(), lease_until=now + max_duration + MARGIN)
 
-    def _is_free(self, text: Waiting) -> bool:
-        """Whether nobody is at it: its process is dead, or has had all the time that there is."""
+    def _is_claimable(self, text: Waiting) -> bool:
+        """Return True if nobody works on the text: its owner is dead, or its lease has expired."""
         if text.owner is None or text.lease_until is None:
             return True
-        return is_alive(text.owner) is False or text.lease_until < self._ground.clock()
+        return is_alive(text.owner) is False or text.lease_until < self._ctx.clock()
 
-    async def _carry_out(self, commission: Commission, known: "Known") -> int:
-        from copydesk.desk.composing import compose  # noqa: PLC0415 - the crafts are for those who write
+    async def _run_job(self, job: Commission, cache: "Known") -> int:
+        from copydesk.desk.composing import compose  # noqa: PLC0415 - brings in the writers
 
-        async with self._freed_on_error(commission.claim):
-            return await compose(self._ground, commission, known)
+        async with self._released_on_error(job.claim):
+            return await compose(self._ctx, job, cache)
 
     @asynccontextmanager
-    async def _freed_on_error(self, claim: Claim) -> AsyncIterator[None]:
-        """Free what is claimed where this is broken off: this process lives, and nobody would take it over."""
+    async def _released_on_error(self, claim: Claim) -> AsyncIterator[None]:
+        """Release the claim on failure: this process is alive, so nobody else would take it over."""
         try:
             yield
         except BaseException:
-            with suppress(StoreError):  # the lease ends by itself
-                await self._ground.write(generation.release, claim.id)
+            with suppress(StoreError):  # the lease expires by itself
+                await self._ctx.write(generation.release, claim.id)
             raise

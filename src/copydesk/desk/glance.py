@@ -1,4 +1,4 @@
-"""A first look at what waits for review, before the desk is open: without SQLAlchemy."""
+"""The first page of the review queue, read before the desk is open and without SQLAlchemy."""
 
 from pathlib import Path
 
@@ -7,5 +7,5 @@ from copydesk.store.glance import glance as _glance
 
 
 def glance(database: Path, limit: int) -> tuple[ListedDraft, ...]:
-    """What `Drafts.queue` says, or nothing where the database cannot be read as it should be."""
+    """Return what `Drafts.queue` would, or nothing if the database cannot be read directly."""
     return _glance(database, TO_REVIEW, limit)

@@ -1,4 +1,4 @@
-"""How late a scheduled draft may be, as the settings say."""
+"""Grace periods: the delay with which a scheduled draft may still go out, from the settings."""
 
 from collections.abc import Mapping
 from datetime import datetime, timedelta
@@ -12,7 +12,7 @@ from copydesk.store.jobs import Limits
 
 
 def grace(settings: Schedule) -> Mapping[Format, timedelta]:
-    """For each format, how late a draft may be and still go out by itself."""
+    """Return for each format how late a draft may be and still go out automatically."""
     return {
         Format.SHORT: timedelta(minutes=settings.grace_short_minutes),
         Format.THREAD: timedelta(minutes=settings.grace_thread_minutes),
@@ -21,25 +21,31 @@ def grace(settings: Schedule) -> Mapping[Format, timedelta]:
 
 
 def late_before(settings: Schedule, now: datetime) -> Limits:
-    """For each format, the instant before which a draft that still stands as scheduled is missed."""
-    each = grace(settings)
-    return Limits(short=now - each[Format.SHORT], thread=now - each[Format.THREAD], blog=now - each[Format.BLOG])
+    """Return for each format the time before which a draft that is still scheduled counts as missed."""
+    periods = grace(settings)
+    return Limits(
+        short=now - periods[Format.SHORT], thread=now - periods[Format.THREAD], blog=now - periods[Format.BLOG]
+    )
 
 
 def too_late(kept: KeptDelivery, now: datetime, settings: Schedule) -> str:
-    """Why a delivery of which nothing is there, nor can be, does not go out any more; empty where it still may."""
+    """Return the reason why a delivery that has not started may no longer be sent, or "" if it may.
+
+    A delivery with a result, or one that may have arrived, never expires: it has to be completed.
+    """
     progress = kept.progress
     if progress.state is not State.PLANNED or progress.made or progress.doubt:
         return ""
-    late = grace(settings)[kept.format]
-    begun = RETRYING if progress.first_sent_at else timedelta(0)
-    if now - kept.due_at <= late + begun:
+    allowed = grace(settings)[kept.format]
+    # Once the first request was sent, retries get extra time on top of the grace period.
+    retry_allowance = RETRYING if progress.first_sent_at else timedelta(0)
+    if now - kept.due_at <= allowed + retry_allowance:
         return ""
-    return f"It was late by more than {in_words(late)}; nothing was sent. {progress.error}".strip()
+    return f"It was late by more than {in_words(allowed)}; nothing was sent. {progress.error}".strip()
 
 
 def in_words(span: timedelta) -> str:
-    """A span of whole minutes: `30 minutes`, `24 hours`."""
+    """Format a span of whole minutes: `30 minutes`, `24 hours`."""
     minutes = span // timedelta(minutes=1)
     amount, unit = (minutes // 60, "hour") if minutes % 60 == 0 and minutes > 60 else (minutes, "minute")
     return f"{amount} {unit}" if amount == 1 else f"{amount} {unit}s"

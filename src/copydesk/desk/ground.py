@@ -1,4 +1,4 @@
-"""What every operation of the desk stands on."""
+"""The context every desk operation runs in."""
 
 import random
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
@@ -34,13 +34,13 @@ Clock = Callable[[], datetime]
 
 
 def utc_now() -> datetime:
-    """This moment in UTC, to the millisecond: what is stored is what is sent."""
+    """Return the current time in UTC, cut to milliseconds: the precision of the JSON interface."""
     now = datetime.now(UTC)
     return now.replace(microsecond=now.microsecond // 1000 * 1000)
 
 
 class Ground:
-    """The settings, the store, the user, the clock and the way to the network of one open desk."""
+    """The settings, database, user, clock and network access of one open desk."""
 
     def __init__(
         self,
@@ -59,95 +59,96 @@ class Ground:
         self.clock = clock
         self.transport = transport
         self.ask = ask
-        """Asks the user for the passphrase of the keys; None where nobody can be asked."""
+        """Asks the user for the vault's passphrase; None if nobody can be asked."""
         self.attended = False
-        """Whether somebody works at the desk in this very process: what else goes on leaves room for the keys."""
+        """A user works at the desk in this process: background work yields to key handling."""
         self.platforms = Platforms(self, platforms or {})
-        self._random = random.Random()  # noqa: S311 - it spreads requests in time, and keeps no secret
+        self._random = random.Random()  # noqa: S311 - jitter, not cryptography
 
     @property
     def user_id(self) -> str:
-        """Whose rows are read and written."""
+        """Id of the user whose rows are read and written."""
         return self.user.id
 
     async def read(self, work: Callable[Concatenate[Connection, str, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """What `work` reads of this user's rows: it is given a connection, the user's id and the rest."""
+        """Run `work(connection, user_id, ...)` in a read transaction and return its result."""
         return await self.engines.read(work, self.user_id, *args, **kwargs)
 
     async def write(self, work: Callable[Concatenate[Connection, str, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """As `read`, for what changes this user's rows: one transaction, see `Engines.write`."""
+        """Run `work(connection, user_id, ...)` in one write transaction; see `Database.write`."""
         return await self.engines.write(work, self.user_id, *args, **kwargs)
 
     async def write_through(
         self, work: Callable[Concatenate[Connection, str, P], T], *args: P.args, **kwargs: P.kwargs
     ) -> T:
-        """As `write`, and on the disk itself when this returns."""
+        """As `write`, and flushed to disk when this returns."""
         return await self.engines.write_through(work, self.user_id, *args, **kwargs)
 
     async def write_each(self, work: Callable[[Connection, str, A], T], every: Sequence[A]) -> list[T | CopydeskError]:
-        """As `write` for each of `every`: a transaction for each, an error in the place of what could not be done."""
+        """Run `work` for each element as an atomic unit; return results, with errors in place of failed ones."""
 
-        def mine(connection: Connection, each: A) -> T:
-            return work(connection, self.user_id, each)
+        def run_for_user(connection: Connection, item: A) -> T:
+            return work(connection, self.user_id, item)
 
-        return await self.engines.write_each(mine, every)
+        return await self.engines.write_each(run_for_user, every)
 
     def platform(self, name: str) -> "Platform":
-        """A platform that posts go to, by its name; InvalidError where there is none of that name."""
+        """Return the platform of this name. Raise InvalidError if there is none."""
         return self.platforms.of(name)
 
     def meant(
         self, connected: Sequence[ConnectedAccount], names: Sequence[str], format: Format
     ) -> tuple[ConnectedAccount, ...]:
-        """The accounts that `names` mean; for none, all that take drafts of this format."""
+        """Return the accounts that `names` refer to; without names, all that accept drafts of this format."""
         if names:
             return named(connected, names)
-        return tuple(each for each in connected if self._takes(each, format))
+        return tuple(account for account in connected if self._accepts(account, format))
 
-    def _takes(self, account: ConnectedAccount, format: Format) -> bool:
+    def _accepts(self, account: ConnectedAccount, format: Format) -> bool:
         try:
             return format in self.platform(account.details.platform).limits.formats
-        except InvalidError:  # another Copydesk's, whose platforms this one does not know
+        except InvalidError:  # connected by a newer version that has more platforms
             return False
 
     @cached_property
     def vault(self) -> "Vault":
-        """Where the keys to the accounts are kept."""
-        from copydesk.desk.keys import vault_of  # noqa: PLC0415 - for those who post
+        """The vault that stores the accounts' credentials, opened on first use."""
+        from copydesk.desk.keys import vault_of  # noqa: PLC0415 - only posting needs the keyring
 
         return vault_of(self.settings, self.ask)
 
     def jitter(self) -> float:
-        """-1 to 1: keeps many desks from asking one publisher at the same moment."""
+        """Return a random number from -1 to 1; it keeps many desks from fetching one host at the same time."""
         return self._random.uniform(-1, 1)
 
     def credentials(self) -> "Credentials":
-        """What the user has of other people's services."""
-        from copydesk.ingest.visit import Credentials  # noqa: PLC0415 - beside httpx
+        """Return the user's credentials for source APIs."""
+        from copydesk.ingest.visit import Credentials  # noqa: PLC0415 - brings in httpx
 
-        asked = self.settings
+        settings = self.settings
         return Credentials(
-            reddit_client_id=asked.reddit.client_id or None,
-            reddit_client_secret=asked.reddit.client_secret or None,
-            twitter_bearer_token=asked.twitter.bearer_token or None,
-            twitter_daily_reads=asked.twitter.daily_read_budget,
+            reddit_client_id=settings.reddit.client_id or None,
+            reddit_client_secret=settings.reddit.client_secret or None,
+            twitter_bearer_token=settings.twitter.bearer_token or None,
+            twitter_daily_reads=settings.twitter.daily_read_budget,
         )
 
     @asynccontextmanager
     async def network(self) -> AsyncIterator["Fetcher"]:
-        """The guarded HTTP client. Hosts that asked to be left alone are remembered from one use to the next."""
-        from copydesk.ingest.fetch import Fetcher, Limits  # noqa: PLC0415 - httpx costs as much as the rest
+        """Open the guarded HTTP client. Hosts in cooldown are loaded before and saved after."""
+        from copydesk.ingest.fetch import Fetcher, Limits  # noqa: PLC0415 - httpx doubles the import time
 
-        asked = self.settings.network
-        contact = f" (+{asked.contact})" if asked.contact else ""
+        options = self.settings.network
+        contact = f" (+{options.contact})" if options.contact else ""
         limits = Limits(
-            timeout=asked.timeout,
-            max_body=asked.max_body,
-            concurrency=asked.concurrency,
-            allow_private=asked.allow_private,
+            timeout=options.timeout,
+            max_body=options.max_body,
+            concurrency=options.concurrency,
+            allow_private=options.allow_private,
             user_agent=f"Copydesk/{__version__}{contact}",
         )
         async with Fetcher(limits, transport=self.transport, clock=self.clock) as fetcher:
+            # Cooldowns are stored, so that a restart does not shorten the wait a host asked for.
             fetcher.cooldowns.update(await self.read(kept_sources.cooldowns, self.clock()))
             before = dict(fetcher.cooldowns)
             try:

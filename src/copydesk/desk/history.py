@@ -1,4 +1,4 @@
-"""What happened to a draft, from its beginning."""
+"""The event history of a draft."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -12,23 +12,24 @@ from copydesk.store import changes, events
 
 
 class History:
-    """The story of each draft."""
+    """Event queries of `Drafts`."""
 
     _ground: Ground
 
     async def history(self, draft_id: str) -> tuple[DraftEvent, ...]:
-        """Every event of a draft, in order; NotFoundError where there is none of the user's with this id."""
-        return await self._ground.read(_history, draft_id)
+        """Return every event of a draft in order. Raise NotFoundError if the user has none with this id."""
+        return await self._ground.read(_load_history, draft_id)
 
     async def reasons(self, limit: int = 9) -> tuple[str, ...]:
-        """Why drafts were rejected lately, in the user's words, each once and the last first; at most `limit`."""
+        """Return the distinct feedback texts of the latest rejections, newest first, at most `limit`."""
         return await self._ground.read(events.feedback, Action.REJECT.value, limit)
 
 
-def _history(conn: Connection, user_id: str, draft_id: str) -> tuple[DraftEvent, ...]:
+def _load_history(conn: Connection, user_id: str, draft_id: str) -> tuple[DraftEvent, ...]:
+    # Raises NotFoundError; a draft without events would look the same as none.
     changes.one_seen(conn, user_id, draft_id)
-    every = events.of_draft(conn, user_id, draft_id)
-    versions, gone = {event.rid: event.version for event in every}, events.taken_back(every)
+    rows = events.of_draft(conn, user_id, draft_id)
+    versions, undone_rids = {event.rid: event.version for event in rows}, events.taken_back(rows)
     return tuple(
         DraftEvent(
             draft_id=draft_id,
@@ -37,16 +38,16 @@ def _history(conn: Connection, user_id: str, draft_id: str) -> tuple[DraftEvent,
             who=event.who,
             kind=event.kind,
             action=event.action,
-            before=_values(event.before),
-            after=_values(event.after),
+            before=_decode_columns(event.before),
+            after=_decode_columns(event.after),
             feedback=event.feedback,
             bulk_id=event.bulk_id,
             of_version=versions[event.of_rid] if event.of_rid is not None else None,
-            undone=event.rid in gone,
+            undone=event.rid in undone_rids,
         )
-        for event in every
+        for event in rows
     )
 
 
-def _values(columns: Mapping[str, Any]) -> dict[str, Any]:
+def _decode_columns(columns: Mapping[str, Any]) -> dict[str, Any]:
     return {name: changes.value_of(name, raw) for name, raw in columns.items()}

@@ -1,7 +1,7 @@
-"""The first stage of a run: every source is asked for what is new, and what came is stored.
+"""First stage of a run: fetch every source and store the new items.
 
-What one source brought is one transaction, so that a kill loses at most that source's fetch; so is a failure. That
-sources had nothing new is noted of several at once, every second.
+Each source's items are one transaction, so a kill loses at most one fetch; so is each failure. Fetches that found
+nothing new are saved in batches, once a second.
 """
 
 import asyncio
@@ -31,150 +31,153 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 MOST_WAITING = 16
-"""Sources that are handed to the thread that stores at once: any other write waits for all of them."""
+"""Sources queued for the database thread at once: any other write waits for all of them."""
 NOTED = 1.0
-"""Seconds after which it is noted at the latest that a source had nothing new."""
+"""Seconds between saves of fetches that found nothing new."""
 
 
 async def ingest(ground: Ground, request: RunRequest, report: Report) -> Set[str]:
-    """Ask every enabled source, or those of the request, for what is new, and store it.
+    """Fetch every enabled source, or those of the request, and store the new items; return their ids.
 
-    Returns the ids of the new items. Raises a FetchError where every single source failed.
+    Raise a FetchError if every single source failed.
     """
-    stored = await ground.read(sources.to_fetch, request.source_ids)
+    sources_to_fetch = await ground.read(sources.to_fetch, request.source_ids)
     now = ground.clock()
-    wanted = [each for each in stored if decide.may_fetch(each.state, now, by_hand=not request.due)]
-    report.expect(len(wanted))
-    if not wanted:
+    due = [source for source in sources_to_fetch if decide.may_fetch(source.state, now, by_hand=not request.due)]
+    report.expect(len(due))
+    if not due:
         return frozenset()
     async with ground.network() as http:
-        stage = _Stage(ground, http, report)
-        noting = asyncio.create_task(stage.note_now_and_then())
+        stage = _FetchStage(ground, http, report)
+        flusher = asyncio.create_task(stage.note_now_and_then())
         try:
             async with asyncio.TaskGroup() as group:
-                for each in wanted:
-                    group.create_task(stage.visit(each))
-        except ExceptionGroup as failed:
-            # Only the database's errors come so far, and the first one says it all.
-            raise failed.exceptions[0] from failed
+                for source in due:
+                    group.create_task(stage.visit(source))
+        except ExceptionGroup as group_error:
+            # Only StoreErrors get here, and callers expect a plain one; the first is as good as all.
+            raise group_error.exceptions[0] from group_error
         finally:
-            noting.cancel()
+            flusher.cancel()
             with suppress(asyncio.CancelledError):
-                await noting
+                await flusher
+            # Also when cancelled: what was fetched is saved.
             await stage.note_quiet()
     await stage.conclude()
     return stage.new
 
 
-class _Stage:
-    """One ingest: how the visits ended so far."""
+class _FetchStage:
+    """One fetch stage: the HTTP client, the progress and the outcomes so far."""
 
-    def __init__(self, ground: Ground, http: "Fetcher", report: Report) -> None:
-        self._ground = ground
+    def __init__(self, ctx: Ground, http: "Fetcher", progress: Report) -> None:
+        self._ctx = ctx
         self._http = http
-        self._report = report
-        self._quiet: list[tuple[StoredSource, Reading]] = []
-        """Sources that had nothing new, which is not noted yet."""
+        self._progress = progress
+        self._unchanged: list[tuple[StoredSource, Reading]] = []
+        """Sources without new items whose fetch is not saved yet."""
         self._failed: list[tuple[StoredSource, FetchError]] = []
         self._reached: list[StoredSource] = []
-        # A thread that has the next source at hand stores without a gap; beside keys it is given one at a time.
-        self._at_once = asyncio.Semaphore(1 if ground.attended else MOST_WAITING)
+        # A full queue keeps the database thread busy. With a user at the console queue one at a time, so that key
+        # presses do not wait.
+        self._write_slots = asyncio.Semaphore(1 if ctx.attended else MOST_WAITING)
         self.new: set[str] = set()
-        """The ids of the new items."""
+        """Ids of the new items."""
 
     async def visit(self, stored: StoredSource) -> None:
-        """Read one source and store what it brought, or why it brought nothing."""
+        """Fetch one source and store its items, or its failure."""
         try:
-            reading = await read(self._ground, self._http, stored.spec, stored.state)
-            if reading.failure is not None and not reading.entries:
-                stored = with_cursor(stored, reading)
-                raise reading.failure
-            if reading.unchanged:
-                self._quiet.append((stored, reading))
+            result = await read(self._ctx, self._http, stored.spec, stored.state)
+            if result.failure is not None and not result.entries:
+                # Keep the cursor of pages already read: requests to paid APIs must not be repeated.
+                stored = with_cursor(stored, result)
+                raise result.failure
+            if result.unchanged:
+                self._unchanged.append((stored, result))
             else:
                 with as_its_failure(stored.spec):
-                    await self._store(stored, reading)
+                    await self._store(stored, result)
         except FetchError as error:
-            await self._note_failure(stored, error)
+            await self._save_failure(stored, error)
         else:
             self._reached.append(stored)
-            self._report.add(sources_fetched=1, sources_unchanged=int(reading.unchanged))
-        self._report.step(stored.source.name)
+            self._progress.add(sources_fetched=1, sources_unchanged=int(result.unchanged))
+        self._progress.step(stored.source.name)
 
-    async def _store(self, stored: StoredSource, reading: "Reading") -> None:
-        """Store what a source brought, in one transaction."""
-        async with self._at_once:
-            fresh = await self._ground.write(keep_reading, self._ground, stored, reading, self._ground.clock())
-        self._report.add(items_ingested=len(fresh), items_new=len(fresh))
+    async def _store(self, stored: StoredSource, result: "Reading") -> None:
+        """Store a source's items in one transaction."""
+        async with self._write_slots:
+            fresh = await self._ctx.write(keep_reading, self._ctx, stored, result, self._ctx.clock())
+        self._progress.add(items_ingested=len(fresh), items_new=len(fresh))
         self.new.update(item.id for item in fresh)
 
-    async def _note_failure(self, stored: StoredSource, error: FetchError) -> None:
-        """Note at once that a source failed, and which hosts asked to be left alone: a kill shall not forget it."""
-        ground, now = self._ground, self._ground.clock()
-        state = self._after_failure(stored, error, now)
-        cooldowns = dict(self._http.cooldowns)  # other visits go on changing it while this one is kept
+    async def _save_failure(self, stored: StoredSource, error: FetchError) -> None:
+        """Save the failure and the hosts' cooldowns immediately, so that a kill does not forget them."""
+        ctx, now = self._ctx, self._ctx.clock()
+        state = self._state_after_failure(stored, error, now)
+        cooldowns = dict(self._http.cooldowns)  # other fetches change it while this one is saved
 
-        def keep(conn: Connection, user_id: str) -> None:
+        def save(conn: Connection, user_id: str) -> None:
             sources.save_outcomes(conn, user_id, [outcome_of(conn, user_id, stored, state, now)])
             sources.save_cooldowns(conn, user_id, cooldowns, now)
 
-        await ground.write(keep)
+        await ctx.write(save)
         self._failed.append((stored, error))
-        self._report.add(sources_failed=1)
+        self._progress.add(sources_failed=1)
 
     async def note_now_and_then(self) -> None:
-        """Note every second which sources had nothing new."""
+        """Save unchanged sources once per interval until cancelled."""
         while True:
             await asyncio.sleep(NOTED)
             await self.note_quiet()
 
     async def note_quiet(self) -> None:
-        """Note which sources had nothing new, in one transaction."""
-        quiet, self._quiet = self._quiet, []
-        if not quiet:
+        """Save the unchanged sources in one transaction."""
+        unchanged, self._unchanged = self._unchanged, []
+        if not unchanged:
             return
-        now = self._ground.clock()
+        now = self._ctx.clock()
 
-        def keep(conn: Connection, user_id: str) -> None:
-            outcomes = [after_reading(conn, user_id, *each, [], now, self._ground.jitter()) for each in quiet]
+        def save(conn: Connection, user_id: str) -> None:
+            outcomes = [after_reading(conn, user_id, *fetch, [], now, self._ctx.jitter()) for fetch in unchanged]
             sources.save_outcomes(conn, user_id, outcomes)
 
-        await self._ground.write(keep)
+        await self._ctx.write(save)
 
     async def conclude(self) -> None:
-        """Take back the failures that were this machine's own, and say so where every source failed."""
+        """Undo failures caused by this machine being offline; raise if every source failed."""
         offline = self._is_offline()
         if offline:
-            await self._forgive()
+            await self._clear_offline_failures()
         if self._failed and not self._reached:
-            raise _all_failed([error for _, error in self._failed], offline=offline)
+            raise _combined_error([error for _, error in self._failed], offline=offline)
 
-    async def _forgive(self) -> None:
-        ground, now = self._ground, self._ground.clock()
-        unreached = [each for each in self._failed if isinstance(each[1], UnreachableError)]
+    async def _clear_offline_failures(self) -> None:
+        ctx, now = self._ctx, self._ctx.clock()
+        unreachable = [failure for failure in self._failed if isinstance(failure[1], UnreachableError)]
         states = [
-            (stored, decide.after_offline(stored.state, error, now, ground.jitter())) for stored, error in unreached
+            (stored, decide.after_offline(stored.state, error, now, ctx.jitter())) for stored, error in unreachable
         ]
 
-        def keep(conn: Connection, user_id: str) -> None:
+        def save(conn: Connection, user_id: str) -> None:
             outcomes = [outcome_of(conn, user_id, stored, state, now) for stored, state in states]
             sources.save_outcomes(conn, user_id, outcomes)
 
-        await ground.write(keep)
+        await ctx.write(save)
 
-    def _after_failure(self, stored: StoredSource, error: FetchError, now: datetime) -> FetchState:
+    def _state_after_failure(self, stored: StoredSource, error: FetchError, now: datetime) -> FetchState:
         interval = (stored.source.config or SourceConfig()).interval
-        return decide.after_failure(stored.state, error, now, self._ground.jitter(), interval)
+        return decide.after_failure(stored.state, error, now, self._ctx.jitter(), interval)
 
     def _is_offline(self) -> bool:
-        """Whether it is this machine that has no network, rather than its sources that are down."""
+        """Return True if this machine has no network, as opposed to its sources being down."""
         failed = [(_host(stored), error) for stored, error in self._failed]
         return decide.offline([*failed, *((_host(stored), None) for stored in self._reached)])
 
 
 async def read(ground: Ground, http: "Fetcher", spec: SourceSpec, state: FetchState) -> "Reading":
-    """What the source brings now; every failure is a FetchError."""
-    from copydesk.ingest.reading import read_source  # noqa: PLC0415 - httpx costs as much as the rest
+    """Fetch a source and return the result. Every failure is a FetchError."""
+    from copydesk.ingest.reading import read_source  # noqa: PLC0415 - brings in httpx
 
     with as_its_failure(spec):
         return await read_source(spec, state, http, credentials=ground.credentials(), now=ground.clock())
@@ -182,7 +185,7 @@ async def read(ground: Ground, http: "Fetcher", spec: SourceSpec, state: FetchSt
 
 @contextmanager
 def as_its_failure(spec: SourceSpec) -> Iterator[None]:
-    """Make an error that nobody foresaw the source's failure, not the run's; one of the database goes on as it is."""
+    """Turn unexpected errors into a FetchError of the source, so that they do not fail the run. StoreError passes."""
     try:
         yield
     except (FetchError, StoreError):
@@ -191,7 +194,7 @@ def as_its_failure(spec: SourceSpec) -> Iterator[None]:
         raise FetchError(error.message, hint=error.hint) from error
     except Exception as error:
         log.exception("reading %s failed", spec.url)
-        # Only its name: what it says may hold whatever was at hand, a secret too.
+        # Only the type: the message may contain secrets.
         raise FetchError(
             f"Reading it failed with an error that Copydesk did not expect ({type(error).__name__})."
         ) from error
@@ -201,11 +204,13 @@ def _host(stored: StoredSource) -> str:
     return urlsplit(stored.source.url or "").hostname or ""
 
 
-def _all_failed(errors: Sequence[FetchError], *, offline: bool) -> FetchError:
-    """One error that speaks for all of them, of the kind that most of them are."""
-    kinds = Counter(type(error) for error in errors)
-    kind = kinds.most_common(1)[0][0]
-    example = next(error for error in errors if type(error) is kind)
+def _combined_error(errors: Sequence[FetchError], *, offline: bool) -> FetchError:
+    """Return one error for all failures, of the most common type among them."""
+    types = Counter(type(error) for error in errors)
+    error_type = types.most_common(1)[0][0]
+    example = next(error for error in errors if type(error) is error_type)
     if offline:
-        return kind("No source could be reached: this machine seems to be offline.", hint="What was stored is kept.")
-    return kind(f"Every source failed ({len(errors)}); the first says: {example.message}", hint=example.hint)
+        return error_type(
+            "No source could be reached: this machine seems to be offline.", hint="What was stored is kept."
+        )
+    return error_type(f"Every source failed ({len(errors)}); the first says: {example.message}", hint=example.hint)

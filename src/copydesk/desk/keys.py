@@ -1,4 +1,4 @@
-"""The keys to the accounts, as platforms ask for them, out of the vault."""
+"""Account credentials for the platforms, read from the vault."""
 
 import os
 from collections.abc import Mapping
@@ -17,31 +17,31 @@ if TYPE_CHECKING:
     from copydesk.secrets.vault import Ask, Vault
     from copydesk.settings import Settings
 
-_CREDENTIALS = "CREDENTIALS_DIRECTORY"
-"""Where systemd puts what it hands to a service."""
+_SYSTEMD_DIRECTORY = "CREDENTIALS_DIRECTORY"
+"""Names the directory in which systemd passes credentials to a service."""
 
 
 class Keys:
-    """The keys of one desk. Where they cannot be reached nothing is sent, and it is tried again."""
+    """The credentials of one desk. Nothing is sent while they are unavailable, and sending is retried."""
 
     def __init__(self, ground: "Ground") -> None:
-        self._ground = ground
+        self._ctx = ground
 
     async def read(self, account: Account) -> Mapping[str, str]:
-        """The secrets of an account; LoginError where there are none, NotSentError where nobody can get at them."""
+        """Return an account's secrets. Raise LoginError if there are none, NotSentError if the vault is unavailable."""
         try:
-            found = await self._vault.read(name_of(account))
+            secrets = await self._vault.read(name_of(account))
         except SecretsError as error:
             raise NotSentError(error.message, hint=error.hint) from None
-        if found is None:
-            again = f"copydesk account connect {account.platform}"
+        if secrets is None:
+            command = f"copydesk account connect {account.platform}"
             raise LoginError(
-                f"There is no key to {account.platform}:{account.name}.", hint=f"Connect it again: {again}"
+                f"There is no key to {account.platform}:{account.name}.", hint=f"Connect it again: {command}"
             )
-        return found
+        return secrets
 
     async def keep(self, account: Account, secrets: Mapping[str, str]) -> None:
-        """Replace the secrets of an account; NotSentError where they cannot be kept."""
+        """Replace an account's secrets. Raise NotSentError if they cannot be stored."""
         try:
             await self._vault.keep(name_of(account), secrets)
         except SecretsError as error:
@@ -49,41 +49,44 @@ class Keys:
 
     @property
     def _vault(self) -> "Vault":
-        return self._ground.vault
+        return self._ctx.vault
 
 
 def name_of(account: Account) -> str:
-    """What the secrets of an account are kept under; the same whatever the account is called by now."""
+    """Return the vault key of an account's secrets; it does not change when the account is renamed."""
     return f"{account.platform}:{account.id}@{account.server}"
 
 
 def vault_of(settings: "Settings", ask: "Ask | None") -> "Vault":
-    """The vault of a desk. From now on no secret gets into a log or into what a crash leaves behind."""
+    """Open the desk's vault. From now on secrets are redacted from logs and crash reports."""
+    # Before the first secret is read.
     watch_logs()
     watch_crashes()
     KNOWN.add(settings.reddit.client_secret, settings.twitter.bearer_token)
     KNOWN.add(settings.images_a.key, settings.images_b.key)
-    return open_vault(settings, ask=ask, single=_single())
+    return open_vault(settings, ask=ask, single=_single_value_fields())
 
 
 def trouble_of(error: LoginError, account: Account) -> str:
-    """Why nothing can go to an account, and how that is put right; without the key that a platform may have said."""
+    """Return why an account cannot be posted to and how to fix it, with secrets redacted."""
     hint = (
         f"Connect it again: copydesk account connect {account.platform}" if error.hint == CONNECT_AGAIN else error.hint
     )
+    # A platform may repeat the credential in its error message.
     return redacted(f"{error.message} {hint}".strip())
 
 
 def redacted(text: str) -> str:
-    """`text` without the secrets that this process has read."""
+    """Return `text` without the secrets this process has read."""
     return KNOWN.redact(text)
 
 
-def _single() -> dict[str, str]:
-    """By platform, the secret that one value in the environment stands for, where there may be such a value."""
-    found: dict[str, str] = {}
-    for name, (module, kind) in PLATFORMS.items():
-        if _CREDENTIALS in os.environ or f"COPYDESK_SECRET_{name.upper()}" in os.environ:
-            wants = getattr(import_module(module), kind).wants
-            found[name] = next(each.name for each in wants if each.secret)
-    return found
+def _single_value_fields() -> dict[str, str]:
+    """Return, by platform, the field a single environment value stands for, where such a value is set."""
+    fields: dict[str, str] = {}
+    # Import a platform's module only if the environment names it: all of them would be slow.
+    for name, (module, class_name) in PLATFORMS.items():
+        if _SYSTEMD_DIRECTORY in os.environ or f"COPYDESK_SECRET_{name.upper()}" in os.environ:
+            credential_fields = getattr(import_module(module), class_name).wants
+            fields[name] = next(field.name for field in credential_fields if field.secret)
+    return fields

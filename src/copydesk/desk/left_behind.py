@@ -1,4 +1,4 @@
-"""What a fetch leaves behind: items that are new or changed, and the state of the source itself."""
+"""Store a fetch: the new and changed items, and the new state of the source."""
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
@@ -23,27 +23,27 @@ if TYPE_CHECKING:
     from copydesk.ingest.visit import Reading
 
 QUIET = timedelta(days=14)
-"""A source may be silent for so long before anybody wonders."""
+"""A source may be silent this long before its health is questioned."""
 
 
 def sort_entries(entries: Sequence[Entry], known: Sequence[KnownItem]) -> tuple[list[Entry], list[tuple[str, Entry]]]:
-    """Which entries are new, and which stored items they change: (item id, entry).
+    """Return the new entries, and (item id, entry) of the stored items that changed.
 
-    An entry is a stored item where it has its id; or else its second key, if no other entry has that item's id: a
-    source that renames its ids is not a source full of news.
+    An entry matches the stored item with its id, or else with its second key if no other entry has that item's id: a
+    source that changes all its ids is not a source full of news.
     """
-    here: dict[str, Entry] = {}
+    by_entry_id: dict[str, Entry] = {}
     for entry in entries:
-        here.setdefault(entry.ident, entry)  # of two with one id the first: there can be but one item of it
+        by_entry_id.setdefault(entry.ident, entry)  # a feed may repeat an id; the first entry wins
     by_ident = {item.ident: item for item in known}
-    by_alias = {item.alias: item for item in known if item.ident not in here}
-    new, changed, taken = [], [], set()
-    for entry in here.values():
+    by_alias = {item.alias: item for item in known if item.ident not in by_entry_id}
+    new, changed, matched_ids = [], [], set()
+    for entry in by_entry_id.values():
         item = by_ident.get(entry.ident) or by_alias.get(entry.alias)
-        if item is None or item.id in taken:
+        if item is None or item.id in matched_ids:
             new.append(entry)
             continue
-        taken.add(item.id)
+        matched_ids.add(item.id)
         if item.content_hash != items.content_hash(entry):
             changed.append((item.id, entry))
     return new, changed
@@ -52,40 +52,42 @@ def sort_entries(entries: Sequence[Entry], known: Sequence[KnownItem]) -> tuple[
 def keep_reading(
     conn: Connection, user_id: str, ground: Ground, stored: StoredSource, reading: "Reading", now: datetime
 ) -> list[NewItem]:
-    """Store what a source brought, in one transaction; the items that are new."""
-    # Not asked of the state: that of a source with a new address is empty, and its items are still there.
-    new_here = stored.source.item_count == 0
-    known = () if new_here else items.known(conn, user_id, stored.source.id, reading.entries)
-    new, changed = sort_entries(reading.entries, known)
-    fresh = _new_items(ground, stored, new, now)
-    published = [item.published for item in fresh]
+    """Store a source's entries in one transaction; return the new items."""
+    # Do not infer this from the state: it is empty after a change of URL, while the items are still there.
+    first_fetch = stored.source.item_count == 0
+    stored_items = () if first_fetch else items.known(conn, user_id, stored.source.id, reading.entries)
+    new, changed = sort_entries(reading.entries, stored_items)
+    new_items = _new_items(ground, stored, new, now)
+    published = [item.published for item in new_items]
     outcome = after_reading(conn, user_id, stored, reading, published, now, ground.jitter())
     if not sources.save_outcomes(conn, user_id, [outcome]):
-        return []  # the source was deleted or changed in the meantime: this is no longer what it brings
-    items.add(conn, user_id, stored.source.id, fresh, now)
+        return []  # the source was deleted or changed in the meantime: the entries are not its any more
+    items.add(conn, user_id, stored.source.id, new_items, now)
     items.refresh(conn, user_id, [(item_id, entry, canonical_url(entry.url or "")) for item_id, entry in changed])
-    return fresh
+    return new_items
 
 
-def _new_items(ground: Ground, stored: StoredSource, entries: Sequence[Entry], now: datetime) -> list[NewItem]:
-    """The entries as items. Only what is new enough of a first fetch, and within the source's cap, can be drafted."""
-    first, hours = stored.state.last_ok is None, ground.settings.pipeline.first_fetch_hours
-    made = []
+def _new_items(ctx: Ground, stored: StoredSource, entries: Sequence[Entry], now: datetime) -> list[NewItem]:
+    """Convert entries to items. Only recent ones of a first fetch, within the source's cap, can be drafted."""
+    is_first_fetch, hours = stored.state.last_ok is None, ctx.settings.pipeline.first_fetch_hours
+    result = []
     for entry in entries:
         published = min(entry.published or now, now)
-        fresh = decide.eligible(published, now, first, hours)
-        state = ItemState.NEW if fresh else ItemState.HISTORY
+        eligible = decide.eligible(published, now, is_first_fetch, hours)
+        state = ItemState.NEW if eligible else ItemState.HISTORY
         canonical = canonical_url(entry.url or "")
-        made.append(NewItem(id=new_id(now), entry=entry, canonical=canonical, published=published, state=state))
-    return _capped(made, (stored.source.config or SourceConfig()).max_items)
+        result.append(NewItem(id=new_id(now), entry=entry, canonical=canonical, published=published, state=state))
+    return _limit_new(result, (stored.source.config or SourceConfig()).max_items)
 
 
-def _capped(made: list[NewItem], most: int | None) -> list[NewItem]:
-    """The same items, of which only the newest `most` can be drafted."""
-    if most is None or len(made) <= most:
-        return made
-    newest = {item.id for item in sorted(made, key=lambda item: (item.published, item.id))[-most:]}
-    return [item if item.id in newest else msgspec.structs.replace(item, state=ItemState.HISTORY) for item in made]
+def _limit_new(new_items: list[NewItem], limit: int | None) -> list[NewItem]:
+    """Return the items with all but the newest `limit` marked as history."""
+    if limit is None or len(new_items) <= limit:
+        return new_items
+    newest_ids = {item.id for item in sorted(new_items, key=lambda item: (item.published, item.id))[-limit:]}
+    return [
+        item if item.id in newest_ids else msgspec.structs.replace(item, state=ItemState.HISTORY) for item in new_items
+    ]
 
 
 def after_reading(
@@ -97,11 +99,11 @@ def after_reading(
     now: datetime,
     jitter: float,
 ) -> FetchOutcome:
-    """What a reading leaves behind of its source; `published` are the times of what it brought."""
+    """Return the outcome of a fetch for its source; `published` are the times of the new items."""
     config = stored.source.config or SourceConfig()
     if reading.failure is not None:
-        begun = with_cursor(stored, reading).state
-        state = decide.after_failure(begun, reading.failure, now, jitter, config.interval)
+        state_so_far = with_cursor(stored, reading).state
+        state = decide.after_failure(state_so_far, reading.failure, now, jitter, config.interval)
         return outcome_of(conn, user_id, stored, state, now)
     fetched = decide.Fetched(
         published=tuple(published),
@@ -121,9 +123,9 @@ def after_reading(
 
 
 def outcome_of(conn: Connection, user_id: str, stored: StoredSource, state: FetchState, now: datetime) -> FetchOutcome:
-    """What is kept of a fetch that led to `state`; the source's health is told by its own habit."""
+    """Return the outcome of a fetch that led to `state`; the source's health is judged by its usual interval."""
     gap = None
-    # One that never brought anything is silent since the user set it up.
+    # A source that never had an item is silent since the user created it.
     quiet_since = state.last_new or stored.source.updated_at
     if now - quiet_since > QUIET:
         times = items.recent_times(conn, user_id, stored.source.id)
@@ -133,6 +135,6 @@ def outcome_of(conn: Connection, user_id: str, stored: StoredSource, state: Fetc
 
 
 def with_cursor(stored: StoredSource, reading: "Reading") -> StoredSource:
-    """The source with what a look that broke off has learnt: it is not to be asked, and paid, for once more."""
+    """Return the source with the cursor of an interrupted fetch, so that pages already read are not requested again."""
     state = msgspec.structs.replace(stored.state, cursor=reading.cursor)
     return msgspec.structs.replace(stored, state=state)

@@ -1,4 +1,4 @@
-"""A draft is let go: to which accounts, and why not."""
+"""Start posting a draft: choose the accounts, or explain why it cannot be posted."""
 
 from collections.abc import Callable, Sequence
 from datetime import datetime
@@ -18,61 +18,71 @@ from copydesk.store.changes import Seen, Step
 from copydesk.store.deliveries import KeptDelivery
 
 Meant = Callable[[Sequence[ConnectedAccount], Sequence[str], Format], tuple[ConnectedAccount, ...]]
-"""Which accounts names mean for a format: `Ground.meant`."""
+"""Resolves account names for a format: `DeskContext.resolve_accounts`."""
 
 
 def post_now(
     conn: Connection, user_id: str, draft_id: str, platforms: tuple[str, ...], now: datetime, meant: Meant
 ) -> tuple[str, ...]:
-    """Let a draft go; the ids of the deliveries that begin."""
-    seen = changes.one_seen(conn, user_id, draft_id)
-    after(Action.POST, seen.status, archived=seen.archived)
-    to = _accounts(conn, user_id, seen, platforms, meant)
-    every = deliveries.of_draft(conn, user_id, draft_id)
-    there = [kept for account in to if (kept := standing(every, account)) and may_be_live(kept)]
-    if len(there) == len(to):
-        raise _refused(seen, *_why_not(there))
-    missing = [account for account in to if standing(there, account) is None]
-    let_go(conn, user_id, seen, now)
+    """Start posting a draft; return the ids of the new deliveries.
+
+    Raise ConflictError if its status does not allow it, no account fits, or it is live, or may be, on all of them
+    already.
+    """
+    snapshot = changes.one_seen(conn, user_id, draft_id)
+    after(Action.POST, snapshot.status, archived=snapshot.archived)
+    targets = _select_accounts(conn, user_id, snapshot, platforms, meant)
+    rows = deliveries.of_draft(conn, user_id, draft_id)
+    existing = [row for account in targets if (row := standing(rows, account)) and may_be_live(row)]
+    # Refuse only if no account is left to post to.
+    if len(existing) == len(targets):
+        raise _refusal(snapshot, *_already_posted(existing))
+    # Post only where nothing is live yet; the other accounts keep their delivery.
+    missing = [account for account in targets if standing(existing, account) is None]
+    let_go(conn, user_id, snapshot, now)
     return plan(conn, user_id, draft_id, missing, now, now)
 
 
-def _accounts(
-    conn: Connection, user_id: str, seen: Seen, platforms: tuple[str, ...], meant: Meant
+def _select_accounts(
+    conn: Connection, user_id: str, snapshot: Seen, platforms: tuple[str, ...], resolve: Meant
 ) -> tuple[ConnectedAccount, ...]:
-    """The accounts that are meant: those that are named, else those that the draft is for, else all that take it."""
+    """Return the accounts to post to: those named, else the draft's targets, else all that accept its format."""
     connected = accounts.every(conn, user_id)
     if not connected:
         hint = "Connect one: copydesk account connect bluesky"
-        raise _refused(seen, "No account is connected; nothing was posted.", hint)
-    if wrong := unknown(connected, platforms):
-        known = ", ".join(account.label for account in connected)
-        raise InvalidError(FieldError("platforms", f"{', '.join(wrong)} is not connected; there is {known}"))
-    shown = lists.one(conn, user_id, seen.id)
-    names = platforms or (shown.target_platforms if shown else ())
-    to = meant(connected, names, seen.format)
-    if not to and names:
-        raise _refused(seen, "None of its platforms is connected; nothing was posted.")
-    if not to:
-        raise _refused(seen, f"No connected account takes drafts of the format {seen.format}; nothing was posted.")
-    return to
+        raise _refusal(snapshot, "No account is connected; nothing was posted.", hint)
+    if unknown_names := unknown(connected, platforms):
+        connected_labels = ", ".join(account.label for account in connected)
+        raise InvalidError(
+            FieldError("platforms", f"{', '.join(unknown_names)} is not connected; there is {connected_labels}")
+        )
+    draft = lists.one(conn, user_id, snapshot.id)
+    names = platforms or (draft.target_platforms if draft else ())
+    targets = resolve(connected, names, snapshot.format)
+    if not targets and names:
+        raise _refusal(snapshot, "None of its platforms is connected; nothing was posted.")
+    if not targets:
+        raise _refusal(
+            snapshot, f"No connected account takes drafts of the format {snapshot.format}; nothing was posted."
+        )
+    return targets
 
 
-def _why_not(there: Sequence[KeptDelivery]) -> tuple[str, str]:
-    """Why nothing is posted where the draft is, or may be; and what can be done."""
-    doubtful = [kept for kept in there if kept.progress.state is not State.SENT]
+def _already_posted(existing: Sequence[KeptDelivery]) -> tuple[str, str]:
+    """Return the message and hint for a draft that is, or may be, live on every account already."""
+    doubtful = [row for row in existing if row.progress.state is not State.SENT]
     if not doubtful:
         return "It is live there already; nothing was posted.", ""
-    says = "Nobody knows whether it is there already; nothing was posted."
-    return says, f"Look at your profile, then: {ways(doubtful[0])}"
+    message = "Nobody knows whether it is there already; nothing was posted."
+    return message, f"Look at your profile, then: {ways(doubtful[0])}"
 
 
 def let_go(conn: Connection, user_id: str, seen: Seen, now: datetime) -> None:
-    """The draft is posting from now on; that stands, and everything before it."""
+    """Set the draft to POSTING. The step is fixed: it and everything before it can no longer be undone."""
     values = changes.stored({"status": Status.POSTING, "last_error": None})
     changes.put(conn, user_id, seen, Step(kind=EventKind.FIXED, action=Action.POST, after=values, at=now))
 
 
-def _refused(seen: Seen, message: str, hint: str = "") -> ConflictError:
-    allowed = allowed_actions(seen.status, archived=seen.archived)
-    return ConflictError(message, hint=hint, current_status=seen.status, allowed=allowed)
+def _refusal(snapshot: Seen, message: str, hint: str = "") -> ConflictError:
+    allowed = allowed_actions(snapshot.status, archived=snapshot.archived)
+    return ConflictError(message, hint=hint, current_status=snapshot.status, allowed=allowed)

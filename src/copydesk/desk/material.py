@@ -1,4 +1,4 @@
-"""What a post is made of: the draft's text as it was approved, and its pictures."""
+"""Payload of a post: the draft's text as it was approved, and its images."""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -20,41 +20,47 @@ T = TypeVar("T")
 
 
 class Material(Struct, frozen=True):
-    """A post and its pictures."""
-
     post: Post
     pictures: tuple[Picture, ...] = ()
 
 
 async def material_of(ground: Ground, kept: KeptDelivery, limits: Limits) -> Material:
-    """What a delivery posts. RefusedPostError where it cannot be used, NotSentError where a picture comes later."""
+    """Return the payload of a delivery.
+
+    Raise RefusedPostError if its draft or images cannot be used, NotSentError if an image cannot be loaded now but may
+    be later.
+    """
     draft = await ground.read(lists.one, kept.draft_id)
     if draft is None:
         raise RefusedPostError("Its draft is gone.")
-    pictures = await _pictures(ground, draft, limits) if draft.images else ()
-    return Material(post=draft_post(draft, kept.due_at), pictures=pictures)
+    images = await _load_images(ground, draft, limits) if draft.images else ()
+    # Dated `due_at`, not now: the rendered post must be the same for every attempt.
+    return Material(post=draft_post(draft, kept.due_at), pictures=images)
 
 
-async def apart(post: Post, work: Callable[P, T], *given: P.args, **named: P.kwargs) -> T:
-    """What `work` makes of a post. An article can take it seconds, and nothing else may stand still for so long."""
+async def apart(post: Post, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    """Return `work(*args, **kwargs)`; for an article, run it in the article thread.
+
+    Rendering an article can take seconds of CPU time and would block the event loop. Other formats are rendered inline.
+    """
     if post.format is not Format.BLOG:
-        return work(*given, **named)
-    return await asyncio.get_running_loop().run_in_executor(_one_thread(), partial(work, *given, **named))
+        return work(*args, **kwargs)
+    return await asyncio.get_running_loop().run_in_executor(_article_executor(), partial(work, *args, **kwargs))
 
 
 @cache
-def _one_thread() -> ThreadPoolExecutor:
-    """One alone: what turns articles into pages cannot do two at a time."""
+def _article_executor() -> ThreadPoolExecutor:
+    """Return an executor with a single thread: the article renderer cannot run twice at the same time."""
     return ThreadPoolExecutor(1, thread_name_prefix="articles")
 
 
-async def _pictures(ground: Ground, draft: ListedDraft, limits: Limits) -> tuple[Picture, ...]:
-    """The draft's pictures, all of them or none: a post never goes out without one."""
-    from copydesk.desk.pictures import pictures_of  # noqa: PLC0415 - for drafts that have some
+async def _load_images(ctx: Ground, draft: ListedDraft, limits: Limits) -> tuple[Picture, ...]:
+    """Return all images of the draft. Raise if one cannot be loaded: a post never goes out with an image missing."""
+    from copydesk.desk.pictures import pictures_of  # noqa: PLC0415 - only for drafts with images
     from copydesk.pictures.errors import PictureError  # noqa: PLC0415
 
     try:
-        return await pictures_of(ground, draft.images, limits)
+        return await pictures_of(ctx, draft.images, limits)
     except PictureError as error:
         if error.later:
             raise NotSentError(error.message, hint=error.hint) from None
@@ -62,7 +68,7 @@ async def _pictures(ground: Ground, draft: ListedDraft, limits: Limits) -> tuple
 
 
 def draft_post(draft: ListedDraft, at: datetime) -> Post:
-    """A draft as a post that goes out at a time."""
+    """Return `draft` as a `Post` that goes out at `at`."""
     return Post(
         format=draft.format,
         parts=parts_of(draft.format, draft.text),
@@ -73,6 +79,6 @@ def draft_post(draft: ListedDraft, at: datetime) -> Post:
 
 
 def parts_of(format: Format, text: str) -> tuple[str, ...]:
-    """The posts of a thread; of any other format the one text."""
+    """Return the posts of a thread; for any other format a tuple with the one text, stripped."""
     parts: Sequence[str] = split_parts(text) if format is Format.THREAD else [text.strip()]
     return tuple(parts)

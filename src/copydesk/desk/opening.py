@@ -1,4 +1,4 @@
-"""Opens the desk: its database, its user, and every operation on them."""
+"""Open the desk: its database, its user and every operation on them."""
 
 import logging
 from collections.abc import AsyncIterator, Mapping
@@ -34,13 +34,18 @@ if TYPE_CHECKING:
 
 __all__ = ["Desk", "open_desk"]
 
-# Whoever wants to see what is logged says so; without this Python would print it on the terminal.
+# Without a handler Python prints warnings to stderr, which is the console's screen. Applications add their own
+# handlers.
 for quiet in ("copydesk", "sqlalchemy"):
     logging.getLogger(quiet).addHandler(logging.NullHandler())
 
 
 class Desk:
-    """Everything that can be done, for one user."""
+    """Every operation of Copydesk for one user.
+
+    The resources that need httpx or the ingest, drafting and posting packages are imported on first access, so that the
+    console can paint its first rows without them.
+    """
 
     def __init__(self, ground: Ground) -> None:
         self.ground = ground
@@ -50,77 +55,71 @@ class Desk:
 
     @cached_property
     def sources(self) -> "Sources":
-        """The sources; what it takes to read one is imported with them, and is not for the console's first rows."""
         from copydesk.desk.sources import Sources  # noqa: PLC0415
 
         return Sources(self.ground)
 
     @cached_property
     def engagement(self) -> "Engagements":
-        """What came back of what was posted; imported when it is asked for, as the sources are."""
         from copydesk.desk.engagement import Engagements  # noqa: PLC0415
 
         return Engagements(self.ground)
 
     @cached_property
     def generation(self) -> "Generation":
-        """What writes the texts that were asked for; imported when it is asked for, as the sources are."""
         from copydesk.desk.generating import Generation  # noqa: PLC0415
 
         return Generation(self.ground)
 
     @cached_property
     def schedule(self) -> "Schedule":
-        """When drafts go out; imported when it is asked for, as the sources are."""
         from copydesk.desk.schedule import Schedule  # noqa: PLC0415
 
         return Schedule(self.ground, self.drafts)
 
     @cached_property
     def posting(self) -> "Posting":
-        """How drafts reach the accounts; imported when it is asked for, as the sources are."""
         from copydesk.desk.posting import Posting  # noqa: PLC0415
 
         return Posting(self.ground, self.schedule.clock)
 
     @cached_property
     def accounts(self) -> "Accounts":
-        """Where posts go; imported when it is asked for, as the sources are."""
         from copydesk.desk.accounts import Accounts  # noqa: PLC0415
 
         return Accounts(self.ground)
 
     async def end_posting(self) -> None:
-        """Wait for what is being sent this moment: to break it off would leave its outcome unknown."""
+        """Wait for requests in flight (interrupting one would leave its outcome unknown), then close
+        the connections.
+        """
         if "posting" in self.__dict__:
             await self.posting.finish()
         await self.ground.platforms.close()
 
     @cached_property
     def work(self) -> "Work":
-        """What is to be done without being asked, and who does it."""
+        """Leases of the background jobs, and what is due."""
         from copydesk.desk.work import Work  # noqa: PLC0415
 
         return Work(self.ground)
 
     @cached_property
     def experiments(self) -> "Experiments":
-        """What the user tries out; imported when it is asked for, as the sources are."""
         from copydesk.desk.experiments import Experiments  # noqa: PLC0415
 
         return Experiments(self.ground)
 
     async def changes(self) -> int:
-        """A number that is another one after each change of the desk, whichever process made it."""
+        """Return a number that differs after every change to the database, whichever process made it."""
         return await self.ground.engines.changes()
 
     async def rest(self) -> bool:
-        """Give back memory that is held to be quick, where nobody is waiting; whether there was any."""
+        """Release cached memory while the desk is idle; return True if there was any to release."""
         return await self.ground.engines.rest()
 
     @property
     def settings(self) -> Settings:
-        """What the desk was opened with."""
         return self.ground.settings
 
 
@@ -133,10 +132,11 @@ async def open_desk(
     platforms: "Mapping[str, Platform] | None" = None,
     ask: "Ask | None" = None,
 ) -> AsyncIterator[Desk]:
-    """Open the desk that `settings` name, making or migrating its database; close it at the end.
+    """Open the desk that `settings` name, create or migrate its database, and close it on exit.
 
-    `transport` stands in for the network, `platforms` by their names for those that posts go to; `ask` asks for
-    the passphrase of the keys to accounts. Raises StoreError where the database cannot be used.
+    `transport` replaces the network and `platforms` (by name) the real platforms, both for the sample desk and tests.
+    `ask_passphrase` prompts for the passphrase of the credentials file. Raise StoreError if the database cannot be
+    used.
     """
     engines = open_engines(settings.database_file, busy_timeout=settings.database.busy_timeout)
     try:
@@ -145,12 +145,14 @@ async def open_desk(
         if user is None:
             user = await engines.write(users.add_owner, clock(), local_zone())
         desk = Desk(Ground(settings, engines, user, clock=clock, transport=transport, platforms=platforms, ask=ask))
+        # Mark runs whose process died as interrupted, or the queue would wait for them.
         await desk.pipeline.recover()
         try:
             yield desk
         finally:
             await desk.end_posting()
-            with suppress(StoreError):  # the next start finds what is left open
+            with suppress(StoreError):  # the next start recovers runs that are still open
                 await desk.pipeline.catch_up()
     finally:
+        # Close even if this task is cancelled: an open SQLite connection keeps its thread and its WAL file.
         await to_the_end(engines.close())

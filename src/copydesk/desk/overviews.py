@@ -1,4 +1,4 @@
-"""The sources with what a person wants to see beside them: when they are read next, and what they brought lately."""
+"""Sources as the source list shows them, with next fetch, item counts per day and draft counts."""
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta, tzinfo
@@ -12,32 +12,32 @@ from copydesk.store import overviews, schedule, sources
 from copydesk.text import clean
 
 DAYS = 14
-"""Days of which the items are counted, today among them."""
+"""Days covered by the item counts, including today."""
 
 
 class SourceOverview(Struct, frozen=True):
-    """One source in the list."""
+    """A row of the source list."""
 
     source: Source
     next_fetch: datetime | None
-    """Not fetched by itself before this; None where nothing holds it back."""
+    """Earliest time of the next automatic fetch; None if it may be fetched at once."""
     drafts: int
     days: tuple[int, ...]
-    """Items dated on each of the last DAYS days, in the user's zone; today is the last."""
+    """Items per day of the last `DAYS` days in the user's time zone, today last."""
     scheduled: int = 0
-    """So many of the drafts."""
+    """Part of `drafts`, as is `posted`."""
     posted: int = 0
 
 
 class RecentItem(Struct, frozen=True):
-    """One of the items that a source brought last."""
+    """Title and date of a recently fetched item."""
 
     title: str
     published: datetime
 
 
 class FailingSource(Struct, frozen=True):
-    """A source that could not be read the last time."""
+    """A source whose last fetch failed."""
 
     id: str
     name: str
@@ -45,15 +45,16 @@ class FailingSource(Struct, frozen=True):
 
 
 def overview(conn: Connection, user_id: str, now: datetime) -> tuple[SourceOverview, ...]:
-    """All the user's sources, oldest first."""
-    edges = days_before(now, schedule.zone(conn, user_id))
-    counts = overviews.items_by_day(conn, user_id, edges)
+    """Return all sources of the user, oldest first."""
+    # Three queries for all sources together, so that the list stays fast with many of them.
+    day_starts = days_before(now, schedule.zone(conn, user_id))
+    counts = overviews.items_by_day(conn, user_id, day_starts)
     drafts = overviews.drafts(conn, user_id)
-    following = overviews.next_fetches(conn, user_id)
+    next_fetches = overviews.next_fetches(conn, user_id)
     return tuple(
         SourceOverview(
             source=source,
-            next_fetch=following.get(source.id),
+            next_fetch=next_fetches.get(source.id),
             drafts=sum(drafts.get(source.id, {}).values()),
             days=counts.get(source.id, (0,) * DAYS),
             scheduled=drafts.get(source.id, {}).get(Status.SCHEDULED, 0),
@@ -64,33 +65,39 @@ def overview(conn: Connection, user_id: str, now: datetime) -> tuple[SourceOverv
 
 
 def deletion(row: SourceOverview) -> str:
-    """The question before a source is deleted: what goes with it, and what of that others wait for or have seen."""
-    of_them = [f"{number} {word}" for number, word in ((row.scheduled, "scheduled"), (row.posted, "posted")) if number]
-    drafts = _plural(row.drafts, "draft") + f", of them {' and '.join(of_them)}" * bool(of_them)
+    """Return the confirmation question for deleting a source: what is deleted with it, and how much of
+    that is in use.
+    """
+    in_use = [f"{number} {state}" for number, state in ((row.scheduled, "scheduled"), (row.posted, "posted")) if number]
+    drafts = _plural(row.drafts, "draft") + f", of them {' and '.join(in_use)}" * bool(in_use)
     sentence = f"Delete {clean(row.source.name)}, with its {_plural(row.source.item_count, 'item')} and {drafts}?"
-    stays = " What was posted stays where it is, but is no longer known here." if row.posted else ""
-    return f"{sentence}{stays} This cannot be undone."
+    note = " What was posted stays where it is, but is no longer known here." if row.posted else ""
+    return f"{sentence}{note} This cannot be undone."
 
 
-def _plural(number: int, one: str) -> str:
-    return f"{number:,} {one}" + "s" * (number != 1)
+def _plural(number: int, noun: str) -> str:
+    return f"{number:,} {noun}" + "s" * (number != 1)
 
 
 def recent(conn: Connection, user_id: str, source_id: str, limit: int) -> tuple[RecentItem, ...]:
-    """What a source brought last, the newest first."""
-    found = overviews.newest_titles(conn, user_id, source_id, limit)
-    return tuple(RecentItem(title=title, published=published) for title, published in found)
+    """Return the source's most recent items, newest first."""
+    rows = overviews.newest_titles(conn, user_id, source_id, limit)
+    return tuple(RecentItem(title=title, published=published) for title, published in rows)
 
 
 def failing(conn: Connection, user_id: str) -> tuple[FailingSource, ...]:
-    """The user's sources that fail, oldest first; without those that are switched off."""
+    """Return the enabled sources whose last fetch failed, oldest first."""
     return tuple(
-        FailingSource(id=each, name=name, error=error) for each, name, error in overviews.failing(conn, user_id)
+        FailingSource(id=source_id, name=name, error=error)
+        for source_id, name, error in overviews.failing(conn, user_id)
     )
 
 
 def days_before(now: datetime, zone: tzinfo) -> Sequence[datetime]:
-    """When each of the last DAYS days began in `zone`, today's among them; where clocks change, too."""
+    """Return the start of each of the last `DAYS` days in `zone`, oldest first.
+
+    Computed from calendar dates and not by subtracting 24 hours, so days on which the clocks change are right.
+    """
     today = now.astimezone(zone).date()
     dates = [today - timedelta(days=back) for back in reversed(range(DAYS))]
     return [datetime(date.year, date.month, date.day, tzinfo=zone) for date in dates]

@@ -1,4 +1,4 @@
-"""The picture that a page shows of itself, as a draft of that page gets it. Pure but for its id."""
+"""The preview image of a web page as the image of a draft about that page."""
 
 from datetime import datetime
 
@@ -9,7 +9,10 @@ from copydesk.store.ids import new_id
 
 
 def own_picture(entry: Entry, now: datetime) -> tuple[DraftImage, ...]:
-    """The entry's picture, described in the page's own words; without any its description is for a person to write."""
+    """Return the entry's image, or an empty tuple if it has none.
+
+    The alt text is the page's own; it is None if the page has no useful one, and the user is asked to write it.
+    """
     if not entry.image:
         return ()
     alt = suggest_alt(entry.image, entry.image_alt, title=entry.title)

@@ -1,7 +1,7 @@
-"""The pictures of drafts, from where they come to bytes that a platform takes.
+"""Images of drafts, from their origin to bytes that a platform accepts.
 
-The bytes of a picture are kept when they are first read, and noted beside it: every attempt to post it sends the same,
-whatever its address answers by then.
+The bytes are stored when they are first read, and the draft remembers their digest: every attempt to post sends the
+same image, even if its URL returns something else by then.
 """
 
 import asyncio
@@ -32,147 +32,154 @@ GENERATORS = (ImageSource.AI_PROVIDER_A, ImageSource.AI_PROVIDER_B)
 
 
 async def pictures_of(ground: Ground, images: Sequence[DraftImage], limits: Limits) -> tuple[Picture, ...]:
-    """The pictures of a draft in their order, fit for a platform with `limits`; what was not read yet is fetched.
+    """Return the draft's images in order, converted for a platform with `limits`. Missing ones are downloaded.
 
-    Raises PictureError, which names the picture by its place, if only one of them cannot be had: a post is sent with
-    all of its pictures or not at all. `later` where the same may work another time.
+    Raise ImageError, naming the image by its number, if any of them cannot be loaded: a post is sent with all of its
+    images or not at all. `error.is_temporary` says that another attempt may succeed.
     """
     if len(images) > limits.pictures:
-        most = f"at most {limits.pictures}" if limits.pictures else "no"
-        raise PictureError(f"The draft has {len(images)} pictures, and the platform takes {most} pictures of one post.")
+        maximum = f"at most {limits.pictures}" if limits.pictures else "no"
+        raise PictureError(
+            f"The draft has {len(images)} pictures, and the platform takes {maximum} pictures of one post."
+        )
     if not images:
         return ()
-    noted = await ground.read(stored_urls, [image.id for image in images])
+    stored_by_id = await ground.read(stored_urls, [image.id for image in images])
     bounds = Bounds(bytes=limits.picture_bytes or MOST_BYTES, types=limits.picture_types)
-    async with _network(ground) as transport:
+    async with _open_transport(ground) as transport:
         return tuple(
             [
-                await _picture(ground, transport, image, number, noted.get(image.id), bounds)
+                await _prepare_image(ground, transport, image, number, stored_by_id.get(image.id), bounds)
                 for number, image in enumerate(images, 1)
             ]
         )
 
 
 async def keep_file(ground: Ground, path: Path) -> str:
-    """Keep the picture in a file of the user's; returns the url that stands for it from now on.
+    """Store the image in the user's file; return the URL that refers to it from now on.
 
-    It is tried whether it can be posted, so that a wrong one is told now and not when its post is due. Raises
-    PictureError.
+    Conversion is tried at once, so that an unusable file is reported now and not when its post is due. Raise
+    ImageError.
     """
     content = await asyncio.to_thread(read_file, path)
     try:
         await asyncio.to_thread(fit, content)
     except PictureError as error:
-        raise _of(f"{path}", error) from None
+        raise _prefix_error(f"{path}", error) from None
     return await asyncio.to_thread(keep, ground.settings.pictures_folder, content)
 
 
 async def make_picture(ground: Ground, provider: ImageSource, prompt: str) -> str:
-    """Have a picture made by one of GENERATORS, which costs what it costs; returns the url under which it is kept.
+    """Generate an image with one of `GENERATORS`; return the URL under which it is stored. This costs the user money.
 
-    Raises PictureError, also where the settings name no such generator. Nothing is asked twice.
+    Raise ImageError, also if the settings do not configure that generator. Requests are never retried.
     """
-    from copydesk.pictures.ai import generate  # noqa: PLC0415 - beside httpx
+    from copydesk.pictures.ai import generate  # noqa: PLC0415 - imports httpx
 
-    async with _network(ground) as transport:
-        generator = _generator(ground, provider)
-        content = await generate(transport, generator, prompt, now=ground.clock(), agent=_agent(ground))
+    async with _open_transport(ground) as transport:
+        generator = _load_generator(ground, provider)
+        content = await generate(transport, generator, prompt, now=ground.clock(), agent=_user_agent(ground))
     return await asyncio.to_thread(keep, ground.settings.pictures_folder, content)
 
 
 def check_kept(ground: Ground, images: Sequence[NewImage]) -> None:
-    """Raise InvalidError for pictures that are said to be kept here and are not."""
+    """Raise InvalidError if an image refers to a stored file that does not exist."""
     folder = ground.settings.pictures_folder
     problems = [
-        FieldError(f"images[{place}].url", "names a picture that is not kept here")
-        for place, image in enumerate(images)
+        FieldError(f"images[{index}].url", "names a picture that is not kept here")
+        for index, image in enumerate(images)
         if kept_digest(image.url) is not None and not is_stored(folder, image.url)
     ]
     if problems:
         raise InvalidError(*problems)
 
 
-async def _picture(
-    ground: Ground,
+async def _prepare_image(
+    ctx: Ground,
     transport: "httpx.AsyncBaseTransport",
     image: DraftImage,
     number: int,
-    noted: str | None,
+    stored_url: str | None,
     bounds: Bounds,
 ) -> Picture:
-    """One picture of a draft, the `number`th; `noted` is where its bytes are kept, if that is known."""
-    # What the user chose is posted as it is or not at all; of what a page shows of itself the first frame will do.
-    still = image.source is not ImageSource.UPLOAD
+    """Return image `number` of a draft. `stored_url` is the URL of its stored bytes, if known."""
+    # Post an animation the user uploaded as it is or refuse it. For the preview image of a page the first frame is
+    # enough.
+    first_frame = image.source is not ImageSource.UPLOAD
     try:
-        content = await _content(ground, transport, image, noted)
-        made = await asyncio.to_thread(fit, content, bounds, first_frame=still)
+        content = await _load_content(ctx, transport, image, stored_url)
+        resized = await asyncio.to_thread(fit, content, bounds, first_frame=first_frame)
     except PictureError as error:
-        raise _of(f"Picture {number}", error) from None
+        raise _prefix_error(f"Picture {number}", error) from None
     return Picture(
-        content=made.content, media_type=made.media_type, width=made.width, height=made.height, alt=image.alt or ""
+        content=resized.content,
+        media_type=resized.media_type,
+        width=resized.width,
+        height=resized.height,
+        alt=image.alt or "",
     )
 
 
-async def _content(
-    ground: Ground, transport: "httpx.AsyncBaseTransport", image: DraftImage, noted: str | None
+async def _load_content(
+    ctx: Ground, transport: "httpx.AsyncBaseTransport", image: DraftImage, stored_url: str | None
 ) -> bytes:
-    """The bytes of a picture: those that are kept, or those at its address, which are kept from now on."""
-    from copydesk.pictures.fetch import fetch  # noqa: PLC0415 - beside httpx
+    """Return the bytes of an image: the stored ones, or those at its URL, which are then stored."""
+    from copydesk.pictures.fetch import fetch  # noqa: PLC0415 - imports httpx
 
-    folder = ground.settings.pictures_folder
+    folder = ctx.settings.pictures_folder
     if kept_digest(image.url) is not None:
         return await asyncio.to_thread(stored, folder, image.url)
-    if noted is not None and is_stored(folder, noted):
-        return await asyncio.to_thread(stored, folder, noted)
-    content = await fetch(transport, image.url, now=ground.clock(), agent=_agent(ground))
+    if stored_url is not None and is_stored(folder, stored_url):
+        return await asyncio.to_thread(stored, folder, stored_url)
+    content = await fetch(transport, image.url, now=ctx.clock(), agent=_user_agent(ctx))
     url = await asyncio.to_thread(keep, folder, content)
-    # Another process may have been first, or the file is lost: what was noted counts, and if it is not there any more,
-    # what its address answers now is not what was sent.
-    first = await ground.write(note_stored, image.id, url)
-    return content if first == url else await asyncio.to_thread(stored, folder, first)
+    # Another process may have recorded its download first, or the file may be lost. The recorded digest wins: if its
+    # file is gone, today's response is not what was sent before.
+    recorded_url = await ctx.write(note_stored, image.id, url)
+    return content if recorded_url == url else await asyncio.to_thread(stored, folder, recorded_url)
 
 
-def _of(what: str, error: PictureError) -> PictureError:
-    """The same error, with the picture that it is about."""
-    return PictureError(f"{what}: {error.message}", hint=error.hint, later=error.later, retry_after=error.retry_after)
+def _prefix_error(label: str, error: PictureError) -> PictureError:
+    """Return the same error with the image's name in front of the message."""
+    return PictureError(f"{label}: {error.message}", hint=error.hint, later=error.later, retry_after=error.retry_after)
 
 
-def _generator(ground: Ground, provider: ImageSource) -> "Generator":
-    """The generator as the settings have it."""
-    from copydesk.pictures.ai import Generator  # noqa: PLC0415 - beside httpx
+def _load_generator(ctx: Ground, provider: ImageSource) -> "Generator":
+    """Return the generator as configured in the settings."""
+    from copydesk.pictures.ai import Generator  # noqa: PLC0415 - imports httpx
 
     if provider not in GENERATORS:
         raise PictureError(f"{provider} makes no pictures.", hint=f"Take {' or '.join(GENERATORS)}.")
-    settings = ground.settings
-    section, chosen = (
+    settings = ctx.settings
+    section, config = (
         ("images_a", settings.images_a) if provider is ImageSource.AI_PROVIDER_A else ("images_b", settings.images_b)
     )
     return Generator(
         section=section,
-        base_url=chosen.base_url,
-        model=chosen.model,
-        key=chosen.key,
-        size=chosen.size,
-        seconds=chosen.timeout,
+        base_url=config.base_url,
+        model=config.model,
+        key=config.key,
+        size=config.size,
+        seconds=config.timeout,
     )
 
 
-def _agent(ground: Ground) -> str:
-    """Who asks; what is no ASCII has no place in a header."""
-    contact = ground.settings.network.contact.encode("ascii", "ignore").decode()
+def _user_agent(ctx: Ground) -> str:
+    """Return the User-Agent header. HTTP header values are ASCII, so other characters of the contact are dropped."""
+    contact = ctx.settings.network.contact.encode("ascii", "ignore").decode()
     return f"Copydesk/{__version__} (+{contact})" if contact else f"Copydesk/{__version__}"
 
 
 @asynccontextmanager
-async def _network(ground: Ground) -> AsyncIterator["httpx.AsyncBaseTransport"]:
-    """The guarded way to the network, or what stands in for it."""
-    if ground.transport is not None:
-        yield ground.transport
+async def _open_transport(ctx: Ground) -> AsyncIterator["httpx.AsyncBaseTransport"]:
+    """Yield the guarded transport, or the one that replaces it in tests and on the sample desk."""
+    if ctx.transport is not None:
+        yield ctx.transport
         return
-    from copydesk.network.transport import GuardedTransport  # noqa: PLC0415 - beside httpx
+    from copydesk.network.transport import GuardedTransport  # noqa: PLC0415 - imports httpx
 
-    asked = ground.settings.network
-    transport = GuardedTransport(allow_private=asked.allow_private, concurrency=asked.concurrency)
+    network = ctx.settings.network
+    transport = GuardedTransport(allow_private=network.allow_private, concurrency=network.concurrency)
     try:
         yield transport
     finally:

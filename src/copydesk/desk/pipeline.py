@@ -1,4 +1,4 @@
-"""The pipeline: runs are queued, take their turn, get on, and end in one of five ways."""
+"""Pipeline runs: queue them, execute them one at a time, cancel them, and recover those whose process died."""
 
 import asyncio
 import contextlib
@@ -32,238 +32,257 @@ if TYPE_CHECKING:
     from copydesk.desk.overviews import FailingSource
 
 LEASE = timedelta(seconds=30)
-"""For so long a run is thought alive after the last sign of life, where its process cannot be asked."""
+"""Time after its last heartbeat at which a run counts as dead, if its process cannot be checked (other
+host, no /proc).
+"""
 BEAT = 1.0
-"""Seconds between two signs of life; also how soon a run notices that another process cancelled it."""
+"""Seconds between heartbeats; also the delay until a run notices that another process cancelled it."""
 TURN = 0.1
-"""Seconds between two looks whether it is a run's turn."""
+"""Seconds between checks whether a queued run may start."""
 
 
 class Pipeline:
-    """From sources to drafts, one run of a user at a time."""
+    """Runs from sources to drafts. A user's runs execute one at a time, in queue order."""
 
     def __init__(self, ground: Ground) -> None:
-        self._ground = ground
-        self._working: dict[str, asyncio.Task[None]] = {}
-        self._unended: dict[str, dict[str, object]] = {}
+        self._ctx = ground
+        self._tasks: dict[str, asyncio.Task[None]] = {}
+        self._unsaved_results: dict[str, dict[str, object]] = {}
 
     async def run(self, request: RunRequest | None = None, on_progress: Listener | None = None) -> Run:
-        """Queue a run, wait for its turn and carry it out; the finished run. Raises as `queue` and `execute` do."""
+        """Queue a run, wait for its slot, execute it and return it finished. Raise as `queue` and `execute` do."""
         request = request or RunRequest()
-        await self._check(request)
-        run_id = new_id(self._ground.clock())
+        await self._validate(request)
+        run_id = new_id(self._ctx.clock())
         try:
-            await self._put_in_queue(run_id, request)
+            await self._enqueue(run_id, request)
         except asyncio.CancelledError:
-            # It may have come into the queue, where all later ones would wait for it.
-            await self._end(Report(run_id), RunStatus.CANCELLED, CancelledRunError())
+            # The row may have been committed before the cancellation; left in the queue it would block all later runs.
+            await self._finish(Report(run_id), RunStatus.CANCELLED, CancelledRunError())
             raise
         return await self.execute(run_id, on_progress)
 
     async def queue(self, request: RunRequest | None = None) -> Run:
-        """Put a run at the end of the queue. InvalidError with the field, NotFoundError for an unknown source."""
+        """Append a run to the queue and return it.
+
+        Raise InvalidError for invalid fields, NotFoundError for an unknown source.
+        """
         request = request or RunRequest()
-        await self._check(request)
-        run_id = new_id(self._ground.clock())
-        await self._put_in_queue(run_id, request)
+        await self._validate(request)
+        run_id = new_id(self._ctx.clock())
+        await self._enqueue(run_id, request)
         return await self.get(run_id)
 
     async def execute(self, run_id: str, on_progress: Listener | None = None) -> Run:
-        """Carry out a queued run; the run as it ended: succeeded, failed or cancelled.
+        """Execute a queued run; return it as it ended: succeeded, failed or cancelled.
 
-        Where this very task is cancelled the run is marked so, and the cancellation goes on.
+        If the calling task is cancelled, the run is marked as cancelled and the cancellation propagates.
         """
-        report = Report(run_id, on_progress)
-        work = asyncio.create_task(self._carry_out(report))
-        self._working[run_id] = work
+        progress = Report(run_id, on_progress)
+        task = asyncio.create_task(self._execute(progress))
+        self._tasks[run_id] = task
         try:
-            await asyncio.shield(work)
+            await asyncio.shield(task)
         except asyncio.CancelledError:
-            asked_here = not work.done()
-            work.cancel()
-            await asyncio.gather(work, return_exceptions=True)
-            # A task that is cancelled before its first step does nothing at all, and ends nothing.
-            await self._end(report, RunStatus.CANCELLED, CancelledRunError())
-            if asked_here:
+            cancelled_here = not task.done()
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+            # A task cancelled before its first step never enters its own `except` block, so finish the run here.
+            await self._finish(progress, RunStatus.CANCELLED, CancelledRunError())
+            if cancelled_here:
                 raise
         finally:
-            del self._working[run_id]
+            del self._tasks[run_id]
         return await self.get(run_id)
 
     async def cancel(self, run_id: str) -> Run:
-        """Cancel a run, wherever it is worked on. ConflictError where it has ended."""
+        """Cancel a run, in whichever process it executes. Raise ConflictError if it has already ended."""
         run = await self.get(run_id)
-        if not await self._ground.write(runs.ask_to_cancel, run_id):
+        if not await self._ctx.write(runs.ask_to_cancel, run_id):
             raise ConflictError("The run has ended.", current_status=run.status)
-        if run_id in self._working:
-            self._working[run_id].cancel()
+        if run_id in self._tasks:
+            self._tasks[run_id].cancel()
         elif run.status is RunStatus.QUEUED:
-            await self._end(Report(run_id), RunStatus.CANCELLED, CancelledRunError())
+            await self._finish(Report(run_id), RunStatus.CANCELLED, CancelledRunError())
         return await self.get(run_id)
 
     async def get(self, run_id: str) -> Run:
-        """One run; NotFoundError where there is none of the user's with this id."""
-        found = await self._ground.read(runs.one, run_id)
-        if found is None:
+        """Return a run. Raise NotFoundError if the user has none with this id."""
+        run = await self._ctx.read(runs.one, run_id)
+        if run is None:
             raise NotFoundError(f"There is no run {run_id!r}.", hint="`copydesk run list` shows them all.")
-        return found
+        return run
 
     async def runs(self, limit: int = 10, cursor: str | None = None) -> Page[Run]:
-        """A page of the user's runs, most recent first. InvalidError for a limit outside 1 to 100."""
+        """Return a page of the user's runs, newest first. Raise InvalidError for a limit outside 1 to 100."""
         if not 1 <= limit <= 100:
             raise InvalidError(FieldError("limit", "takes 1 to 100"))
         before = cursors.read(cursor, "runs") if cursor else None
-        found = await self._ground.read(runs.newest, limit + 1, before)
-        more = cursors.write(found[limit - 1].id, "runs") if len(found) > limit else None
-        return Page(items=found[:limit], next_cursor=more)
+        rows = await self._ctx.read(runs.newest, limit + 1, before)
+        next_cursor = cursors.write(rows[limit - 1].id, "runs") if len(rows) > limit else None
+        return Page(items=rows[:limit], next_cursor=next_cursor)
 
     async def statistics(self) -> RunStatistics:
-        """How the user's runs went."""
-        from copydesk.desk.statistics import statistics  # noqa: PLC0415 - seldom asked for
+        """Return totals, success rate and average duration of the user's runs."""
+        from copydesk.desk.statistics import statistics  # noqa: PLC0415 - rarely used
 
-        return await self._ground.read(statistics, self._ground.clock())
+        return await self._ctx.read(statistics, self._ctx.clock())
 
     async def failing(self) -> "tuple[FailingSource, ...]":
-        """The sources that are switched on and could not be read the last time; quick enough to be asked often."""
-        from copydesk.desk.overviews import failing  # noqa: PLC0415 - not for the console's first rows
+        """Return the enabled sources whose last fetch failed. Cheap enough to poll."""
+        from copydesk.desk.overviews import failing  # noqa: PLC0415 - not needed for the console's first paint
 
-        return await self._ground.read(failing)
+        return await self._ctx.read(failing)
 
     async def recover(self) -> tuple[Run, ...]:
-        """Find the runs whose process died, and say so of them."""
+        """Mark runs whose process died as interrupted; return them."""
         await self.catch_up()
-        claimed, waiting = await self._ground.read(_unfinished)
-        dead = [run for run in waiting if run.owner and is_alive(run.owner) is False]
-        if claimed and self._is_over(claimed):
-            dead.append(claimed)
+        active, queued = await self._ctx.read(_load_unfinished)
+        dead = [run for run in queued if run.owner and is_alive(run.owner) is False]
+        if active and self._is_dead(active):
+            dead.append(active)
         for run in dead:
             error = CopydeskError("The process that worked on the run ended before it did; what it stored is kept.")
-            await self._end(None, RunStatus.INTERRUPTED, error, run_id=run.id)
+            await self._finish(None, RunStatus.INTERRUPTED, error, run_id=run.id)
         return tuple([await self.get(run.id) for run in dead])
 
     async def catch_up(self) -> None:
-        """End the runs whose end could not be kept: as long as they stand there as running, no other one begins."""
-        for run_id, values in list(self._unended.items()):
-            await self._ground.write(runs.finish, run_id, values)
-            self._unended.pop(run_id, None)
+        """Store the final state of runs for which that failed earlier: while they count as running, no
+        other run can start.
+        """
+        for run_id, values in list(self._unsaved_results.items()):
+            await self._ctx.write(runs.finish, run_id, values)
+            self._unsaved_results.pop(run_id, None)
 
-    def _is_over(self, claimed: Claimed) -> bool:
+    def _is_dead(self, claimed: Claimed) -> bool:
         alive = is_alive(claimed.owner)
-        return claimed.lease_until < self._ground.clock() if alive is None else not alive
+        return claimed.lease_until < self._ctx.clock() if alive is None else not alive
 
-    async def _check(self, request: RunRequest) -> None:
+    async def _validate(self, request: RunRequest) -> None:
         if request.max_drafts is not None and request.max_drafts < 0:
             raise InvalidError(FieldError("maxDrafts", "cannot be below 0"))
         if not set(request.formats or ()) <= set(Format):
             raise InvalidError(FieldError("formats", f"takes {', '.join(Format)}"))
         if request.source_ids is None:
             return
-        there = {stored.source.id for stored in await self._ground.read(sources.to_fetch, request.source_ids)}
+        existing_ids = {row.source.id for row in await self._ctx.read(sources.to_fetch, request.source_ids)}
         for source_id in request.source_ids:
-            if source_id not in there:
+            if source_id not in existing_ids:
                 raise NotFoundError(f"There is no source {source_id!r}.", hint="`copydesk source list` shows them all.")
 
-    async def _put_in_queue(self, run_id: str, request: RunRequest) -> None:
+    async def _enqueue(self, run_id: str, request: RunRequest) -> None:
         await self.catch_up()
-        now = self._ground.clock()
+        now = self._ctx.clock()
         claimed = Claimed(id=run_id, owner=me(), lease_until=now + LEASE)
-        await self._ground.write(runs.add, claimed, request, now)
+        await self._ctx.write(runs.add, claimed, request, now)
 
-    async def _carry_out(self, report: Report) -> None:
-        """Take the run's turn, do its work and keep how it ended; an error that is no CopydeskError goes on."""
+    async def _execute(self, progress: Report) -> None:
+        """Wait for the slot, run the stages and store the result. Re-raise errors other than CopydeskError."""
         try:
-            request = await self._take_turn(report.run_id)
-            work = await asyncio.to_thread(_stages)
-            async with self._beating(report):
-                await work(self._ground, request, report)
+            request = await self._wait_for_slot(progress.run_id)
+            run_stages = await asyncio.to_thread(_import_stages)
+            async with self._heartbeat(progress):
+                await run_stages(self._ctx, request, progress)
         except (asyncio.CancelledError, CancelledRunError):
-            await self._end(report, RunStatus.CANCELLED, CancelledRunError())
+            await self._finish(progress, RunStatus.CANCELLED, CancelledRunError())
         except CopydeskError as error:
-            await self._end(report, RunStatus.FAILED, error)
+            await self._finish(progress, RunStatus.FAILED, error)
         except BaseException:
-            await self._end(report, RunStatus.FAILED, CopydeskError("An error that Copydesk did not expect."))
+            await self._finish(progress, RunStatus.FAILED, CopydeskError("An error that Copydesk did not expect."))
             raise
         else:
-            await self._end(report, RunStatus.SUCCEEDED, None)
+            await self._finish(progress, RunStatus.SUCCEEDED, None)
 
-    async def _take_turn(self, run_id: str) -> RunRequest:
-        """Wait until no other run is under way, then start this one."""
+    async def _wait_for_slot(self, run_id: str) -> RunRequest:
+        """Wait until no other run is active, then start this one and return its request.
+
+        Raise RunCancelledError if it was cancelled meanwhile, ConflictError if another process started it.
+        """
         while True:
-            mine, request, asked = await self._ground.write(_try_turn, run_id, self._ground.clock)
+            started, request, cancel_requested = await self._ctx.write(_try_start, run_id, self._ctx.clock)
             if request is None:
                 raise NotFoundError(f"There is no run {run_id!r}.")
-            if asked:
+            if cancel_requested:
                 raise CancelledRunError
-            if mine:
+            if started:
                 return request
             run = await self.get(run_id)
             if run.status is not RunStatus.QUEUED:
                 raise ConflictError("The run has begun elsewhere, or ended.", current_status=run.status)
+            # The active run may belong to a process that has died since.
             await self.recover()
             await asyncio.sleep(TURN)
 
     @contextlib.asynccontextmanager
-    async def _beating(self, report: Report) -> AsyncIterator[None]:
-        """Give signs of life while the run works, and stop it when it is cancelled from elsewhere."""
-        work = asyncio.current_task()
-        assert work is not None
+    async def _heartbeat(self, progress: Report) -> AsyncIterator[None]:
+        """Send heartbeats while the run executes; cancel it when another process asks for that."""
+        task = asyncio.current_task()
+        assert task is not None
 
-        async def beat() -> None:
+        async def send_heartbeats() -> None:
             while True:
                 await asyncio.sleep(BEAT)
-                with contextlib.suppress(StoreError):  # another one follows, and the work has troubles of its own
-                    if not await self._note(report):
-                        work.cancel()
+                with contextlib.suppress(
+                    StoreError
+                ):  # the next heartbeat may succeed, and the work reports its own errors
+                    if not await self._save_progress(progress):
+                        task.cancel()
 
-        beats = asyncio.create_task(beat())
+        heartbeats = asyncio.create_task(send_heartbeats())
         try:
             yield
         finally:
-            beats.cancel()
+            # Wait for its transaction to end: the task must not outlive the run.
+            heartbeats.cancel()
             with contextlib.suppress(asyncio.CancelledError):
-                await beats
+                await heartbeats
 
-    async def _note(self, report: Report) -> bool:
-        """Keep how far the run is; False where it should stop."""
-        lease = self._ground.clock() + LEASE
-        values = {"stage": report.stage, "stats": report.stats, "lease_until": lease}
+    async def _save_progress(self, progress: Report) -> bool:
+        """Store the run's progress and renew its lease; return False if the run should stop."""
+        lease = self._ctx.clock() + LEASE
+        values = {"stage": progress.stage, "stats": progress.stats, "lease_until": lease}
 
-        def keep(conn: Connection, user_id: str) -> bool:
-            still = runs.note(conn, user_id, report.run_id, values)
-            return still and not runs.cancel_requested(conn, user_id, report.run_id)
+        def save(conn: Connection, user_id: str) -> bool:
+            is_owner = runs.note(conn, user_id, progress.run_id, values)
+            return is_owner and not runs.cancel_requested(conn, user_id, progress.run_id)
 
-        return await self._ground.write(keep)
+        return await self._ctx.write(save)
 
-    async def _end(
-        self, report: Report | None, status: RunStatus, error: CopydeskError | None, *, run_id: str | None = None
+    async def _finish(
+        self, progress: Report | None, status: RunStatus, error: CopydeskError | None, *, run_id: str | None = None
     ) -> None:
-        now = self._ground.clock()
+        now = self._ctx.clock()
         values: dict[str, object] = {"status": status, "ended_at": now}
         if error is not None:
             values |= {"error": str(error), "error_category": error.category}
-        if report is not None:
-            run_id, values["stats"] = report.run_id, report.stats
+        if progress is not None:
+            run_id, values["stats"] = progress.run_id, progress.stats
         assert run_id is not None
-        self._unended.setdefault(run_id, values)
+        self._unsaved_results.setdefault(run_id, values)
         await self.catch_up()
 
 
-def _unfinished(conn: Connection, user_id: str) -> tuple[Claimed | None, tuple[Claimed, ...]]:
-    """The run that is under way, and those that wait."""
+def _load_unfinished(conn: Connection, user_id: str) -> tuple[Claimed | None, tuple[Claimed, ...]]:
+    """Return the active run, if any, and the queued ones."""
     return runs.under_way(conn, user_id), runs.queued(conn, user_id)
 
 
-def _stages() -> Callable[[Ground, RunRequest, Report], Awaitable[None]]:
-    """The work of a run, with all that it imports later: in a thread, for a person's keys wait for what is not."""
-    from copydesk.desk.stages import work  # noqa: PLC0415 - the crafts are for those who run
+def _import_stages() -> Callable[[Ground, RunRequest, Report], Awaitable[None]]:
+    """Import everything that a run needs and return its entry point.
+
+    Called in a thread, because the imports take long enough to delay key presses.
+    """
+    from copydesk.desk.stages import work  # noqa: PLC0415 - only needed to execute a run
     from copydesk.drafting import checks, extractive  # noqa: F401, PLC0415
     from copydesk.ingest import reading  # noqa: F401, PLC0415
 
     return work
 
 
-def _try_turn(conn: Connection, user_id: str, run_id: str, clock: Clock) -> tuple[bool, RunRequest | None, bool]:
-    """Whether the run's turn has come, what it is asked for, and whether it is to be cancelled."""
-    now = clock()  # not when it began to wait for the database
-    mine = runs.claim(conn, user_id, run_id, owner=me(), now=now, lease_until=now + LEASE)
-    return mine, runs.request_of(conn, user_id, run_id), runs.cancel_requested(conn, user_id, run_id)
+def _try_start(conn: Connection, user_id: str, run_id: str, clock: Clock) -> tuple[bool, RunRequest | None, bool]:
+    """Try to start the run; return (started, request, cancel requested). The request is None if the
+    run does not exist.
+    """
+    now = clock()  # read inside the transaction: waiting for the write lock may take seconds
+    started = runs.claim(conn, user_id, run_id, owner=me(), now=now, lease_until=now + LEASE)
+    return started, runs.request_of(conn, user_id, run_id), runs.cancel_requested(conn, user_id, run_id)

@@ -1,4 +1,4 @@
-"""Begins the deliveries of a draft: one to each account that it goes to, in the transaction that lets it go."""
+"""Create the deliveries of a draft, one per account, in the transaction that moves the draft to POSTING."""
 
 import hashlib
 import unicodedata
@@ -26,57 +26,64 @@ def plan(
     due: datetime,
     now: datetime,
 ) -> tuple[str, ...]:
-    """Begin deliveries to these accounts; the ids of the deliveries that are under way then.
+    """Create or restart the deliveries of a draft to `accounts`, due at `due_at`; return the ids of those now pending.
 
-    Where the draft is live already, or may be, nothing is begun. A delivery that ended without that is begun once
-    more, from its first missing post and under other keys: by now the text may be another one.
+    Accounts where the draft is live, or may be, are skipped. A delivery that failed is restarted at its first missing
+    post with a new idempotency seed, because the text may have changed since.
     """
-    seen = changes.one_seen(conn, user_id, draft_id, whole=True)
-    digest = digest_of(seen.value("text"))
-    every = deliveries.of_draft(conn, user_id, draft_id)
-    before = [(each, standing(every, each)) for each in to]
-    taken = {(kept.platform, kept.account) for kept in every}
-    new: list[Planned] = []
-    for each in (account for account, kept in before if kept is None):
-        platform, name = each.details.platform, each.details.name
-        if (platform, name) in taken:  # people's names need not be theirs alone
-            name = f"{name} ({each.id})"
-        taken.add((platform, name))
-        new.append(
+    snapshot = changes.one_seen(conn, user_id, draft_id, whole=True)
+    digest = digest_of(snapshot.value("text"))
+    existing = deliveries.of_draft(conn, user_id, draft_id)
+    pairs = [(account, standing(existing, account)) for account in to]
+    names_in_use = {(row.platform, row.account) for row in existing}
+    new_deliveries: list[Planned] = []
+    for account in (account for account, row in pairs if row is None):
+        platform, name = account.details.platform, account.details.name
+        if (platform, name) in names_in_use:  # display names are not unique on every platform
+            name = f"{name} ({account.id})"
+        names_in_use.add((platform, name))
+        new_deliveries.append(
             Planned(
                 id=new_id(now),
-                account_id=each.id,
+                account_id=account.id,
                 platform=platform,
                 account=name,
                 digest=digest,
-                seed=first_seed(draft_id, f"{platform}:{each.details.id}@{each.details.server}", due),
-                trouble=each.trouble or "",
+                seed=first_seed(draft_id, f"{platform}:{account.details.id}@{account.details.server}", due),
+                trouble=account.trouble or "",
             )
         )
-    delivery_changes.plan(conn, user_id, draft_id, seen.format, new, due, now)
-    once_more = [(each, kept) for each, kept in before if kept and not may_be_live(kept)]
-    for each, kept in once_more:
-        progress = replace(sent_again(kept.progress, kept.intent), error=each.trouble or "")
-        anew = Anew(account_id=each.id, seed=new_id(now), digest=digest, due_at=due, anyway=False)
-        begun = Happened(progress=progress, what="planned", says=progress.error, anew=anew)
-        delivery_changes.keep(conn, user_id, kept, begun, now)
-    return (*(each.id for each in new), *(kept.id for _, kept in once_more))
+    delivery_changes.plan(conn, user_id, draft_id, snapshot.format, new_deliveries, due, now)
+    restarted = [(account, row) for account, row in pairs if row and not may_be_live(row)]
+    for account, row in restarted:
+        progress = replace(sent_again(row.progress, row.intent), error=account.trouble or "")
+        restart = Anew(account_id=account.id, seed=new_id(now), digest=digest, due_at=due, anyway=False)
+        update = Happened(progress=progress, what="planned", says=progress.error, anew=restart)
+        delivery_changes.keep(conn, user_id, row, update, now)
+    return (*(planned.id for planned in new_deliveries), *(row.id for _, row in restarted))
 
 
 def standing(every: Sequence[KeptDelivery], account: ConnectedAccount) -> KeptDelivery | None:
-    """The delivery of these that is to the account; one that was removed and has its name is the same one."""
+    """Return the existing delivery to `account`, or None.
+
+    A delivery whose account was removed matches by platform and name.
+    """
     label = (account.details.platform, account.details.name)
-    own = [kept for kept in every if kept.account_id == account.id]
-    orphans = [kept for kept in every if kept.account_id is None and (kept.platform, kept.account) == label]
-    return next(iter(own + orphans), None)
+    # Prefer the account's own delivery over one left by a removed account of the same name.
+    by_id = [row for row in every if row.account_id == account.id]
+    by_label = [row for row in every if row.account_id is None and (row.platform, row.account) == label]
+    return next(iter(by_id + by_label), None)
 
 
 def may_be_live(kept: KeptDelivery) -> bool:
-    """Whether the draft is there, or was given up while nobody knew: sent by itself it could be there twice."""
+    """Return True if the draft is posted there, or its last attempt was abandoned with an unknown outcome.
+
+    Sending it again without asking could post it twice.
+    """
     return kept.progress.state is State.SENT or kept.progress.doubt
 
 
 def digest_of(text: str) -> str:
-    """The same for texts that readers take for the same."""
-    plain = " ".join(unicodedata.normalize("NFC", text).split())
-    return hashlib.sha256(plain.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+    """Return a digest that is equal for texts that differ only in whitespace or Unicode normalization."""
+    normalized = " ".join(unicodedata.normalize("NFC", text).split())
+    return hashlib.sha256(normalized.encode("utf-8", "surrogatepass")).hexdigest()[:32]

@@ -1,4 +1,4 @@
-"""The platforms that a desk can post to, each made when it is first asked for."""
+"""Platforms that a desk can post to, created on first use."""
 
 import asyncio
 from collections.abc import Mapping
@@ -16,70 +16,74 @@ if TYPE_CHECKING:
 
 
 class Platforms:
-    """The platforms of one desk, over one way to the network. `given` ones stand in for the real ones."""
+    """Platform objects of one desk by name, sharing one HTTP connection pool. Entries of `overrides`
+    replace the real ones.
+    """
 
     def __init__(self, ground: "Ground", given: Mapping[str, "Platform"]) -> None:
-        self._ground = ground
-        self._made: dict[str, Platform] = dict(given)
-        self._network = _Network(ground)
+        self._ctx = ground
+        self._by_name: dict[str, Platform] = dict(given)
+        self._transport_pool = _LazyTransport(ground)
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Every platform that an account can be connected of."""
-        from copydesk.posting.platforms import PLATFORMS  # noqa: PLC0415 - as in `_make`
+        """Names of all platforms to which an account can be connected."""
+        from copydesk.posting.platforms import PLATFORMS  # noqa: PLC0415 - see `_create`
 
-        return tuple(dict.fromkeys((*PLATFORMS, *self._made)))
+        return tuple(dict.fromkeys((*PLATFORMS, *self._by_name)))
 
     def of(self, name: str) -> "Platform":
-        """The platform of that name; InvalidError where there is none."""
-        if name not in self._made:
-            self._made[name] = self._make(name)
-        return self._made[name]
+        """Return the platform with that name. Raise InvalidError if there is none."""
+        if name not in self._by_name:
+            self._by_name[name] = self._create(name)
+        return self._by_name[name]
 
     async def ready(self, name: str) -> "Platform":
-        """As `of`; what it takes to make it is imported in a thread, for that is felt where somebody is typing."""
-        if name not in self._made:
-            await asyncio.to_thread(_imported, name)
+        """Return the platform with that name like `get`, importing its module in a thread so that
+        typing is not delayed.
+        """
+        if name not in self._by_name:
+            await asyncio.to_thread(_import_platform, name)
         return self.of(name)
 
     async def close(self) -> None:
-        """Close the connections that are kept."""
-        await self._network.close()
+        """Close pooled connections."""
+        await self._transport_pool.close()
 
-    def _make(self, name: str) -> "Platform":
-        from copydesk.desk.keys import Keys  # noqa: PLC0415 - the keyring is not for every command
+    def _create(self, name: str) -> "Platform":
+        from copydesk.desk.keys import Keys  # noqa: PLC0415 - most commands do not need the keyring
         from copydesk.posting.http import Caller  # noqa: PLC0415
         from copydesk.posting.platforms import PLATFORMS, platform  # noqa: PLC0415
 
         if name not in PLATFORMS:
             raise InvalidError(FieldError("platform", f"is none of {', '.join(PLATFORMS)}"))
-        caller = Caller(self._ground.transport or self._network)
-        return platform(name, caller, Keys(self._ground), self._ground.clock)
+        caller = Caller(self._ctx.transport or self._transport_pool)
+        return platform(name, caller, Keys(self._ctx), self._ctx.clock)
 
 
-class _Network:
-    """The way to the network, made when something is sent: to look at a draft none is needed."""
+class _LazyTransport:
+    """The guarded transport, created with the first request: most commands never open a connection."""
 
-    def __init__(self, ground: "Ground") -> None:
-        self._ground = ground
+    def __init__(self, ctx: "Ground") -> None:
+        self._ctx = ctx
         self._transport: GuardedTransport | None = None
 
     async def handle_async_request(self, request: "httpx.Request") -> "httpx.Response":
-        """What the server says."""
+        """Send `request` and return the response."""
         if self._transport is None:
             from copydesk.network.transport import GuardedTransport  # noqa: PLC0415 - as above
 
-            network = self._ground.settings.network
+            network = self._ctx.settings.network
             self._transport = GuardedTransport(allow_private=network.allow_private, concurrency=network.concurrency)
         return await self._transport.handle_async_request(request)
 
     async def close(self) -> None:
-        """Close the connections that are kept."""
+        """Close pooled connections."""
         if self._transport is not None:
             await self._transport.aclose()
 
 
-def _imported(name: str) -> None:
+def _import_platform(name: str) -> None:
     from copydesk.posting.platforms import PLATFORMS  # noqa: PLC0415 - as above
 
     import_module("copydesk.desk.keys")

@@ -1,4 +1,4 @@
-"""Drafts go out: what is posted now, what is on its way, and what the user says where it cannot be told."""
+"""Post drafts, follow their deliveries, and resolve those whose outcome is unknown."""
 
 import asyncio
 from collections.abc import Callable, Coroutine, Sequence
@@ -31,106 +31,114 @@ from copydesk.store.deliveries import KeptDelivery, Told
 
 T = TypeVar("T")
 WAIT = 30.0
-"""Seconds that `post` waits for the end of its deliveries."""
+"""Seconds that `post` waits for its deliveries to end."""
 LOOK = 0.1
 LATELY = timedelta(days=7)
 
 
 class Posting:
-    """What goes out of one desk, and what became of it."""
+    """Deliveries of one desk: send, inspect, resolve."""
 
     def __init__(self, ground: Ground, clock: Clockwork) -> None:
-        self._ground = ground
+        self._ctx = ground
         self._clock = clock
         self._sender = Sender(ground)
         self._under_way: set[asyncio.Task[Any]] = set()
 
     async def post(self, draft_id: str, platforms: Sequence[str] = (), *, wait: float = WAIT) -> PostResult:
-        """Post a draft now, to these platforms or accounts, or to all that are connected and where it is not live yet.
+        """Post a draft now to `platforms` (platform or account names), or to all connected accounts where it is not
+        live yet.
 
-        Answers when every delivery has ended or after `wait` seconds; what is under way then is gone on with by
-        itself. Raises InvalidError for a name that is none, NotFoundError, ConflictError.
+        Return when every delivery has ended or after `wait` seconds; sending continues in the background. Raise
+        InvalidError for an unknown name, NotFoundError, or ConflictError if the draft's state does not allow it.
         """
-        now, meant = self._ground.clock(), self._ground.meant
-        begun = await self._ground.write(post_now, draft_id, tuple(platforms), now, meant)
-        await self._wait_for(draft_id, begun, wait)
-        return await self._ground.read(_result, draft_id, begun)
+        now, select_accounts = self._ctx.clock(), self._ctx.meant
+        delivery_ids = await self._ctx.write(post_now, draft_id, tuple(platforms), now, select_accounts)
+        await self._send_until_ended(draft_id, delivery_ids, wait)
+        return await self._ctx.read(_load_result, draft_id, delivery_ids)
 
     async def send_due(self) -> tuple[DeliveryReport, ...]:
-        """Do what can be done about every delivery; what became of each of them.
+        """Process all deliveries that are ready; return a report for each one that was touched.
 
-        Nothing is done while the clock is in doubt: how long ago something was sent is told by it.
+        Does nothing while the wall clock is in doubt, because retry times and look-ups depend on it.
         """
         if await self._clock.doubt():
             return ()
-        touched = await self._shielded(self._sender.send_due)
-        reports = [await self._report(delivery_id) for delivery_id in touched]
+        delivery_ids = await self._run_shielded(self._sender.send_due)
+        reports = [await self._load_report(delivery_id) for delivery_id in delivery_ids]
         return tuple(report for report in reports if report)
 
     async def deliveries(self, draft_id: str) -> tuple[DeliveryReport, ...]:
-        """Where a draft went, and what became of it there; NotFoundError."""
-        kept = await self._ground.read(_of_draft, draft_id)
-        return tuple(report_of(each) for each in kept)
+        """Return the draft's deliveries. Raise NotFoundError."""
+        rows = await self._ctx.read(_load_deliveries, draft_id)
+        return tuple(report_of(row) for row in rows)
 
     async def unsettled(self) -> tuple[DeliveryReport, ...]:
-        """Every delivery that has not ended, and those that came to nothing in the last days, oldest first."""
-        since = self._ground.clock() - LATELY
-        return tuple(report_of(each) for each in await self._ground.read(deliveries.unsettled, since))
+        """Return deliveries that have not ended, and those that failed within the last seven days, oldest first."""
+        since = self._ctx.clock() - LATELY
+        return tuple(report_of(row) for row in await self._ctx.read(deliveries.unsettled, since))
 
     async def delivery(self, delivery_id: str) -> tuple[DeliveryReport, tuple[Told, ...]]:
-        """One delivery and everything that happened to it; NotFoundError."""
-        kept, events = await self._ground.read(_told, delivery_id)
-        return report_of(kept), events
+        """Return a delivery and its events, oldest first. Raise NotFoundError."""
+        row, events = await self._ctx.read(_load_with_events, delivery_id)
+        return report_of(row), events
 
     async def look(self, delivery_id: str) -> DeliveryReport:
-        """Look now for a delivery of which it is not known whether it arrived."""
+        """Search the account now for a delivery whose outcome is unknown; return its report."""
         await self._decide(delivery_id, Decision("you had it looked for", DOUBTFUL, looked_for))
         await self.send_due()
         return (await self.delivery(delivery_id))[0]
 
     async def mark_posted(self, delivery_id: str, url: str = "") -> DeliveryReport:
-        """Take the user's word for it that all of a delivery is there."""
-        said = partial(may.marked_as_posted, url=url)
-        await self._decide(delivery_id, Decision("you said that it is there", DOUBTFUL | OVER, said))
+        """Record the user's confirmation that the delivery is live, at `url` if given; return its report."""
+        transition = partial(may.marked_as_posted, url=url)
+        await self._decide(delivery_id, Decision("you said that it is there", DOUBTFUL | OVER, transition))
         return (await self.delivery(delivery_id))[0]
 
     async def send_again(self, delivery_id: str, *, wait: float = WAIT) -> DeliveryReport:
-        """Send what is missing of a delivery, because the user looked or wants the same text twice."""
-        possible = OVER | {State.NEEDS_USER}
-        trust = await self._trust(delivery_id)
-        again = Decision("you had it sent again", possible, may.sent_again, anew=True, trust=trust)
-        kept = await self._decide(delivery_id, again)
-        await self._wait_for(kept.draft_id, (delivery_id,), wait)
+        """Send the missing posts of a delivery after the user has checked the account or wants the same text twice.
+
+        Waits up to `wait` seconds; return its report.
+        """
+        allowed_states = OVER | {State.NEEDS_USER}
+        guarantees = await self._load_guarantees(delivery_id)
+        decision = Decision("you had it sent again", allowed_states, may.sent_again, anew=True, trust=guarantees)
+        row = await self._decide(delivery_id, decision)
+        await self._send_until_ended(row.draft_id, (delivery_id,), wait)
         return (await self.delivery(delivery_id))[0]
 
     async def give_up(self, delivery_id: str) -> DeliveryReport:
-        """Leave a delivery as it is."""
-        possible = DOUBTFUL | {State.PLANNED}
-        await self._decide(delivery_id, Decision("you gave it up", possible, may.given_up))
+        """Abandon a delivery as it is; return its report."""
+        allowed_states = DOUBTFUL | {State.PLANNED}
+        await self._decide(delivery_id, Decision("you gave it up", allowed_states, may.given_up))
         return (await self.delivery(delivery_id))[0]
 
     async def stops(self, draft_id: str, platforms: Sequence[str] = ()) -> tuple[Stop, ...]:
-        """What would stop a draft from being posted as it is; nothing is asked of the network."""
-        draft, to = await self._ground.read(_draft_and_accounts, draft_id, tuple(platforms), self._ground.meant)
-        post, digest = draft_post(draft, self._ground.clock()), digest_of(draft.text)
-        every = await self._ground.read(_of_draft, draft_id)
-        found: list[Stop] = []
-        for account in to:
-            platform = self._ground.platform(account.details.platform)
+        """Return the reasons that would prevent posting a draft as it is. Nothing is sent over the network."""
+        draft, targets = await self._ctx.read(_load_draft_and_accounts, draft_id, tuple(platforms), self._ctx.meant)
+        post, digest = draft_post(draft, self._ctx.clock()), digest_of(draft.text)
+        rows = await self._ctx.read(_load_deliveries, draft_id)
+        blockers: list[Stop] = []
+        for account in targets:
+            platform = self._ctx.platform(account.details.platform)
             problems = await apart(post, platform.problems, post, account.details)
-            of_thread = len(post.parts) > 1
-            found += [
-                Stop(account=account.label, message=each.message, part=each.part if of_thread else None)
-                for each in problems
+            is_thread = len(post.parts) > 1
+            blockers += [
+                Stop(account=account.label, message=problem.message, part=problem.part if is_thread else None)
+                for problem in problems
             ]
-            since = self._ground.clock() - SAME_TEXT
-            before = await self._ground.read(deliveries.same_text, draft_id, digest, account.id, since)
-            own = broken_rules(post, self._ground.settings.posting)
-            others = [*own, account.trouble, before and f"The same text went out there on {before:%-d %B}."]
-            kept = standing(every, account)
-            others += [told(kept)] if kept and kept.progress.doubt and kept.progress.state in ENDED else []
-            found += [Stop(account=account.label, message=says) for says in others if says]
-        return tuple(found)
+            since = self._ctx.clock() - SAME_TEXT
+            previous = await self._ctx.read(deliveries.same_text, draft_id, digest, account.id, since)
+            rule_errors = broken_rules(post, self._ctx.settings.posting)
+            messages = [
+                *rule_errors,
+                account.trouble,
+                previous and f"The same text went out there on {previous:%-d %B}.",
+            ]
+            row = standing(rows, account)
+            messages += [told(row)] if row and row.progress.doubt and row.progress.state in ENDED else []
+            blockers += [Stop(account=account.label, message=message) for message in messages if message]
+        return tuple(blockers)
 
     async def preview(
         self,
@@ -141,117 +149,124 @@ class Posting:
         tags: Sequence[str] = (),
         alts: Sequence[str] = (),
     ) -> tuple[Preview, ...]:
-        """How a text that is no draft yet would stand on each account that is meant; nothing is asked of the network.
+        """Return a preview of a text that is not a draft yet, one per account. Nothing is sent over the network.
 
-        Without an account those of the usual platforms stand in for them. `alts` are the pictures' descriptions.
+        Without connected accounts the default platforms are used. `alts` are the descriptions of its images.
         """
-        post = await asyncio.to_thread(post_of, self._ground, text, format, tags, alts)
-        return await preview(self._ground, post, platforms)
+        post = await asyncio.to_thread(post_of, self._ctx, text, format, tags, alts)
+        return await preview(self._ctx, post, platforms)
 
     async def read_figures(self) -> int:
-        """Read what the platforms report of posts, where that is due; of how many."""
-        return await read_figures(self._ground)
+        """Fetch metrics of posts that are due for it; return the number of posts updated."""
+        return await read_figures(self._ctx)
 
     async def refresh_figures(self, draft_ids: Sequence[str]) -> int:
-        """Read now what the platforms report of these drafts' posts, and what is due; of how many that was possible."""
-        await self._ground.write(delivery_changes.measure_now, draft_ids, self._ground.clock())
-        return await read_figures(self._ground)
+        """Fetch metrics of these drafts' posts now, and of posts that are due; return the number of posts updated."""
+        # Make these posts due, then collect as usual.
+        await self._ctx.write(delivery_changes.measure_now, draft_ids, self._ctx.clock())
+        return await read_figures(self._ctx)
 
     async def prices(self, draft_id: str, platforms: Sequence[str] = ()) -> tuple[Price, ...]:
-        """What posting a draft costs, account by account; nothing of those that cost nothing."""
-        draft, to = await self._ground.read(_draft_and_accounts, draft_id, tuple(platforms), self._ground.meant)
-        post = draft_post(draft, self._ground.clock())
-        every = [(each, cost(self._ground.platform(each.details.platform), post, each.details)) for each in to]
+        """Return the cost of posting a draft, one entry per account that charges."""
+        draft, targets = await self._ctx.read(_load_draft_and_accounts, draft_id, tuple(platforms), self._ctx.meant)
+        post = draft_post(draft, self._ctx.clock())
+        priced = [
+            (account, cost(self._ctx.platform(account.details.platform), post, account.details)) for account in targets
+        ]
         return tuple(
-            Price(account=each.label, amount=f"{price.amount.normalize():f}", currency=price.currency)
-            for each, price in every
+            Price(account=account.label, amount=f"{price.amount.normalize():f}", currency=price.currency)
+            for account, price in priced
             if price
         )
 
     async def finish(self) -> None:
-        """Wait for what is being sent this moment."""
+        """Wait for requests in flight."""
+        # Waiting may start another round of sending, so check again.
         while self._under_way:
             await asyncio.wait(self._under_way)
 
-    async def _wait_for(self, draft_id: str, these: Sequence[str], wait: float) -> None:
-        """Send, until these deliveries have ended, have to wait longer, or `wait` seconds are over."""
+    async def _send_until_ended(self, draft_id: str, delivery_ids: Sequence[str], seconds: float) -> None:
+        """Send until the deliveries have ended or cannot be retried in time, at most for `seconds`."""
         if await self._clock.doubt():
             return
         loop = asyncio.get_running_loop()
-        until = loop.time() + wait
-        task = self._begin(self._sender.send_due)
+        deadline = loop.time() + seconds
+        task = self._start(self._sender.send_due)
         while True:
-            await asyncio.wait([task], timeout=max(0.0, until - loop.time()))
-            if not task.done() or loop.time() >= until:
+            # Not `wait_for`: on timeout the task must go on sending.
+            await asyncio.wait([task], timeout=max(0.0, deadline - loop.time()))
+            if not task.done() or loop.time() >= deadline:
                 return
             task.result()
-            now, left = self._ground.clock(), until - loop.time()
-            every = await self._ground.read(_of_draft, draft_id)
-            if not any(kept.id in these and _at_hand(kept, now, left) for kept in every):
+            # A round may end with deliveries that can be retried before the deadline.
+            now, remaining = self._ctx.clock(), deadline - loop.time()
+            rows = await self._ctx.read(_load_deliveries, draft_id)
+            if not any(row.id in delivery_ids and _is_ready_within(row, now, remaining) for row in rows):
                 return
             await asyncio.sleep(LOOK)
-            task = self._begin(self._sender.send_due)
+            task = self._start(self._sender.send_due)
 
-    def _begin(self, work: Callable[[], Coroutine[object, object, T]]) -> "asyncio.Task[T]":
+    def _start(self, work: Callable[[], Coroutine[object, object, T]]) -> "asyncio.Task[T]":
         task = asyncio.create_task(work())
         self._under_way.add(task)
         task.add_done_callback(self._under_way.discard)
         return task
 
-    async def _shielded(self, work: Callable[[], Coroutine[object, object, T]]) -> T:
-        """Carry out `work` to its end even where the caller is cancelled: `finish` waits for it."""
-        return await asyncio.shield(self._begin(work))
+    async def _run_shielded(self, work: Callable[[], Coroutine[object, object, T]]) -> T:
+        """Run `work` to its end even if the caller is cancelled; `drain` waits for it."""
+        return await asyncio.shield(self._start(work))
 
-    async def _report(self, delivery_id: str) -> DeliveryReport | None:
-        kept = await self._ground.read(deliveries.one, delivery_id)
-        return report_of(kept) if kept else None
+    async def _load_report(self, delivery_id: str) -> DeliveryReport | None:
+        row = await self._ctx.read(deliveries.one, delivery_id)
+        return report_of(row) if row else None
 
-    async def _trust(self, delivery_id: str) -> Trust:
-        """How far the platform of a delivery can be relied on; NotFoundError."""
-        kept = await self._ground.read(kept_delivery, delivery_id)
-        account = await self._ground.read(accounts.one, kept.account_id) if kept.account_id else None
-        return self._ground.platform(kept.platform).trust(account.details) if account else Trust()
+    async def _load_guarantees(self, delivery_id: str) -> Trust:
+        """Return the delivery guarantees of a delivery's platform. Raise NotFoundError."""
+        row = await self._ctx.read(kept_delivery, delivery_id)
+        account = await self._ctx.read(accounts.one, row.account_id) if row.account_id else None
+        return self._ctx.platform(row.platform).trust(account.details) if account else Trust()
 
     async def _decide(self, delivery_id: str, decision: Decision) -> KeptDelivery:
-        return await self._ground.write(decide, delivery_id, decision, self._ground.clock())
+        return await self._ctx.write(decide, delivery_id, decision, self._ctx.clock())
 
 
-def _result(conn: Connection, user_id: str, draft_id: str, begun: Sequence[str]) -> PostResult:
-    every = [kept for kept in deliveries.of_draft(conn, user_id, draft_id) if kept.id in begun]
-    shown = lists.one(conn, user_id, draft_id)
-    if shown is None:
+def _load_result(conn: Connection, user_id: str, draft_id: str, delivery_ids: Sequence[str]) -> PostResult:
+    rows = [row for row in deliveries.of_draft(conn, user_id, draft_id) if row.id in delivery_ids]
+    draft = lists.one(conn, user_id, draft_id)
+    if draft is None:
         raise changes.no_draft(draft_id)
     return PostResult(
-        posted=tuple(kept.label for kept in every if kept.progress.state is State.SENT),
-        failed=tuple(kept.label for kept in every if kept.progress.state in OVER),
-        under_way=tuple(kept.label for kept in every if kept.progress.state not in ENDED),
-        draft=plain(shown),
+        posted=tuple(row.label for row in rows if row.progress.state is State.SENT),
+        failed=tuple(row.label for row in rows if row.progress.state in OVER),
+        under_way=tuple(row.label for row in rows if row.progress.state not in ENDED),
+        draft=plain(draft),
     )
 
 
-def _told(conn: Connection, user_id: str, delivery_id: str) -> tuple[KeptDelivery, tuple[Told, ...]]:
+def _load_with_events(conn: Connection, user_id: str, delivery_id: str) -> tuple[KeptDelivery, tuple[Told, ...]]:
     return kept_delivery(conn, user_id, delivery_id), deliveries.events(conn, user_id, delivery_id)
 
 
-def _of_draft(conn: Connection, user_id: str, draft_id: str) -> tuple[KeptDelivery, ...]:
+def _load_deliveries(conn: Connection, user_id: str, draft_id: str) -> tuple[KeptDelivery, ...]:
+    # Raises NotFoundError: a draft without deliveries returns an empty tuple.
     changes.one_seen(conn, user_id, draft_id)
     return deliveries.of_draft(conn, user_id, draft_id)
 
 
-def _draft_and_accounts(
-    conn: Connection, user_id: str, draft_id: str, platforms: tuple[str, ...], meant: Meant
+def _load_draft_and_accounts(
+    conn: Connection, user_id: str, draft_id: str, platforms: tuple[str, ...], select_accounts: Meant
 ) -> tuple[ListedDraft, tuple[ConnectedAccount, ...]]:
-    shown = lists.one(conn, user_id, draft_id)
-    if shown is None:
+    draft = lists.one(conn, user_id, draft_id)
+    if draft is None:
         raise changes.no_draft(draft_id)
-    return shown, meant(accounts.every(conn, user_id), platforms or shown.target_platforms, shown.format)
+    return draft, select_accounts(accounts.every(conn, user_id), platforms or draft.target_platforms, draft.format)
 
 
-def _at_hand(kept: KeptDelivery, now: datetime, seconds: float) -> bool:
-    """Whether something can be done about a delivery within so many seconds."""
-    progress = kept.progress
+def _is_ready_within(row: KeptDelivery, now: datetime, within: float) -> bool:
+    """Return True if the delivery can be processed within `seconds`."""
+    progress = row.progress
     if progress.state in ENDED or progress.state is State.NEEDS_USER:
         return False
     if progress.state is State.PLANNED and progress.error and progress.not_before is None:
-        return False  # it waits for the account to be connected again
-    return progress.not_before is None or (progress.not_before - now).total_seconds() < seconds
+        return False  # waits until the account is connected again
+    return progress.not_before is None or (progress.not_before - now).total_seconds() < within

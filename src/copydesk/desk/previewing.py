@@ -1,5 +1,4 @@
-"""How a text would stand where it is meant to go, while it is still being written. Nothing is kept, nothing is asked of
-the network."""
+"""Preview a text on each platform while it is being written. Nothing is stored or sent over the network."""
 
 from collections.abc import Sequence
 
@@ -16,62 +15,65 @@ from copydesk.store import accounts
 from copydesk.text.length import LIMITS, length
 
 USUAL = ("x", "bluesky")
-"""Whose limits a writer keeps where nothing is said; where no account is connected they are shown."""
+"""Platforms whose limits are previewed while no account is connected."""
 CARDS = frozenset({"x", "mastodon", "threads"})
-"""Platforms whose servers make a card of the first link by themselves. Bluesky and LinkedIn want it sent along."""
+"""Platforms that create a link card from the first link themselves. On Bluesky and LinkedIn the client must send it."""
 
 
 async def preview(ground: Ground, post: Post, platforms: Sequence[str] = ()) -> tuple[Preview, ...]:
-    """`post` as it would stand on each account that is meant, and on what is named and not connected."""
-    every = await ground.read(accounts.every)
-    to = [(each.label, each.details, each.trouble) for each in named(every, platforms)]
-    missing = unknown(every, platforms) if platforms else () if every else USUAL
-    found = [await _preview(ground, post, label, account, trouble) for label, account, trouble in to]
-    for name in missing:
+    """Return a preview of `post` for each matching account, and for each named platform without a connected account."""
+    connected = await ground.read(accounts.every)
+    targets = [(match.label, match.details, match.trouble) for match in named(connected, platforms)]
+    unconnected = unknown(connected, platforms) if platforms else () if connected else USUAL
+    previews = [await _preview_account(ground, post, label, account, error) for label, account, error in targets]
+    for name in unconnected:
         account = Account(platform=name.strip().lower(), server="", id="", name="")
-        found.append(await _preview(ground, post, name, account, None, connected=False))
-    return tuple(found)
+        previews.append(await _preview_account(ground, post, name, account, None, connected=False))
+    return tuple(previews)
 
 
-async def _preview(
-    ground: Ground, post: Post, label: str, account: Account, trouble: str | None, *, connected: bool = True
+async def _preview_account(
+    ctx: Ground, post: Post, label: str, account: Account, error: str | None, *, connected: bool = True
 ) -> Preview:
     if not connected and account.platform not in PLATFORMS:
         return Preview(
             account=label, platform=account.platform, connected=False, stops=("There is none of that name.",)
         )
-    platform = await ground.platforms.ready(account.platform)
-    problems, parts = await apart(post, _judged, platform, post, account)
-    others = [trouble, *broken_rules(post, ground.settings.posting)]
+    platform = await ctx.platforms.ready(account.platform)
+    problems, parts = await apart(post, _validate_parts, platform, post, account)
+    messages = [error, *broken_rules(post, ctx.settings.posting)]
     return Preview(
         account=label,
         platform=account.platform,
         connected=connected,
         parts=parts,
-        stops=(*problems, *(says for says in others if says)),
+        stops=(*problems, *(message for message in messages if message)),
         card=account.platform in CARDS,
     )
 
 
-def _judged(platform: Platform, post: Post, account: Account) -> tuple[tuple[str, ...], tuple[PreviewPart, ...]]:
-    """What the platform says of the whole post, and each of its parts with what it says of that one."""
+def _validate_parts(
+    platform: Platform, post: Post, account: Account
+) -> tuple[tuple[str, ...], tuple[PreviewPart, ...]]:
+    """Return the problems of the whole post, and its parts with the problems of each."""
+    # An empty text is no problem while the user is typing.
     problems = platform.problems(post, account) if post.parts else ()
-    threaded = len(post.parts) > 1
-    whole = tuple(each.message for each in problems if not threaded or each.part is None)
+    is_thread = len(post.parts) > 1
+    post_problems = tuple(problem.message for problem in problems if not is_thread or problem.part is None)
     limit = account.longest or LIMITS.get(account.platform) if post.format is not Format.BLOG else None
     parts = tuple(
         PreviewPart(
             text=text,
             length=length(text, account.platform),
             limit=limit,
-            stops=tuple(each.message for each in problems if threaded and each.part == place),
+            stops=tuple(problem.message for problem in problems if is_thread and problem.part == index),
         )
-        for place, text in enumerate(post.parts)
+        for index, text in enumerate(post.parts)
     )
-    return whole, parts
+    return post_problems, parts
 
 
 def post_of(ground: Ground, text: str, format: Format, tags: Sequence[str], alts: Sequence[str]) -> Post:
-    """A text that is being written, as a post of this moment."""
+    """Return the text being written as a `Post` dated now."""
     parts = parts_of(format, text) if text.strip() else ()
     return Post(format=format, parts=parts, at=ground.clock(), tags=tuple(tags), alts=tuple(alts))

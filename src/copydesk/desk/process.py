@@ -1,4 +1,4 @@
-"""Which process works on something, and whether it still lives."""
+"""Identify the process that holds a lease, and check whether it is still alive."""
 
 import os
 import socket
@@ -8,14 +8,14 @@ from pathlib import Path
 
 
 def me() -> str:
-    """This process, as it signs what it works on: host, process id, and a mark of its start."""
+    """Return the id of this process as stored in leases: `host/pid/start time`."""
     return f"{socket.gethostname()}/{os.getpid()}/{_started(os.getpid())}"
 
 
 def is_alive(owner: str) -> bool | None:
-    """Whether the process lives; None where that cannot be told: on another host, or without /proc.
+    """Return True if the process is alive; None if that cannot be determined, on another host or without /proc.
 
-    A process that is gone is dead everywhere, but a number that lives may have been given to another one since.
+    The start time is compared because a pid may have been reused.
     """
     host, _, rest = owner.partition("/")
     pid, _, started = rest.partition("/")
@@ -29,28 +29,32 @@ def is_alive(owner: str) -> bool | None:
         pass
     except OSError:
         return None
-    now = _started(int(pid))
-    if not now or not started:
+    current_start = _started(int(pid))
+    if not current_start or not started:
         return None
-    # It may have ended without its parent having asked how.
-    return _stat(int(pid))[:1] != ["Z"] and started == now
+    # A zombie still has a pid, but it has ended.
+    return _stat(int(pid))[:1] != ["Z"] and started == current_start
 
 
 def is_gone(owner: str | None, lease_until: datetime | None, now: datetime, longest: timedelta) -> bool:
-    """Whether whoever holds a lease is not to be waited for. `longest` is the longest lease that anybody asks for."""
+    """Return True if the lease's holder is dead, or the lease cannot be trusted.
+
+    `max_lease` is the duration of the longest lease that is ever requested.
+    """
     alive = is_alive(owner) if owner else None
-    # Nobody asks for a longer lease: the clock was ahead when this one was given.
-    too_long = lease_until is not None and lease_until > now + longest
-    return alive is False or (alive is None and too_long)
+    # A lease this long is never requested, so the clock was ahead when it was written.
+    from_future = lease_until is not None and lease_until > now + longest
+    return alive is False or (alive is None and from_future)
 
 
 def _started(pid: int) -> str:
-    """When the process started, in the kernel's clock ticks; empty where /proc does not say."""
+    """Return the start time of the process in clock ticks since boot; empty without /proc."""
     return "".join(_stat(pid)[19:20])
 
 
 def _stat(pid: int) -> list[str]:
-    """What /proc says of the process, from its state on; nothing where it does not say."""
+    """Return the fields of /proc/PID/stat from the state on (proc_pid_stat(5)); empty without /proc."""
     with suppress(OSError):
+        # The process name in parentheses may itself contain spaces and parentheses, so split after the last one.
         return Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
     return []

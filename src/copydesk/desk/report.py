@@ -1,4 +1,4 @@
-"""How one run gets on: its stages, its funnel, its times; told to whoever listens, and kept in the database."""
+"""Progress of a pipeline run: stage, counters and timings, reported to a listener and stored in the database."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -12,7 +12,7 @@ Listener = Callable[[Progress], None]
 
 
 class Report:
-    """What a run tells while it works. `stats`, `stage` and `done`, the steps of the stage, are always true."""
+    """Progress of one run. `stage`, `completed` (steps of that stage) and `stats` are up to date at any time."""
 
     def __init__(self, run_id: str, listener: Listener | None = None) -> None:
         self.run_id = run_id
@@ -21,46 +21,46 @@ class Report:
         self._listener = listener
         self.done = 0
         self._total: int | None = None
-        self._began = 0.0
+        self._started_at = 0.0
 
     @contextmanager
     def during(self, stage: Stage, total: int | None = None) -> Iterator[None]:
-        """The time of a stage, measured also where it ends early."""
-        self.stage, self.done, self._total, self._began = stage, 0, total, monotonic()
-        self._tell("")
+        """Enter a stage of `total` steps; record its duration on exit, also after an error."""
+        self.stage, self.done, self._total, self._started_at = stage, 0, total, monotonic()
+        self._notify("")
         try:
             yield
         finally:
-            self._time()
+            self._record_duration()
 
     def expect(self, total: int) -> None:
-        """How many steps the stage has."""
+        """Set the number of steps of the stage."""
         self._total = total
-        self._tell("")
+        self._notify("")
 
     def step(self, note: str = "", *, steps: int = 1) -> None:
-        """One step of the stage is done, or several."""
+        """Advance the stage by `steps`; `note` is shown beside the progress bar."""
         self.done += steps
-        self._tell(note)
+        self._notify(note)
 
     def all_done(self) -> None:
-        """Every step of the stage is done."""
+        """Mark all steps of the stage as done."""
         self.done = self._total or 0
-        self._tell("")
+        self._notify("")
 
-    def count(self, **figures: int) -> None:
-        """Set figures of the funnel."""
-        self.stats = msgspec.structs.replace(self.stats, **figures)
+    def count(self, **counters: int) -> None:
+        """Set counters of `stats`."""
+        self.stats = msgspec.structs.replace(self.stats, **counters)
 
-    def add(self, **figures: int) -> None:
-        """Add to figures of the funnel."""
-        self.count(**{name: getattr(self.stats, name) + more for name, more in figures.items()})
+    def add(self, **counters: int) -> None:
+        """Add to counters of `stats`."""
+        self.count(**{name: getattr(self.stats, name) + amount for name, amount in counters.items()})
 
-    def _time(self) -> None:
+    def _record_duration(self) -> None:
         assert self.stage is not None
-        timing = {**self.stats.stage_timing, self.stage: round(monotonic() - self._began, 3)}
+        timing = {**self.stats.stage_timing, self.stage: round(monotonic() - self._started_at, 3)}
         self.stats = msgspec.structs.replace(self.stats, stage_timing=timing)
 
-    def _tell(self, note: str) -> None:
+    def _notify(self, note: str) -> None:
         if self._listener and self.stage:
             self._listener(Progress(run_id=self.run_id, stage=self.stage, done=self.done, total=self._total, note=note))

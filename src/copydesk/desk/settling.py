@@ -1,4 +1,4 @@
-"""What becomes of a draft whose text was written, or could not be: each in one transaction, with its events."""
+"""Store the outcome of text generation: the new text or the error, with the history events, in one transaction."""
 
 from datetime import datetime
 from typing import Any
@@ -20,79 +20,87 @@ from copydesk.text import clean
 
 LONGEST_ERROR = 1_000
 AGAIN = "Regenerate it to try again."
-"""What to do about an error that does not say it."""
+"""Hint for errors that have none of their own."""
 
 
 class Made(Struct, frozen=True):
-    """A text, written and checked."""
+    """A generated and checked text."""
 
     draft: ListedDraft
-    """The draft that it was written for."""
+    """The draft for which it was written."""
     text: str
     checks: Checks
     confidence: float
     sentences: tuple[Trace, ...]
     writer: str
     pictures: tuple[DraftImage, ...] = ()
-    """What the draft gets where it has none."""
+    """Images for a draft that has none."""
 
 
 def keep_text(conn: Connection, user_id: str, claim_id: str, made: Made, now: datetime) -> bool:
-    """Keep a text: the draft's own where it had none yet, else that of a new draft, which takes the old one's place.
+    """Store a generated text and return True.
 
-    False, and nothing kept, where the claim is no longer there, or where the request is another one by now.
+    It becomes the text of a draft that has none yet; otherwise a new draft supersedes the old one, which is archived.
+    Return False, with nothing stored, if the lease was lost or the request has changed since.
     """
     if not generation.end(conn, user_id, made.draft.id, claim_id):
         return False
-    seen = changes.one_seen(conn, user_id, made.draft.id, whole=True)
-    if _asked_anew(seen, made.draft.version):
+    snapshot = changes.one_seen(conn, user_id, made.draft.id, whole=True)
+    # The lease is released by now, so the next worker generates the text for the current request.
+    if _is_newer_request(snapshot, made.draft.version):
         return False
-    if seen.status is Status.PENDING_GENERATION:
+    if snapshot.status is Status.PENDING_GENERATION:
         values = {name: getattr(made, name) for name in ("text", "checks", "confidence", "sentences")}
-        _happen(conn, user_id, seen, Happening.TEXT_WRITTEN, now, values | {"last_error": None})
-        generation.sign(conn, user_id, seen.id, made.writer, made.pictures)
-    elif seen.status is Status.PENDING_REGENERATION:
+        _apply_event(conn, user_id, snapshot, Happening.TEXT_WRITTEN, now, values | {"last_error": None})
+        generation.sign(conn, user_id, snapshot.id, made.writer, made.pictures)
+    elif snapshot.status is Status.PENDING_REGENERATION:
         values = {"archived_at": now, "last_error": None}
-        _happen(conn, user_id, seen, Happening.NEW_VERSION_WRITTEN, now, values)
+        _apply_event(conn, user_id, snapshot, Happening.NEW_VERSION_WRITTEN, now, values)
         drafts.add(conn, user_id, _new_version(conn, user_id, made, now))
-    # In any other state the user took the request back meanwhile: there is nothing to keep.
+    # In any other state the user has withdrawn the request: nothing to store.
     return True
 
 
 def keep_failure(
     conn: Connection, user_id: str, claim_id: str, text: Waiting, error: CopydeskError, now: datetime
 ) -> bool:
-    """Keep why there is no text; the one that there was stays. False as of `keep_text`."""
+    """Store why generation failed; an existing text stays. Return False as `save_text` does."""
     if not generation.end(conn, user_id, text.draft_id, claim_id):
         return False
-    seen = changes.one_seen(conn, user_id, text.draft_id, whole=True)
-    if _asked_anew(seen, text.version):
+    snapshot = changes.one_seen(conn, user_id, text.draft_id, whole=True)
+    if _is_newer_request(snapshot, text.version):
         return False
-    if seen.status in generation.PENDING:
-        says = clean(f"{error.message} {error.hint or AGAIN}")[:LONGEST_ERROR]
-        _happen(conn, user_id, seen, Happening.WRITING_FAILED, now, {"last_error": says})
+    if snapshot.status in generation.PENDING:
+        message = clean(f"{error.message} {error.hint or AGAIN}")[:LONGEST_ERROR]
+        _apply_event(conn, user_id, snapshot, Happening.WRITING_FAILED, now, {"last_error": message})
     return True
 
 
-def _asked_anew(seen: Seen, version: int) -> bool:
-    """Whether a request was taken back, and made again, with other words it may be: it is written once more."""
-    return seen.status in generation.PENDING and seen.version != version
+def _is_newer_request(snapshot: Seen, version: int) -> bool:
+    """Return True if the request was withdrawn and repeated, perhaps with other feedback. It must be
+    generated again.
+    """
+    return snapshot.status in generation.PENDING and snapshot.version != version
 
 
-def _happen(conn: Connection, user_id: str, seen: Seen, what: Happening, now: datetime, values: dict[str, Any]) -> None:
-    after = changes.stored({**values, "status": after_happening(what, seen.status)})
-    changes.put(conn, user_id, seen, Step(kind=EventKind.FIXED, action=what.value, after=after, at=now, who=SYSTEM))
+def _apply_event(
+    conn: Connection, user_id: str, snapshot: Seen, event: Happening, now: datetime, values: dict[str, Any]
+) -> None:
+    new_values = changes.stored({**values, "status": after_happening(event, snapshot.status)})
+    changes.put(
+        conn, user_id, snapshot, Step(kind=EventKind.FIXED, action=event.value, after=new_values, at=now, who=SYSTEM)
+    )
 
 
-def _new_version(conn: Connection, user_id: str, made: Made, now: datetime) -> NewDraft:
-    """The draft that stands for the old one from now on, in the same variant of the same experiment."""
-    old, kept = made.draft, generation.beside(conn, user_id, made.draft.id)
+def _new_version(conn: Connection, user_id: str, result: Made, now: datetime) -> NewDraft:
+    """Return the draft that supersedes the old one, in the same variant of the same experiment."""
+    old, lineage = result.draft, generation.beside(conn, user_id, result.draft.id)
     draft = Draft(
         id=new_id(now),
-        text=made.text,
+        text=result.text,
         format=old.format,
         status=NEW_VERSION,
-        confidence=made.confidence,
+        confidence=result.confidence,
         feedback=None,
         rejection_feedback=None,
         scheduled_at=None,
@@ -104,22 +112,22 @@ def _new_version(conn: Connection, user_id: str, made: Made, now: datetime) -> N
         updated_at=now,
         tags=old.tags,
         target_platforms=old.target_platforms,
-        images=tuple(_again(image, now) for image in (*old.images, *made.pictures)),
-        checks=made.checks,
-        sentences=made.sentences,
+        images=tuple(_copy_image(image, now) for image in (*old.images, *result.pictures)),
+        checks=result.checks,
+        sentences=result.sentences,
         score=old.score,
-        writer=made.writer,
+        writer=result.writer,
     )
     return NewDraft(
         draft=draft,
-        source_id=kept.source_id,
-        source_type=kept.source_type,
-        story_id=kept.story_id,
+        source_id=lineage.source_id,
+        source_type=lineage.source_type,
+        story_id=lineage.story_id,
         origin=Origin.REGENERATE,
-        experiment_id=kept.experiment_id,
-        variant_id=kept.variant_id,
+        experiment_id=lineage.experiment_id,
+        variant_id=lineage.variant_id,
     )
 
 
-def _again(image: DraftImage, now: datetime) -> DraftImage:
+def _copy_image(image: DraftImage, now: datetime) -> DraftImage:
     return DraftImage(id=new_id(now), url=image.url, alt=image.alt, position=image.position, source=image.source)

@@ -1,4 +1,4 @@
-"""Sources: created with a test fetch, listed, changed, tested, deleted."""
+"""Sources: create after a test fetch, list, update, test, delete, import and export."""
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
@@ -20,19 +20,19 @@ from copydesk.store import sources
 from copydesk.store.ids import new_id
 
 SHOWN = 20
-"""Entries that a test fetch shows."""
+"""Entries returned by a test fetch."""
 LONGEST_NAME = 200
 
 
 class FoundEntry(Struct, frozen=True):
-    """An entry that a test fetch found."""
+    """An entry found by a test fetch."""
 
     title: str
     url: str
 
 
 class FetchTest(Struct, frozen=True, omit_defaults=True):
-    """What a test fetch brought."""
+    """Result of a test fetch."""
 
     ok: bool
     error: str | None = None
@@ -40,29 +40,29 @@ class FetchTest(Struct, frozen=True, omit_defaults=True):
 
 
 class Tried(FetchTest, frozen=True, kw_only=True, omit_defaults=True):
-    """What a source that is none yet would bring, and where it was found."""
+    """Result of a test fetch of a source that is not stored yet, with the feed URL it discovered."""
 
     url: str
-    """Its own address: that of the feed, where a site was given."""
+    """URL of the feed, also if the URL of a site was given."""
     title: str = ""
-    """What it calls itself."""
+    """The feed's own title."""
 
 
 class Imported(Struct, frozen=True):
-    """What became of a list of feeds."""
+    """Result of an OPML import."""
 
     added: tuple[Source, ...]
     known: tuple[str, ...]
-    """Addresses that were sources already."""
+    """URLs that were already sources."""
     refused: tuple[FieldError, ...]
-    """Addresses that can be no source, and why."""
+    """URLs that cannot be sources, with the reason."""
 
 
 class Sources:
-    """What Copydesk reads."""
+    """Operations on the sources that Copydesk reads."""
 
     def __init__(self, ground: Ground) -> None:
-        self._ground = ground
+        self._ctx = ground
 
     async def create(
         self,
@@ -73,146 +73,148 @@ class Sources:
         config: Mapping[str, object] | None = None,
         test: bool = True,
     ) -> Source:
-        """A new source, after a test fetch has shown that it can be read.
+        """Create a source after a test fetch has succeeded, and return it.
 
-        Without a name it gets the feed's own. Raises InvalidError with the field, or the test's FetchError.
+        Without a name it gets the feed's title. Raise InvalidError with the field, or the FetchError of the test.
         """
         spec = await candidates.check(
             type, url, config, name=text_of("name", name, 1, LONGEST_NAME) if name is not None else ""
         )
-        reading = await candidates.attempt(self._ground, spec) if test else None
-        found = (reading.found_at or spec.url) if reading else spec.url
-        title = reading.feed_title if reading else None
-        source = _new(spec, found, self._ground.clock(), given=config is not None, title=title)
-        await self._ground.write(_add, source)
+        fetched = await candidates.attempt(self._ctx, spec) if test else None
+        # `found_at` is the URL of the feed itself if that of a site was given.
+        feed_url = (fetched.found_at or spec.url) if fetched else spec.url
+        title = fetched.feed_title if fetched else None
+        source = _build_source(spec, feed_url, self._ctx.clock(), has_config=config is not None, title=title)
+        await self._ctx.write(_add, source)
         return source
 
     async def list(self) -> tuple[Source, ...]:
-        """All the user's sources, oldest first."""
-        return await self._ground.read(sources.every)
+        """Return all sources of the user, oldest first."""
+        return await self._ctx.read(sources.every)
 
     async def get(self, source_id: str) -> Source:
-        """One source; NotFoundError where there is none of the user's with this id."""
-        found = await self._ground.read(sources.one, source_id)
-        if found is None:
-            raise _no_source(source_id)
-        return found
+        """Return a source. Raise NotFoundError if the user has none with this id."""
+        source = await self._ctx.read(sources.one, source_id)
+        if source is None:
+            raise _source_not_found(source_id)
+        return source
 
     async def update(self, source_id: str, changes: Mapping[str, object], *, test: bool = True) -> Source:
-        """Change name, type, url, enabled or config; the rest stays.
+        """Update name, type, url, enabled or config; other fields keep their values. Return the source.
 
-        What is read from elsewhere is read from the start, after a test fetch has shown that it can be. Raises
-        InvalidError with the field, NotFoundError, or the test's FetchError; then nothing is changed.
+        If the source is then fetched from elsewhere, its fetch state is reset after a test fetch. Raise InvalidError
+        with the field, NotFoundError, or the FetchError of the test; nothing is changed then.
         """
         before = await self.get(source_id)
+        # Refuse unknown fields: ignoring a misspelled one would look like success.
         unknown = set(changes) - {"name", "type", "url", "enabled", "config"}
         if unknown:
             raise InvalidError(*(FieldError(field, "cannot be changed") for field in sorted(unknown)))
-        values: dict[str, object] = {"updated_at": self._ground.clock()}
+        values: dict[str, object] = {"updated_at": self._ctx.clock()}
         if "name" in changes:
             values["name"] = text_of("name", changes["name"], 1, LONGEST_NAME)
         if "enabled" in changes:
             values["enabled"] = convert("enabled", changes["enabled"], bool)
         if changes.keys() & {"type", "url", "config"}:
-            values |= await self._moved(before, changes, test=test)
-        await self._ground.write(_change, source_id, values)
+            values |= await self._relocate(before, changes, test=test)
+        await self._ctx.write(_update, source_id, values)
         return await self.get(source_id)
 
-    async def _moved(self, before: Source, changes: Mapping[str, object], *, test: bool) -> dict[str, object]:
-        kept = msgspec.to_builtins(before.config) if before.config else None
-        config = changes.get("config", kept)
+    async def _relocate(self, before: Source, changes: Mapping[str, object], *, test: bool) -> dict[str, object]:
+        current_config = msgspec.to_builtins(before.config) if before.config else None
+        config = changes.get("config", current_config)
         spec = await candidates.check(changes.get("type", before.type), changes.get("url", before.url or ""), config)
-        asked: dict[str, object] = {"type": spec.type, "url": spec.url, "config": spec.config if config else None}
-        # Only what was asked for: the rest may have changed since it was read.
-        values = {name: value for name, value in asked.items() if name in changes}
+        requested: dict[str, object] = {"type": spec.type, "url": spec.url, "config": spec.config if config else None}
+        # Write only requested fields: another process may have changed the others since `before` was read.
+        values = {name: value for name, value in requested.items() if name in changes}
         if candidates.read_from(spec) == candidates.read_from(_spec(before)):
             return values
-        reading = await candidates.attempt(self._ground, spec) if test else None
-        found = (reading.found_at or spec.url) if reading else spec.url
-        fresh = {"fetch": FetchState(), "health": Health.UNKNOWN, "fail_count": 0, "last_error": None}
-        never = {"last_fetch": None, "next_at": None, "not_before": None}
-        return values | {"type": spec.type, "url": found} | fresh | never
+        fetched = await candidates.attempt(self._ctx, spec) if test else None
+        feed_url = (fetched.found_at or spec.url) if fetched else spec.url
+        # Cache validators and failure counts belong to the old location.
+        fetch_reset = {"fetch": FetchState(), "health": Health.UNKNOWN, "fail_count": 0, "last_error": None}
+        schedule_reset = {"last_fetch": None, "next_at": None, "not_before": None}
+        return values | {"type": spec.type, "url": feed_url} | fetch_reset | schedule_reset
 
     async def delete(self, source_id: str) -> None:
         """Delete a source with its items and drafts.
 
-        Raises NotFoundError, and ConflictError while one of its drafts is being posted: nobody would know how that
-        ended.
+        Raise NotFoundError, or ConflictError while one of its drafts is being posted, since its outcome would be lost.
         """
-        await self._ground.write(_remove, source_id)
+        await self._ctx.write(_delete, source_id)
 
     async def test(self, source_id: str) -> FetchTest:
-        """Fetch a source without storing anything; a failure is an answer, not an error."""
+        """Fetch a source without storing anything. Fetch errors are returned in the result, not raised."""
         source = await self.get(source_id)
         try:
-            reading = await candidates.attempt(self._ground, _spec(source))
+            fetched = await candidates.attempt(self._ctx, _spec(source))
         except CopydeskError as error:
             return FetchTest(ok=False, error=str(error))
-        return FetchTest(ok=True, items=_entries(reading))
+        return FetchTest(ok=True, items=_preview_entries(fetched))
 
     async def try_out(self, type: str, url: str, *, config: Mapping[str, object] | None = None) -> Tried:
-        """Fetch what may become a source; a failure is an answer. InvalidError with the field for what can be none."""
+        """Fetch a source that is not stored yet. Fetch errors are returned; raise InvalidError for invalid fields."""
         spec = await candidates.check(type, url, config)
         try:
-            reading = await candidates.attempt(self._ground, spec)
+            fetched = await candidates.attempt(self._ctx, spec)
         except CopydeskError as error:
             return Tried(ok=False, error=str(error), url=spec.url)
-        found = reading.found_at or spec.url
-        return Tried(ok=True, url=found, title=reading.feed_title or "", items=_entries(reading))
+        feed_url = fetched.found_at or spec.url
+        return Tried(ok=True, url=feed_url, title=fetched.feed_title or "", items=_preview_entries(fetched))
 
     async def overview(self) -> tuple[overviews.SourceOverview, ...]:
-        """All the user's sources with what stands beside them in a list, oldest first."""
-        return await self._ground.read(overviews.overview, self._ground.clock())
+        """Return all sources with next fetch, item counts and draft counts, oldest first."""
+        return await self._ctx.read(overviews.overview, self._ctx.clock())
 
     async def recent(self, source_id: str, limit: int = 10) -> tuple[overviews.RecentItem, ...]:
-        """What a source brought last, the newest first; nothing where there is no such source."""
-        return await self._ground.read(overviews.recent, source_id, limit)
+        """Return the source's most recent items, newest first; empty if the source does not exist."""
+        return await self._ctx.read(overviews.recent, source_id, limit)
 
     async def import_each(
         self, feeds: Sequence[opml.Outline], hear: Callable[[TriedFeed], None], *, test: bool = True
     ) -> None:
-        """Add feeds of a list that `read_opml` gave, each after a test fetch; `hear` is told what became of each."""
+        """Add feeds returned by `read_opml`, each after a test fetch; call `on_result` with the result of each."""
         await add_each(self, feeds, hear, test=test)
 
     def read_opml(self, body: bytes) -> tuple[opml.Outline, ...]:
-        """The feeds of a list; InvalidError for what is none."""
+        """Return the feeds of an OPML file. Raise InvalidError if it is not one."""
         return opml.read(body)
 
     async def import_opml(self, body: bytes) -> Imported:
-        """Add the feeds of a list, without fetching them; those that are sources already stay as they are."""
-        found, refused = [], []
-        now = self._ground.clock()
+        """Add the feeds of an OPML file without fetching them. Existing sources are not changed."""
+        candidates_found, refused = [], []
+        now = self._ctx.clock()
         for outline in opml.read(body):
             config = msgspec.to_builtins(outline.config) if outline.config else None
             try:
                 spec = await candidates.check(
                     outline.type, outline.url, config, name=text_of("name", outline.name, 1, LONGEST_NAME)
                 )
-                found.append(_new(spec, spec.url, now, given=config is not None))
+                candidates_found.append(_build_source(spec, spec.url, now, has_config=config is not None))
             except InvalidError as error:
                 refused.append(FieldError(outline.url, str(error)))
-        added = await self._ground.write(_add_unknown, found)
-        new = {source.id for source in added}
-        known = tuple(source.url or "" for source in found if source.id not in new)
+        added = await self._ctx.write(_add_missing, candidates_found)
+        added_ids = {source.id for source in added}
+        known = tuple(source.url or "" for source in candidates_found if source.id not in added_ids)
         return Imported(added=added, known=known, refused=tuple(refused))
 
     async def export_opml(self) -> str:
-        """The user's sources as OPML."""
+        """Return the user's sources as an OPML document."""
         return opml.write(await self.list())
 
 
-def _entries(reading: Reading) -> tuple[FoundEntry, ...]:
-    return tuple(FoundEntry(title=entry.title, url=entry.url or "") for entry in reading.entries[:SHOWN])
+def _preview_entries(result: Reading) -> tuple[FoundEntry, ...]:
+    return tuple(FoundEntry(title=entry.title, url=entry.url or "") for entry in result.entries[:SHOWN])
 
 
 def _spec(source: Source) -> SourceSpec:
     return SourceSpec(type=source.type, url=source.url or "", config=source.config or SourceConfig())
 
 
-def _new(spec: SourceSpec, url: str, now: datetime, *, given: bool, title: str | None = None) -> Source:
-    """The source that `spec` makes at `url`; without a name it gets `title`, or that of its host.
+def _build_source(spec: SourceSpec, url: str, now: datetime, *, has_config: bool, title: str | None = None) -> Source:
+    """Return a new source for `spec` at `url`, named after the spec, the feed's `title` or the host.
 
-    `given` says whether settings were given at all.
+    `given` is False if no config was given, so that defaults are not stored.
     """
     name = spec.name or title or urlsplit(url).hostname or url
     return Source(
@@ -220,7 +222,7 @@ def _new(spec: SourceSpec, url: str, now: datetime, *, given: bool, title: str |
         type=spec.type,
         name=name[:LONGEST_NAME],
         url=url,
-        config=spec.config if given else None,
+        config=spec.config if has_config else None,
         enabled=True,
         last_fetch=None,
         health=Health.UNKNOWN,
@@ -237,46 +239,46 @@ def _identity(source: Source) -> Identity:
 
 
 def _add(conn: Connection, user_id: str, new: Source) -> None:
-    _refuse_known(conn, user_id, new)
+    _check_unique(conn, user_id, new)
     sources.add(conn, user_id, [new])
 
 
-def _add_unknown(conn: Connection, user_id: str, found: Sequence[Source]) -> tuple[Source, ...]:
-    """Add those that are no sources yet, each once."""
-    known = {_identity(source) for source in sources.every(conn, user_id)}
-    new: dict[tuple[object, ...], Source] = {}
-    for source in found:
-        if (identity := _identity(source)) not in known:
-            new.setdefault(identity, source)
-    sources.add(conn, user_id, tuple(new.values()))
-    return tuple(new.values())
+def _add_missing(conn: Connection, user_id: str, candidate_sources: Sequence[Source]) -> tuple[Source, ...]:
+    """Insert the sources that do not exist yet, each once; return those inserted."""
+    existing = {_identity(source) for source in sources.every(conn, user_id)}
+    added: dict[tuple[object, ...], Source] = {}
+    for source in candidate_sources:
+        if (identity := _identity(source)) not in existing:
+            added.setdefault(identity, source)
+    sources.add(conn, user_id, tuple(added.values()))
+    return tuple(added.values())
 
 
-def _change(conn: Connection, user_id: str, source_id: str, values: Mapping[str, Any]) -> None:
+def _update(conn: Connection, user_id: str, source_id: str, values: Mapping[str, Any]) -> None:
     before = sources.one(conn, user_id, source_id)
     if before is None:
-        raise _no_source(source_id)
-    place = {name: value for name, value in values.items() if name in {"type", "url", "config"}}
-    after = msgspec.structs.replace(before, **place)
+        raise _source_not_found(source_id)
+    location = {name: value for name, value in values.items() if name in {"type", "url", "config"}}
+    after = msgspec.structs.replace(before, **location)
     if _identity(after) != _identity(before):
-        _refuse_known(conn, user_id, after)
+        _check_unique(conn, user_id, after)
     sources.change(conn, user_id, source_id, values)
 
 
-def _refuse_known(conn: Connection, user_id: str, new: Source) -> None:
-    """InvalidError where another source is the same; in the transaction that makes it one."""
-    for known in sources.every(conn, user_id):
-        if known.id != new.id and _identity(known) == _identity(new):
-            raise KnownSourceError(FieldError("url", f"is the source {known.id} ({known.name}) already"))
+def _check_unique(conn: Connection, user_id: str, new: Source) -> None:
+    """Raise DuplicateSourceError if another source has the same identity. Call it in the inserting transaction."""
+    for existing in sources.every(conn, user_id):
+        if existing.id != new.id and _identity(existing) == _identity(new):
+            raise KnownSourceError(FieldError("url", f"is the source {existing.id} ({existing.name}) already"))
 
 
-def _remove(conn: Connection, user_id: str, source_id: str) -> None:
+def _delete(conn: Connection, user_id: str, source_id: str) -> None:
     if sources.is_posting(conn, user_id, source_id):
         hint = "Try again when its deliveries have ended."
         raise ConflictError("A draft of this source is being posted; it cannot be deleted now.", hint=hint)
     if not sources.remove(conn, user_id, source_id):
-        raise _no_source(source_id)
+        raise _source_not_found(source_id)
 
 
-def _no_source(source_id: str) -> NotFoundError:
+def _source_not_found(source_id: str) -> NotFoundError:
     return NotFoundError(f"There is no source {source_id!r}.", hint="`copydesk source list` shows them all.")

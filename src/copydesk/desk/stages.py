@@ -1,4 +1,6 @@
-"""The four stages of a run, one after the other. Imported when a run begins: whoever only reads needs none of it."""
+"""The stages of a pipeline run. Imported when a run starts, because it loads the ingest, ranking and
+drafting packages.
+"""
 
 from copydesk.desk.choosing import choose
 from copydesk.desk.ground import Ground
@@ -10,7 +12,8 @@ from copydesk.turns import short_turns
 
 
 async def work(ground: Ground, request: RunRequest, report: Report) -> None:
-    """From what the sources bring to drafts."""
+    """Fetch the sources, select stories and write drafts, reporting progress to `progress`."""
+    # CPU-heavy work in this process: give the console's thread its turn more often.
     with short_turns():
         with report.during(Stage.INGEST):
             new = await ingest(ground, request, report)

@@ -1,4 +1,4 @@
-"""The machine's steady clock, which nobody sets: what the wall clock is measured by."""
+"""The machine's monotonic clock, against which the wall clock is checked."""
 
 import sys
 import time
@@ -11,28 +11,32 @@ _BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 
 
 class Steady(Struct, frozen=True):
-    """One reading of a steady clock."""
+    """A reading of the monotonic clock."""
 
     boot: str
-    """Which start of the machine it counts from; empty where the machine does not say."""
+    """Id of the boot it counts from; empty if the system does not provide one."""
     seconds: float
     counts_sleep: bool
-    """Whether it goes on while the machine sleeps."""
+    """True if the clock advances while the machine is suspended."""
 
 
 SteadyClock = Callable[[], Steady]
 
 
 def machine_clock() -> Steady:
-    """The steady clock of this machine, the one that goes on while it sleeps where there is one."""
+    """Return a reading of the monotonic clock, preferring one that advances during suspend.
+
+    CLOCK_BOOTTIME on Linux; `time.monotonic` elsewhere, which on macOS advances during sleep.
+    """
     if sys.platform == "linux":
+        # CLOCK_MONOTONIC, which `time.monotonic` reads on Linux, stops during suspend.
         seconds, counts_sleep = time.clock_gettime(time.CLOCK_BOOTTIME), True
     else:
         seconds, counts_sleep = time.monotonic(), sys.platform == "darwin"
-    return Steady(boot=_boot(), seconds=seconds, counts_sleep=counts_sleep)
+    return Steady(boot=_read_boot_id(), seconds=seconds, counts_sleep=counts_sleep)
 
 
-def _boot() -> str:
+def _read_boot_id() -> str:
     try:
         return _BOOT_ID.read_text(encoding="ascii").strip()
     except (OSError, UnicodeDecodeError):

@@ -1,4 +1,4 @@
-"""What was done to drafts, in words: as the command line prints it and the console shows it."""
+"""History of drafts in words, for the command line and the console."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -31,7 +31,7 @@ WORDS = {
     "ended_live": "posted it",
     "ended_not_live": "could not post it",
 }
-"""What happened, in words; another name stands for itself."""
+"""Event action -> phrase after "you" or "the system". Unknown actions are shown as they are."""
 DONE: Mapping[str, str] = {
     Action.APPROVE: "approved",
     Action.REJECT: "rejected",
@@ -43,7 +43,7 @@ DONE: Mapping[str, str] = {
     Action.CANCEL_SCHEDULE: "no longer scheduled",
     EDIT: "edited",
 }
-"""What drafts are after an action."""
+"""Action -> state of the draft afterwards."""
 SINCE = {
     CREATE: "it was made",
     "text_written": "the text was written",
@@ -55,74 +55,77 @@ SINCE = {
     "ended_live": "it was posted",
     "ended_not_live": "it could not be posted",
 }
-"""What happened that closes a draft's history, as a reason why something cannot be undone."""
+"""Event -> reason why earlier changes cannot be undone."""
 
 
 class Story(NamedTuple):
-    """What happened to a draft and to the versions before it."""
+    """History of a draft and of the versions before it."""
 
     versions: tuple[ListedDraft, ...]
-    """Every version, those after it too, the oldest first."""
+    """All versions, including later ones, oldest first."""
     events: tuple[DraftEvent, ...]
-    """What happened to it and to those before it, from the beginning."""
+    """Events of this version and the earlier ones, oldest first."""
     lines: tuple[str, ...]
-    """Each event on one line."""
+    """The events as text, one line each."""
 
     def newer_than(self, draft_id: str) -> list[str]:
-        """The ids of the versions that were made of this one."""
-        return [each.id for each in self.versions if each.regenerated_from_id == draft_id]
+        """Return the ids of the versions generated directly from this one."""
+        return [draft.id for draft in self.versions if draft.regenerated_from_id == draft_id]
 
 
 async def story_of(desk: "Desk", draft_id: str, states: Mapping[str, str] | None = None) -> Story:
-    """The story of a draft, its states called as in `states`; NotFoundError."""
+    """Return the history of a draft, with statuses labelled as in `status_labels`. Raise NotFoundError."""
     versions = await desk.drafts.versions(draft_id)
-    events = [event for each in _up_to(versions, draft_id) for event in await desk.drafts.history(each)]
-    times = [each.after.get("scheduled_at") or each.at for each in events]
-    shown, scheduled = await desk.schedule.shown(*(each.at for each in events)), await desk.schedule.shown(*times)
-    lines = [told(event, at, time, states or {}) for event, at, time in zip(events, shown, scheduled, strict=True)]
+    events = [event for version_id in _lineage(versions, draft_id) for event in await desk.drafts.history(version_id)]
+    # Format all times in two calls instead of two per event: each reads the time zone from the database.
+    times = [event.after.get("scheduled_at") or event.at for event in events]
+    formatted, scheduled = await desk.schedule.shown(*(event.at for event in events)), await desk.schedule.shown(*times)
+    lines = [told(event, at, time, states or {}) for event, at, time in zip(events, formatted, scheduled, strict=True)]
     return Story(versions=versions, events=tuple(events), lines=tuple(lines))
 
 
 def told(event: DraftEvent, at: str, scheduled: str, states: Mapping[str, str]) -> str:
-    """One event on one line: when, who, what, from where to where, why, and whether it still counts."""
-    who = "you" if event.who == USER else f"the {event.who}"
-    said = [f"{at}  {clean(who)} {_what(event)}", _way(event, states)]
+    """Return an event as one line: time, actor, action, status change, scheduled time, feedback, and
+    whether it was undone.
+    """
+    actor = "you" if event.who == USER else f"the {event.who}"
+    parts = [f"{at}  {clean(actor)} {_action_phrase(event)}", _describe_status_change(event, states)]
     if isinstance(event.after.get("scheduled_at"), datetime):
-        said.append(f"for {scheduled}")
+        parts.append(f"for {scheduled}")
     if event.feedback:
-        said.append(f"“{clean(event.feedback)}”")
+        parts.append(f"“{clean(event.feedback)}”")
     if event.undone:
-        said.append("(undone)")
-    return " ".join(part for part in said if part)
+        parts.append("(undone)")
+    return " ".join(part for part in parts if part)
 
 
 def happened(action: str) -> str:
-    """What was done to a draft, in a few words for the middle of a sentence; another name stands for itself."""
+    """Return a short phrase for an action, for use inside a sentence."""
     return SINCE.get(action) or (f"it was {DONE[action]}" if action in DONE else clean(action))
 
 
-def _up_to(versions: Sequence[ListedDraft], draft_id: str) -> list[str]:
-    """The ids of the versions that led to a draft, the oldest first, and its own."""
-    before = {each.id: each.regenerated_from_id for each in versions}
-    line = [draft_id]
-    while (earlier := before[line[0]]) in before:
-        line.insert(0, str(earlier))
-    return line
+def _lineage(versions: Sequence[ListedDraft], draft_id: str) -> list[str]:
+    """Return the ids of the draft's ancestors, oldest first, and its own."""
+    parents = {draft.id: draft.regenerated_from_id for draft in versions}
+    ancestors = [draft_id]
+    while (parent := parents[ancestors[0]]) in parents:
+        ancestors.insert(0, str(parent))
+    return ancestors
 
 
-def _what(event: DraftEvent) -> str:
-    words = WORDS.get(event.action, clean(event.action))
+def _action_phrase(event: DraftEvent) -> str:
+    phrase = WORDS.get(event.action, clean(event.action))
     if event.kind is EventKind.UNDO:
-        return f"undid version {event.of_version}: {words}"
+        return f"undid version {event.of_version}: {phrase}"
     if event.kind is EventKind.REDO:
-        return f"did again: {words}"
+        return f"did again: {phrase}"
     edited = "text" in event.after and event.action != EDIT and event.kind is EventKind.CHANGE
-    return f"{WORDS[EDIT]} and {words}" if edited else words
+    return f"{WORDS[EDIT]} and {phrase}" if edited else phrase
 
 
-def _way(event: DraftEvent, states: Mapping[str, str]) -> str:
-    before, after = (each.get("status") for each in (event.before, event.after))
+def _describe_status_change(event: DraftEvent, states: Mapping[str, str]) -> str:
+    before, after = (values.get("status") for values in (event.before, event.after))
     if after is None:
         return ""
-    to = states.get(after, after)
-    return f"({to})" if before is None else f"({states.get(before, before)} → {to})"
+    label = states.get(after, after)
+    return f"({label})" if before is None else f"({states.get(before, before)} → {label})"

@@ -1,4 +1,4 @@
-"""What a delivery has come to, in one sentence that is true. Pure."""
+"""Describe a delivery in one sentence that claims no more than is known."""
 
 from collections.abc import Callable, Mapping
 from datetime import datetime
@@ -7,22 +7,23 @@ from copydesk.model.delivery import Delivery, Evidence, Intent, State
 from copydesk.model.posting import DeliveryReport, Sent
 from copydesk.store.deliveries import KeptDelivery
 
-_FOUND = {
+_EVIDENCE_TEXT = {
     Evidence.ANSWERED: "Posted",
     Evidence.READ_BACK: "Posted: the connection broke, and it was found on the account",
     Evidence.DUPLICATE_ANSWER: "Posted: the connection broke, and the platform named it when it was asked again",
     Evidence.USER: "Posted, as you said",
 }
-_LEAST = (Evidence.USER, Evidence.DUPLICATE_ANSWER, Evidence.READ_BACK, Evidence.ANSWERED)
+# Weakest first: a thread is described by the weakest evidence among its posts.
+_EVIDENCE_BY_STRENGTH = (Evidence.USER, Evidence.DUPLICATE_ANSWER, Evidence.READ_BACK, Evidence.ANSWERED)
 
 
 def report_of(kept: KeptDelivery) -> DeliveryReport:
-    """A delivery as the user reads it."""
-    progress, visible = kept.progress, kept.progress.seen(kept.intent)
+    """Return a delivery as a report for the user."""
+    progress, visible_steps = kept.progress, kept.progress.seen(kept.intent)
     posts = tuple(
-        Sent(id=post_id, url=url, evidence=made.evidence)
-        for made in visible
-        for post_id, url in _each(made.ids, made.urls)
+        Sent(id=post_id, url=url, evidence=step.evidence)
+        for step in visible_steps
+        for post_id, url in _pair_ids_urls(step.ids, step.urls)
     )
     return DeliveryReport(
         id=kept.id,
@@ -41,81 +42,86 @@ def report_of(kept: KeptDelivery) -> DeliveryReport:
 
 
 def parts_of(intent: Intent | None) -> int:
-    """How many posts people will see; 0 before that is settled."""
+    """Return the number of visible posts; 0 before the payload is rendered."""
     return sum(len(step.keys) for step in intent.steps if not step.hidden) if intent else 0
 
 
 def told(kept: KeptDelivery) -> str:
-    """What is known, and what can be done."""
-    return _partly(kept) + _SAYS[kept.progress.state](kept)
+    """Return one or two sentences on the state of a delivery and on what the user can do."""
+    return _describe_partial(kept) + _DESCRIBERS[kept.progress.state](kept)
 
 
-def _planned(kept: KeptDelivery) -> str:
-    progress = kept.progress
+def _describe_planned(row: KeptDelivery) -> str:
+    progress = row.progress
     if not progress.error:
         return "Waits to be sent."
-    return progress.error + (f" Next try at {_at(progress.not_before)}." if progress.not_before else "")
+    return progress.error + (f" Next try at {_format_local(progress.not_before)}." if progress.not_before else "")
 
 
-def _unknown(kept: KeptDelivery) -> str:
-    return f"Not known whether it was posted. {kept.progress.error or 'No answer came.'}{_looked(kept.progress)}"
+def _describe_unknown(row: KeptDelivery) -> str:
+    return f"Not known whether it was posted. {row.progress.error or 'No answer came.'}{_describe_lookup(row.progress)}"
 
 
-def _needs_user(kept: KeptDelivery) -> str:
-    return f"{_unknown(kept)} Look at your profile, then: {ways(kept)}"
+def _describe_needs_user(row: KeptDelivery) -> str:
+    return f"{_describe_unknown(row)} Look at your profile, then: {ways(row)}"
 
 
 def ways(kept: KeptDelivery) -> str:
-    """What the user can say of a delivery, having looked."""
+    """Return the commands with which the user resolves an uncertain delivery."""
     return f"copydesk delivery posted {kept.id}, or copydesk delivery again {kept.id}"
 
 
-def _abandoned(kept: KeptDelivery) -> str:
-    look = f" Look at your profile, then: {ways(kept)}" if kept.progress.doubt else ""
-    return f"Given up: {kept.progress.error or 'as you said.'}{look}"
+def _describe_abandoned(row: KeptDelivery) -> str:
+    advice = f" Look at your profile, then: {ways(row)}" if row.progress.doubt else ""
+    return f"Given up: {row.progress.error or 'as you said.'}{advice}"
 
 
-def _sent(kept: KeptDelivery) -> str:
-    evidence = {made.evidence for made in kept.progress.made}
-    how = _FOUND[next(each for each in _LEAST if each in evidence)]
-    url = next((url for made in kept.progress.seen(kept.intent) for url in made.urls), "")
-    gone = f" It was not there any more on {_at(kept.gone_at)}." if kept.gone_at else ""
-    return f"{how}{f': {url}' if url else '.'}{gone}"
+def _describe_sent(row: KeptDelivery) -> str:
+    evidence = {step.evidence for step in row.progress.made}
+    prefix = _EVIDENCE_TEXT[next(kind for kind in _EVIDENCE_BY_STRENGTH if kind in evidence)]
+    url = next((url for step in row.progress.seen(row.intent) for url in step.urls), "")
+    deleted = f" It was not there any more on {_format_local(row.gone_at)}." if row.gone_at else ""
+    return f"{prefix}{f': {url}' if url else '.'}{deleted}"
 
 
-def _partly(kept: KeptDelivery) -> str:
-    """How much of a thread is there already."""
-    there, of = sum(len(made.ids) for made in kept.progress.seen(kept.intent)), parts_of(kept.intent)
-    if not there or kept.progress.state is State.SENT:
+def _describe_partial(row: KeptDelivery) -> str:
+    """Return how many posts of a thread are live, as a sentence; empty if none or all are."""
+    live, total = sum(len(step.ids) for step in row.progress.seen(row.intent)), parts_of(row.intent)
+    if not live or row.progress.state is State.SENT:
         return ""
-    return f"{there} of {of} posts are there. " if of else "Some of it is there. "
+    return f"{live} of {total} posts are there. " if total else "Some of it is there. "
 
 
-def _looked(progress: Delivery) -> str:
-    """Where we looked, and when we look again."""
+def _describe_lookup(progress: Delivery) -> str:
+    """Return when the account was searched, or will be, as a sentence."""
     if progress.looks:
         return " We looked and could not tell."
     if progress.absent_at:
-        return f" We looked on the account at {_at(progress.absent_at)}, and it was not there."
-    when = f" We look at {_at(progress.not_before)}." if progress.not_before else " We look for it as soon as we can."
+        return f" We looked on the account at {_format_local(progress.absent_at)}, and it was not there."
+    when = (
+        f" We look at {_format_local(progress.not_before)}."
+        if progress.not_before
+        else " We look for it as soon as we can."
+    )
     return when if progress.state is State.UNKNOWN else ""
 
 
-def _at(moment: datetime | None) -> str:
-    return f"{moment.astimezone():%-d %b %H:%M:%S %Z}" if moment else ""
+def _format_local(instant: datetime | None) -> str:
+    return f"{instant.astimezone():%-d %b %H:%M:%S %Z}" if instant else ""
 
 
-def _each(ids: tuple[str, ...], urls: tuple[str, ...]) -> list[tuple[str | None, str | None]]:
-    most = max(len(ids), len(urls))
-    return [(ids[n] if n < len(ids) else None, urls[n] if n < len(urls) else None) for n in range(most)]
+def _pair_ids_urls(ids: tuple[str, ...], urls: tuple[str, ...]) -> list[tuple[str | None, str | None]]:
+    # Platforms may return ids without URLs or the reverse; keep both lists complete.
+    count = max(len(ids), len(urls))
+    return [(ids[n] if n < len(ids) else None, urls[n] if n < len(urls) else None) for n in range(count)]
 
 
-_SAYS: Mapping[State, Callable[[KeptDelivery], str]] = {
-    State.PLANNED: _planned,
+_DESCRIBERS: Mapping[State, Callable[[KeptDelivery], str]] = {
+    State.PLANNED: _describe_planned,
     State.SENDING: lambda _: "Being sent now.",
-    State.UNKNOWN: _unknown,
-    State.NEEDS_USER: _needs_user,
-    State.SENT: _sent,
-    State.FAILED: lambda kept: f"Not posted: {kept.progress.error}",
-    State.ABANDONED: _abandoned,
+    State.UNKNOWN: _describe_unknown,
+    State.NEEDS_USER: _describe_needs_user,
+    State.SENT: _describe_sent,
+    State.FAILED: lambda row: f"Not posted: {row.progress.error}",
+    State.ABANDONED: _describe_abandoned,
 }

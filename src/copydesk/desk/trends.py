@@ -1,4 +1,7 @@
-"""Posts laid onto the user's calendar: what is summed up by quarters of an hour becomes days, weeks and hours. Pure."""
+"""Sum post metrics by day, week, month or hour of the week in the user's time zone.
+
+The store sums by quarter of an hour, the finest offset of any time zone, so that all of these can be derived from it.
+"""
 
 from collections import defaultdict
 from collections.abc import Iterable
@@ -11,30 +14,38 @@ from copydesk.store.live import QUARTER, Quarter
 def over_time(
     quarters: Iterable[Quarter], zone: tzinfo, first: date | None, last: date, step: Step
 ) -> tuple[Span, ...]:
-    """The spans from `first`, or the first post's day, to `last`; the first one and the last may be shorter."""
+    """Return the metrics per span from `first` (default: the day of the first post) to `last`, oldest first.
+
+    The first and last spans are cut off at these dates and may be shorter than the step.
+    """
     days: defaultdict[date, Rated] = defaultdict(Rated)
-    for each in quarters:
-        days[_local(each, zone).date()] += each.rate
+    for quarter in quarters:
+        days[_local(quarter, zone).date()] += quarter.rate
     if first is None:
         if not days:
             return ()
         first = min(days)
     last = max(last, *days) if days else last
-    sums: defaultdict[date, Rated] = defaultdict(Rated)
+    totals: defaultdict[date, Rated] = defaultdict(Rated)
     for day, rate in days.items():
-        sums[_begin(day, step)] += rate
+        totals[_span_start(day, step)] += rate
     return tuple(
-        Span(first=max(begin, first), last=min(_next(begin, step) - timedelta(days=1), last), rate=sums[begin])
-        for begin in _begins(first, last, step)
+        Span(
+            first=max(begin, first),
+            last=min(_next_span_start(begin, step) - timedelta(days=1), last),
+            rate=totals[begin],
+        )
+        for begin in _iter_span_starts(first, last, step)
     )
 
 
 def by_hour(quarters: Iterable[Quarter], zone: tzinfo) -> tuple[WeekHour, ...]:
-    """The hours of the week that have posts, Sunday's first."""
+    """Return the metrics per hour of the week for hours with posts, Sunday first."""
     hours: defaultdict[tuple[int, int], Rated] = defaultdict(Rated)
-    for each in quarters:
-        at = _local(each, zone)
-        hours[at.isoweekday() % 7, at.hour] += each.rate
+    for quarter in quarters:
+        at = _local(quarter, zone)
+        # isoweekday() is 7 on Sunday; here Sunday is 0.
+        hours[at.isoweekday() % 7, at.hour] += quarter.rate
     return tuple(WeekHour(day_of_week=day, hour=hour, rate=rate) for (day, hour), rate in sorted(hours.items()))
 
 
@@ -42,20 +53,21 @@ def _local(quarter: Quarter, zone: tzinfo) -> datetime:
     return datetime.fromtimestamp(quarter.number * QUARTER, UTC).astimezone(zone)
 
 
-def _begins(first: date, last: date, step: Step) -> Iterable[date]:
-    begin = _begin(first, step)
-    while begin <= last:
-        yield begin
-        begin = _next(begin, step)
+def _iter_span_starts(first: date, last: date, step: Step) -> Iterable[date]:
+    start = _span_start(first, step)
+    while start <= last:
+        yield start
+        start = _next_span_start(start, step)
 
 
-def _begin(day: date, step: Step) -> date:
+def _span_start(day: date, step: Step) -> date:
     if step is Step.MONTH:
         return day.replace(day=1)
     return day - timedelta(days=day.weekday()) if step is Step.WEEK else day
 
 
-def _next(begin: date, step: Step) -> date:
+def _next_span_start(start: date, step: Step) -> date:
     if step is Step.MONTH:
-        return (begin + timedelta(days=31)).replace(day=1)
-    return begin + timedelta(days=7 if step is Step.WEEK else 1)
+        # 31 days after the first of a month is always in the next month.
+        return (start + timedelta(days=31)).replace(day=1)
+    return start + timedelta(days=7 if step is Step.WEEK else 1)

@@ -1,11 +1,11 @@
-"""Undo and redo: of one draft's last change, and of the user's last one, a bulk as one.
+"""Undo and redo, of one draft's last change or of the user's last change, where a bulk counts as one.
 
-A draft's changes are a stack. An undo takes the top one back and lays it on a second stack, from which a redo brings
-it back, until another change. What cannot be undone closes the stack: the creation, what the system did, a post.
+The changes of a draft form an undo stack. Undo moves the top entry to a redo stack, which the next change clears.
+Creation, system events and posting cannot be undone and close the stack.
 
-Everything that a change did is restored to the byte; only the version and the time of the last change go on. A draft
-gets back a time that another draft was given meanwhile: that is a conflict to be seen, and refusing would break the
-chain. It does not get back a time that has passed: it would go out at once.
+All values are restored exactly, except version and modification time, which increase. A restored time may conflict with
+a draft scheduled there since: the conflict is shown, because refusing would block all earlier undo steps. Restoring a
+time in the past is refused, since the draft would be posted at once.
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -27,65 +27,66 @@ from copydesk.store.events import KeptEvent
 from copydesk.store.ids import new_id
 
 Stopped = Callable[[], bool]
-_SAID = {EventKind.UNDO: "undone", EventKind.REDO: "redone"}
+_PAST_TENSE = {EventKind.UNDO: "undone", EventKind.REDO: "redone"}
 
 
 class Undoing:
-    """Steps back, and forth again."""
+    """Undo and redo of changes to drafts."""
 
     _ground: Ground
 
     async def undo(
         self, draft_id: str | None = None, *, passing: Collection[int] = (), stopped: Stopped = lambda: False
     ) -> Undone:
-        """Take back a draft's last change; without an id the user's last one, a bulk as one.
+        """Undo the last change of a draft, or without an id the user's last change, a bulk as one.
 
-        Of a bulk, the drafts that something happened to since are left as they are and told; those that were taken
-        back one by one are passed over. It goes in parts of 100, of which none is begun once `stopped` says so. Raises
-        NotFoundError, and ConflictError that says what stands in the way; OutOfReachError, where it is the user's last
-        one, or all of a bulk: with its `change` in `passing` the one before it is taken.
+        Drafts of a bulk that were changed since are left alone and reported; those undone individually are skipped. A
+        bulk is processed in batches of 100; no further batch is started once `is_cancelled` returns True. Raise
+        NotFoundError, or ConflictError with the reason. If the user's last change, or every draft of a bulk, cannot be
+        undone, raise UndoNotAllowedError; pass its `change_id` in `skip` to undo the change before it.
         """
-        return await self._step(EventKind.UNDO, draft_id, passing, stopped)
+        return await self._run(EventKind.UNDO, draft_id, passing, stopped)
 
     async def redo(self, draft_id: str | None = None, *, stopped: Stopped = lambda: False) -> Undone:
-        """Do again what was undone last, of one draft or of the user; raises as `undo`, and after another change."""
-        return await self._step(EventKind.REDO, draft_id, (), stopped)
+        """Redo the last undone change of a draft or of the user. Raise as `undo` does, and after another change."""
+        return await self._run(EventKind.REDO, draft_id, (), stopped)
 
-    async def _step(self, kind: EventKind, draft_id: str | None, passing: Collection[int], stopped: Stopped) -> Undone:
+    async def _run(self, kind: EventKind, draft_id: str | None, passing: Collection[int], stopped: Stopped) -> Undone:
         now = self._ground.clock()
         if draft_id is None:
-            asked = await self._ground.read(_last, kind, frozenset(passing))
+            plan = await self._ground.read(_plan_last, kind, frozenset(passing))
         else:
-            asked = await self._ground.read(_of_draft, kind, draft_id)
-        bulk_id = new_id(now) if asked.bulk else None
-        back = _Back(kind, now, bulk_id, asked.sent)
-        done: list[CopydeskError | None] = []
-        for start in range(0, len(asked.steps), MOST_IDS):
+            plan = await self._ground.read(_plan_draft, kind, draft_id)
+        bulk_id = new_id(now) if plan.bulk else None
+        restorer = _Restorer(kind, now, bulk_id, plan.sent)
+        errors: list[CopydeskError | None] = []
+        # In batches, so that the user can stop a long undo.
+        for start in range(0, len(plan.steps), MOST_IDS):
             if start and stopped():
                 break
-            done += await self._ground.write_each(back.carry_out, asked.steps[start : start + MOST_IDS])
-        if not asked.bulk and done[0]:
-            raise done[0]
+            errors += await self._ground.write_each(restorer.carry_out, plan.steps[start : start + MOST_IDS])
+        if not plan.bulk and errors[0]:
+            raise errors[0]
         if kind is EventKind.UNDO:
-            _refuse_all(asked, done)
-        return _undone(asked, done, bulk_id)
+            _check_any_succeeded(plan, errors)
+        return _to_result(plan, errors, bulk_id)
 
 
-class _Asked(Struct, frozen=True):
-    """What is to be taken back."""
+class _UndoPlan(Struct, frozen=True):
+    """The changes to undo or redo."""
 
     action: str
     bulk: bool
     steps: tuple[tuple[Seen, KeptEvent], ...]
-    """The drafts and the events on top of their stacks, the last first."""
+    """Each draft with the top event of its stack, the latest event first."""
     sent: dict[str, list[tuple[datetime, str]]]
-    """When, and to which platform, they went."""
+    """Draft id -> times and platforms of its posts."""
     failed: tuple[BulkFailure, ...] = ()
-    """What cannot be, and why."""
+    """Drafts that cannot be undone, with the reason."""
 
 
-class _Back:
-    """An undo or a redo, draft by draft."""
+class _Restorer:
+    """An undo or a redo, applied to one draft per transaction."""
 
     def __init__(
         self, kind: EventKind, now: datetime, bulk_id: str | None, sent: Mapping[str, Sequence[tuple[datetime, str]]]
@@ -96,155 +97,165 @@ class _Back:
         self._bulk_id = bulk_id
 
     def carry_out(self, conn: Connection, user_id: str, each: tuple[Seen, KeptEvent]) -> None:
-        """Restore one draft to what it was before the event."""
-        seen, event = each
-        self._refuse_sent(seen, event, self._sent.get(seen.id, ()))
-        self._refuse_past(seen, event)
-        step = Step(
+        """Restore the values the draft had before the event."""
+        snapshot, event = each
+        self._check_not_posted(snapshot, event, self._sent.get(snapshot.id, ()))
+        self._check_not_past(snapshot, event)
+        change = Step(
             kind=self._kind, action=event.action, after=event.before, at=self._now, bulk_id=self._bulk_id, of=event
         )
-        changes.put(conn, user_id, seen, step)
+        changes.put(conn, user_id, snapshot, change)
 
-    def _refuse_sent(self, seen: Seen, event: KeptEvent, sent: Sequence[tuple[datetime, str]]) -> None:
-        for at, platform in sent:
+    def _check_not_posted(self, snapshot: Seen, event: KeptEvent, posts: Sequence[tuple[datetime, str]]) -> None:
+        for at, platform in posts:
             if at >= event.at:
-                raise _out_of_reach(seen, event, f"It went to {platform} since; that cannot be {_SAID[self._kind]}.")
+                raise _out_of_reach(
+                    snapshot, event, f"It went to {platform} since; that cannot be {_PAST_TENSE[self._kind]}."
+                )
 
-    def _refuse_past(self, seen: Seen, event: KeptEvent) -> None:
-        if _TIMING.isdisjoint(event.before) or event.before.get("status", seen.status) != Status.SCHEDULED:
+    def _check_not_past(self, snapshot: Seen, event: KeptEvent) -> None:
+        if _TIMING_COLUMNS.isdisjoint(event.before) or event.before.get("status", snapshot.status) != Status.SCHEDULED:
             return
-        at = changes.value_of("scheduled_at", event.before.get("scheduled_at", seen.stored["scheduled_at"]))
+        at = changes.value_of("scheduled_at", event.before.get("scheduled_at", snapshot.stored["scheduled_at"]))
         if at is not None and at <= self._now:
             raise _out_of_reach(
-                seen,
+                snapshot,
                 event,
-                f"Its time, {iso(at)}, has passed; that cannot be {_SAID[self._kind]}.",
+                f"Its time, {iso(at)}, has passed; that cannot be {_PAST_TENSE[self._kind]}.",
                 "Give it another time.",
             )
 
 
-_TIMING = {"status", "scheduled_at"}
+_TIMING_COLUMNS = {"status", "scheduled_at"}
 
 
-def _of_draft(conn: Connection, user_id: str, kind: EventKind, draft_id: str) -> _Asked:
-    seen = changes.one_seen(conn, user_id, draft_id)
-    rid = _top(seen, kind)
-    if rid is None:
-        raise _nothing(conn, user_id, kind, seen)
+def _plan_draft(conn: Connection, user_id: str, kind: EventKind, draft_id: str) -> _UndoPlan:
+    snapshot = changes.one_seen(conn, user_id, draft_id)
+    event_number = _top_event(snapshot, kind)
+    if event_number is None:
+        raise _nothing_error(conn, user_id, kind, snapshot)
     try:
-        event = events.one(conn, user_id, rid)
+        event = events.one(conn, user_id, event_number)
     except StoreDamagedError:
-        changes.one_seen(conn, user_id, draft_id)  # or its draft was deleted in between, which is no damage
+        changes.one_seen(
+            conn, user_id, draft_id
+        )  # raises NotFoundError if the draft was deleted meanwhile, which is not damage
         raise
     sent = changes.sent(conn, user_id, [draft_id])
-    return _Asked(action=event.action, bulk=False, steps=((seen, event),), sent=sent)
+    return _UndoPlan(action=event.action, bulk=False, steps=((snapshot, event),), sent=sent)
 
 
-def _last(conn: Connection, user_id: str, kind: EventKind, passing: frozenset[int]) -> _Asked:
+def _plan_last(conn: Connection, user_id: str, kind: EventKind, passing: frozenset[int]) -> _UndoPlan:
     event = events.next_back(conn, user_id, kind)
     newest = events.last_change(conn, user_id)
+    # The newest change has no open undo entry: find out if something irreversible happened to its draft.
     if newest and kind is EventKind.UNDO and (event is None or newest.rid > event.rid) and newest.rid not in passing:
-        _refuse_fixed(conn, user_id, newest, event)
+        _check_newest_change(conn, user_id, newest, event)
+    # Continue below a skipped bulk's first event: its other events lead to the same bulk.
     while event is not None and event.rid in passing:
-        event = events.next_back(conn, user_id, kind, below=_first_of(conn, user_id, event))
+        event = events.next_back(conn, user_id, kind, below=_first_event_number(conn, user_id, event))
     if event is None:
-        raise ConflictError(f"There is nothing to be {_SAID[kind]}.")
+        raise ConflictError(f"There is nothing to be {_PAST_TENSE[kind]}.")
     if kind is EventKind.REDO and newest and newest.rid > event.rid:
         raise ConflictError("There is nothing to be redone: something was changed after the last undo.")
     if event.bulk_id is None:
-        return _of_draft(conn, user_id, kind, event.draft_id)
-    return _of_bulk(conn, user_id, kind, event.bulk_id)
+        return _plan_draft(conn, user_id, kind, event.draft_id)
+    return _plan_bulk(conn, user_id, kind, event.bulk_id)
 
 
-def _first_of(conn: Connection, user_id: str, event: KeptEvent) -> int:
-    """The number of the first event of all that were done at once."""
-    every = events.of_bulk(conn, user_id, event.bulk_id) if event.bulk_id is not None else ()
-    return min((each.rid for each in every), default=event.rid)
+def _first_event_number(conn: Connection, user_id: str, event: KeptEvent) -> int:
+    """Return the lowest number among the events of the same bulk."""
+    bulk_events = events.of_bulk(conn, user_id, event.bulk_id) if event.bulk_id is not None else ()
+    return min((bulk_event.rid for bulk_event in bulk_events), default=event.rid)
 
 
-def _of_bulk(conn: Connection, user_id: str, kind: EventKind, bulk_id: str) -> _Asked:
-    every = events.of_bulk(conn, user_id, bulk_id)
-    found = changes.seen(conn, user_id, [event.draft_id for event in every])
-    if not found:
-        raise ConflictError(f"These drafts were deleted meanwhile; nothing was {_SAID[kind]}.", hint="Try again.")
+def _plan_bulk(conn: Connection, user_id: str, kind: EventKind, bulk_id: str) -> _UndoPlan:
+    bulk_events = events.of_bulk(conn, user_id, bulk_id)
+    snapshots = changes.seen(conn, user_id, [event.draft_id for event in bulk_events])
+    if not snapshots:
+        raise ConflictError(f"These drafts were deleted meanwhile; nothing was {_PAST_TENSE[kind]}.", hint="Try again.")
     steps, failed = [], []
-    for event in every:
-        seen = found.get(event.draft_id)
-        if seen is None:
-            continue  # deleted in between
-        if _top(seen, kind) == event.rid:
-            steps.append((seen, event))
-        elif reason := _in_the_way(conn, user_id, event):
+    for event in bulk_events:
+        snapshot = snapshots.get(event.draft_id)
+        if snapshot is None:
+            continue  # deleted meanwhile
+        if _top_event(snapshot, kind) == event.rid:
+            steps.append((snapshot, event))
+        elif reason := _blocking_reason(conn, user_id, event):
             failed.append(BulkFailure(id=event.draft_id, error=reason))
-    sent = changes.sent(conn, user_id, list(found))
-    return _Asked(action=every[0].action, bulk=True, steps=tuple(steps), sent=sent, failed=tuple(failed))
+    sent = changes.sent(conn, user_id, list(snapshots))
+    return _UndoPlan(action=bulk_events[0].action, bulk=True, steps=tuple(steps), sent=sent, failed=tuple(failed))
 
 
-def _top(seen: Seen, kind: EventKind) -> int | None:
-    return seen.undo_rid if kind is EventKind.UNDO else seen.redo_rid
+def _top_event(snapshot: Seen, kind: EventKind) -> int | None:
+    return snapshot.undo_rid if kind is EventKind.UNDO else snapshot.redo_rid
 
 
-def _in_the_way(conn: Connection, user_id: str, event: KeptEvent) -> str | None:
-    """What happened to the draft after the event; None where the event is already taken back."""
-    every = events.of_draft(conn, user_id, event.draft_id)
-    if event.rid in events.taken_back(every):
+def _blocking_reason(conn: Connection, user_id: str, event: KeptEvent) -> str | None:
+    """Return what happened to the draft after the event; None if the event has already been undone."""
+    history = events.of_draft(conn, user_id, event.draft_id)
+    if event.rid in events.taken_back(history):
         return None
-    return f"Something happened to this draft since ({happened(every[-1].action)}); it was left as it is."
+    return f"Something happened to this draft since ({happened(history[-1].action)}); it was left as it is."
 
 
-def _nothing(conn: Connection, user_id: str, kind: EventKind, seen: Seen) -> ConflictError:
-    """Why there is nothing to take back."""
-    newest = events.newest(conn, user_id, seen.id)
+def _nothing_error(conn: Connection, user_id: str, kind: EventKind, snapshot: Seen) -> ConflictError:
+    """Return the error for an empty stack, with the reason."""
+    newest = events.newest(conn, user_id, snapshot.id)
     if kind is EventKind.UNDO and newest and newest.kind is EventKind.FIXED and newest.version > 1:
-        return _refused(
-            seen, f"The last thing that happened to this draft ({happened(newest.action)}) cannot be undone."
+        return _conflict(
+            snapshot, f"The last thing that happened to this draft ({happened(newest.action)}) cannot be undone."
         )
-    return _refused(seen, f"There is nothing to be {_SAID[kind]} on this draft.")
+    return _conflict(snapshot, f"There is nothing to be {_PAST_TENSE[kind]} on this draft.")
 
 
-def _refuse_fixed(conn: Connection, user_id: str, newest: KeptEvent, event: KeptEvent | None) -> None:
-    """The user's last change is to be undone or nothing: not an older one, because it is out of reach."""
+def _check_newest_change(conn: Connection, user_id: str, newest: KeptEvent, event: KeptEvent | None) -> None:
+    """Raise UndoNotAllowedError if the user's last change cannot be undone; an older one must not be
+    undone in its place.
+    """
     if newest.bulk_id is not None and event is not None and newest.bulk_id == event.bulk_id:
         return
-    every = events.of_draft(conn, user_id, newest.draft_id)
-    fixed = next((each for each in every if each.version > newest.version and each.kind is EventKind.FIXED), None)
-    if fixed and newest.rid not in events.taken_back(every):
+    history = events.of_draft(conn, user_id, newest.draft_id)
+    blocking = next(
+        (later for later in history if later.version > newest.version and later.kind is EventKind.FIXED), None
+    )
+    if blocking and newest.rid not in events.taken_back(history):
         raise OutOfReachError(
-            f"Your last change ({happened(newest.action)}) cannot be undone: since then {happened(fixed.action)}.",
+            f"Your last change ({happened(newest.action)}) cannot be undone: since then {happened(blocking.action)}.",
             newest.rid,
             hint="Name a draft to undo its last change.",
         )
 
 
-def _refuse_all(asked: _Asked, done: Sequence[CopydeskError | None]) -> None:
-    """A bulk of which nothing can be taken back is out of reach, and does not keep the user from what is before it."""
-    refused = [error for error in done if isinstance(error, OutOfReachError)]
-    if refused and len(refused) == len(asked.steps):
+def _check_any_succeeded(plan: _UndoPlan, errors: Sequence[CopydeskError | None]) -> None:
+    """Raise UndoNotAllowedError if no draft of a bulk could be undone, so that the caller can skip the bulk."""
+    refused = [error for error in errors if isinstance(error, OutOfReachError)]
+    if refused and len(refused) == len(plan.steps):
         drafts = "its draft" if len(refused) == 1 else f"any of its {len(refused)} drafts"
         raise OutOfReachError(
-            f"Your last change ({happened(asked.action)}) cannot be undone on {drafts}. {refused[0].message}",
-            asked.steps[0][1].rid,
+            f"Your last change ({happened(plan.action)}) cannot be undone on {drafts}. {refused[0].message}",
+            plan.steps[0][1].rid,
             hint="Name a draft to undo its last change.",
         )
 
 
-def _undone(asked: _Asked, done: Sequence[CopydeskError | None], bulk_id: str | None) -> Undone:
-    ended = [(seen.id, error) for (seen, _), error in zip(asked.steps, done, strict=False)]
-    failed = [BulkFailure(id=draft_id, error=str(error)) for draft_id, error in ended if error]
+def _to_result(plan: _UndoPlan, errors: Sequence[CopydeskError | None], bulk_id: str | None) -> Undone:
+    results = [(snapshot.id, error) for (snapshot, _), error in zip(plan.steps, errors, strict=False)]
+    failed = [BulkFailure(id=draft_id, error=str(error)) for draft_id, error in results if error]
     return Undone(
-        action=asked.action,
+        action=plan.action,
         bulk_id=bulk_id,
-        succeeded=tuple(draft_id for draft_id, error in ended if error is None),
-        failed=(*failed, *asked.failed),
-        left=len(asked.steps) - len(done),
+        succeeded=tuple(draft_id for draft_id, error in results if error is None),
+        failed=(*failed, *plan.failed),
+        left=len(plan.steps) - len(errors),
     )
 
 
-def _refused(seen: Seen, message: str, hint: str = "") -> ConflictError:
-    allowed = allowed_actions(seen.status, archived=seen.archived)
-    return ConflictError(message, hint=hint, current_status=seen.status, allowed=allowed)
+def _conflict(snapshot: Seen, message: str, hint: str = "") -> ConflictError:
+    allowed = allowed_actions(snapshot.status, archived=snapshot.archived)
+    return ConflictError(message, hint=hint, current_status=snapshot.status, allowed=allowed)
 
 
-def _out_of_reach(seen: Seen, event: KeptEvent, message: str, hint: str = "") -> OutOfReachError:
-    allowed = allowed_actions(seen.status, archived=seen.archived)
-    return OutOfReachError(message, event.rid, hint=hint, current_status=seen.status, allowed=allowed)
+def _out_of_reach(snapshot: Seen, event: KeptEvent, message: str, hint: str = "") -> OutOfReachError:
+    allowed = allowed_actions(snapshot.status, archived=snapshot.archived)
+    return OutOfReachError(message, event.rid, hint=hint, current_status=snapshot.status, allowed=allowed)

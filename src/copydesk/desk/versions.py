@@ -1,4 +1,4 @@
-"""The versions of a draft, and what changed from one to another."""
+"""Versions of a draft, and the differences between them."""
 
 import asyncio
 from typing import TYPE_CHECKING
@@ -15,49 +15,49 @@ if TYPE_CHECKING:
 
 
 class Difference(Struct, frozen=True):
-    """What changed from one draft to another."""
+    """Differences between two drafts."""
 
     old: str
     new: str
-    """The drafts' ids."""
+    """Draft ids."""
     pieces: tuple["Piece", ...]
-    """Both texts, word by word: what is the same, removed or added."""
+    """Word diff of both texts: equal, removed and added pieces in order."""
     better: tuple[Finding, ...]
-    """What the checks said of the old one, and do not say, or not so strongly, of the new one."""
+    """Findings on the old draft that are absent or less severe on the new one; `worse` is the reverse."""
     worse: tuple[Finding, ...]
 
 
 class Versions:
-    """Looking back from a version of a draft to the ones before it."""
+    """Version history of drafts."""
 
     _ground: Ground
 
     async def versions(self, draft_id: str) -> tuple[ListedDraft, ...]:
-        """Every version of a draft, the oldest first, whichever of them is named. Raises NotFoundError."""
-        found = await self._ground.read(versions.of, draft_id)
-        if not found:
+        """Return all versions of a draft, oldest first, given the id of any of them. Raise NotFoundError."""
+        rows = await self._ground.read(versions.of, draft_id)
+        if not rows:
             raise changes.no_draft(draft_id)
-        return found
+        return rows
 
     async def difference(self, old_id: str, new_id: str) -> Difference:
-        """What changed from one draft to another, mostly two versions of one. Raises NotFoundError."""
-        old, new = await self._ground.read(_both, old_id, new_id)
-        return await asyncio.to_thread(_difference, old, new)
+        """Return the differences between two drafts, usually versions of the same one. Raise NotFoundError."""
+        old, new = await self._ground.read(_load_pair, old_id, new_id)
+        return await asyncio.to_thread(_compare, old, new)
 
 
-def _both(conn: Connection, user_id: str, old_id: str, new_id: str) -> tuple[Draft, Draft]:
-    return _known(conn, user_id, old_id), _known(conn, user_id, new_id)
+def _load_pair(conn: Connection, user_id: str, old_id: str, new_id: str) -> tuple[Draft, Draft]:
+    return _get_draft(conn, user_id, old_id), _get_draft(conn, user_id, new_id)
 
 
-def _known(conn: Connection, user_id: str, draft_id: str) -> Draft:
-    found = lists.one(conn, user_id, draft_id)
-    if found is None:
+def _get_draft(conn: Connection, user_id: str, draft_id: str) -> Draft:
+    draft = lists.one(conn, user_id, draft_id)
+    if draft is None:
         raise changes.no_draft(draft_id)
-    return found
+    return draft
 
 
-def _difference(old: Draft, new: Draft) -> Difference:
-    from copydesk.drafting.difference import checks_changed, difference  # noqa: PLC0415 - only for those who compare
+def _compare(old: Draft, new: Draft) -> Difference:
+    from copydesk.drafting.difference import checks_changed, difference  # noqa: PLC0415 - only needed here
 
     better, worse = checks_changed(old.checks, new.checks)
     return Difference(old=old.id, new=new.id, pieces=difference(old.text, new.text), better=better, worse=worse)

@@ -1,4 +1,4 @@
-"""The pictures of drafts, to be looked at. Nothing is asked of the network: what was not read yet is not to be seen."""
+"""Thumbnails of draft images. Only stored bytes are used: nothing is fetched for a preview."""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -9,43 +9,44 @@ from copydesk.model.draft import DraftImage, ImageSource
 from copydesk.model.picture import Look, kept_digest
 
 PATIENCE = 10.0
-"""Seconds for one picture. What is large beyond reason is refused before it is read; a disk can be slow."""
+"""Seconds per image. Oversized files are refused before they are read, but a disk can be slow."""
 ON_THE_WEB = Look(says="It is fetched when it is posted.")
-_SLOW = Look(says="It takes too long to read.")
+_TIMED_OUT = Look(says="It takes too long to read.")
 
 
 class Viewing:
-    """What the user looks at."""
+    """Thumbnails of draft images and of local files."""
 
     _ground: Ground
 
     async def look_at(self, images: Sequence[DraftImage]) -> tuple[Look, ...]:
-        """The pictures of a draft, in the order given; one that cannot be looked at says why."""
+        """Return a thumbnail per image, in the given order; one that cannot be rendered has a message instead."""
         if not images:
             return ()
-        from copydesk.store.pictures import stored_urls  # noqa: PLC0415 - for drafts that have some
+        from copydesk.store.pictures import stored_urls  # noqa: PLC0415 - only for drafts with images
 
-        noted = await self._ground.read(stored_urls, [image.id for image in images])
-        return tuple([await self._look_at(image, noted.get(image.id)) for image in images])
+        stored_by_id = await self._ground.read(stored_urls, [image.id for image in images])
+        return tuple([await self._image_thumbnail(image, stored_by_id.get(image.id)) for image in images])
 
     async def look_at_file(self, path: Path) -> Look:
-        """The picture in a file of the user's, or why it cannot be posted."""
+        """Return a thumbnail of the user's file, or a message why it cannot be posted."""
         from copydesk.pictures.keep import read_file  # noqa: PLC0415 - as above
 
-        return await _looked(lambda: read_file(path), first_frame=False)
+        return await _render_thumbnail(lambda: read_file(path), first_frame=False)
 
-    async def _look_at(self, image: DraftImage, noted: str | None) -> Look:
-        url = image.url if kept_digest(image.url) is not None else noted
+    async def _image_thumbnail(self, image: DraftImage, stored_url: str | None) -> Look:
+        # An image given by URL has stored bytes only if it was downloaded for posting before.
+        url = image.url if kept_digest(image.url) is not None else stored_url
         if url is None:
             return ON_THE_WEB
-        from copydesk.pictures.keep import stored  # noqa: PLC0415 - for those that can be seen
+        from copydesk.pictures.keep import stored  # noqa: PLC0415 - see `look_at`
 
         folder = self._ground.settings.pictures_folder
-        return await _looked(lambda: stored(folder, url), first_frame=image.source is not ImageSource.UPLOAD)
+        return await _render_thumbnail(lambda: stored(folder, url), first_frame=image.source is not ImageSource.UPLOAD)
 
 
-async def _looked(read: Callable[[], bytes], *, first_frame: bool) -> Look:
-    """What `read` gives as it looks; it is read and unpacked in a thread."""
+async def _render_thumbnail(read: Callable[[], bytes], *, first_frame: bool) -> Look:
+    """Return the thumbnail of the bytes that `read` returns. Both reading and decoding run in a thread."""
     from copydesk.pictures.errors import PictureError  # noqa: PLC0415 - as above
     from copydesk.pictures.look import look  # noqa: PLC0415
 
@@ -55,4 +56,4 @@ async def _looked(read: Callable[[], bytes], *, first_frame: bool) -> Look:
     except PictureError as error:
         return Look(says=error.message)
     except TimeoutError:
-        return _SLOW
+        return _TIMED_OUT

@@ -1,4 +1,4 @@
-"""The voice profile: read, update or create."""
+"""Voice profile of the user: read, update and try out."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -14,54 +14,57 @@ from copydesk.store.ids import new_id
 
 
 class Voices:
-    """How the user writes."""
+    """Operations on the user's voice profile."""
 
     def __init__(self, ground: Ground) -> None:
-        self._ground = ground
+        self._ctx = ground
 
     async def read(self) -> VoiceProfile:
-        """The user's voice profile; an empty one, not stored, where there is none yet."""
-        found = await self._ground.read(voices.read)
-        return found or _empty(self._ground.clock())
+        """Return the voice profile, or an empty one that is not stored if there is none yet."""
+        found = await self._ctx.read(voices.read)
+        return found or _empty_profile(self._ctx.clock())
 
     async def update(self, given: ChangeVoice | Mapping[str, object], *, over: bool = False) -> VoiceProfile:
-        """Replace the fields that are given, or create the profile with them; what is not given, or null, stays.
+        """Replace the given fields of the profile, creating it if needed; fields that are absent or null stay. Return
+        the profile.
 
-        With `over` the settings of each format are laid over those that are there, one by one; null takes one away.
-        Raises InvalidError with every field that breaks a rule.
+        With `merge_formats`, settings of each format are merged into the stored ones, and null deletes a setting. Raise
+        InvalidError listing every invalid field.
         """
-        return await self._ground.write(_change, given, self._ground.clock(), over=over)
+        return await self._ctx.write(_update, given, self._ctx.clock(), over=over)
 
     async def try_out(self, given: ChangeVoice | Mapping[str, object], format: Format, item_id: str = "") -> Tried:
-        """What the writer makes of an item with the voice as it would be; nothing is kept.
+        """Return what the writer makes of an item with the voice as it would be after `update`. Nothing is stored.
 
-        Without an id the item is the newest that has a text. Raises InvalidError as `update`, NotFoundError where
-        there is no item yet, WriterError.
+        Without an id the newest suitable item is used. Raise InvalidError as `update` does, NotFoundError if there is
+        no item, or WriterError.
         """
-        from copydesk.desk.voice_trial import try_out  # noqa: PLC0415 - the writer is not for every command
+        from copydesk.desk.voice_trial import try_out  # noqa: PLC0415 - imports the writer
 
-        return await try_out(self._ground, given, format, item_id)
+        return await try_out(self._ctx, given, format, item_id)
 
 
 def unfollowed(voice: Voice) -> tuple[str, ...]:
-    """What the voice says that the offline writer cannot do, for it takes understanding; see `drafting.extractive`."""
-    told = [f"formats.{kind}.instructions" for kind, settings in voice.formats.items() if settings.instructions]
-    return tuple(name for name in ("style", "examples") if getattr(voice, name)) + tuple(told)
+    """Return the names of voice fields that the offline writer ignores, because they require language understanding."""
+    instruction_fields = [
+        f"formats.{kind}.instructions" for kind, settings in voice.formats.items() if settings.instructions
+    ]
+    return tuple(name for name in ("style", "examples") if getattr(voice, name)) + tuple(instruction_fields)
 
 
-def _change(
+def _update(
     conn: Connection, user_id: str, given: ChangeVoice | Mapping[str, object], now: datetime, *, over: bool
 ) -> VoiceProfile:
-    before = voices.read(conn, user_id) or _empty(now)
+    before = voices.read(conn, user_id) or _empty_profile(now)
     if over and isinstance(given, Mapping) and isinstance(formats := given.get("formats"), Mapping):
         given = {**given, "formats": laid_over(before, formats)}
-    asked = checked_voice(given)
-    named = {name: getattr(asked, name) for name in ChangeVoice.__struct_fields__}
-    changes = {name: value for name, value in named.items() if value is not None}
+    request = checked_voice(given)
+    fields = {name: getattr(request, name) for name in ChangeVoice.__struct_fields__}
+    changes = {name: value for name, value in fields.items() if value is not None}
     profile = msgspec.structs.replace(before, **changes, updated_at=now)
     voices.put(conn, user_id, profile)
     return profile
 
 
-def _empty(now: datetime) -> VoiceProfile:
+def _empty_profile(now: datetime) -> VoiceProfile:
     return VoiceProfile(id=new_id(now), created_at=now, updated_at=now)

@@ -1,4 +1,4 @@
-"""What the writer makes of a real item with a voice that is still being edited."""
+"""Preview of a voice that is being edited: write a draft of a real item with it."""
 
 import asyncio
 from collections.abc import Mapping
@@ -16,43 +16,48 @@ from copydesk.model.voice import ChangeVoice, Tried, Voice, checked_voice
 from copydesk.store import items, voices
 
 LOOKED_AT = 20
-"""New items of which the first with a text and tags is taken; else that with a text, else any."""
+"""Newest items among which one with text and tags is preferred, then one with text, then any."""
 
 
 async def try_out(
     ground: Ground, given: ChangeVoice | Mapping[str, object], format: Format, item_id: str = ""
 ) -> Tried:
-    """See `Voices.try_out`."""
-    asked = checked_voice(given)
-    item, kept = await ground.read(_beside, item_id)
-    changed = {name: value for name in Voice.__struct_fields__ if (value := getattr(asked, name)) is not None}
-    voice = msgspec.structs.replace(kept, **changed)
-    # In a thread: the writer works through the whole article, and the keys are to be answered meanwhile.
-    return await asyncio.to_thread(lambda: asyncio.run(_tried(item, format, voice)))
+    """See `Voices.preview`."""
+    request = checked_voice(given)
+    item, voice_fields = await ground.read(_load_item_and_voice, item_id)
+    changed = {name: value for name in Voice.__struct_fields__ if (value := getattr(request, name)) is not None}
+    voice = msgspec.structs.replace(voice_fields, **changed)
+    # In a thread: analyzing the whole article takes long enough to delay key presses.
+    return await asyncio.to_thread(lambda: asyncio.run(_write_preview(item, format, voice)))
 
 
-async def _tried(item: Item, format: Format, voice: Voice) -> Tried:
+async def _write_preview(item: Item, format: Format, voice: Voice) -> Tried:
     writer = choose_writer()
-    # As a run does it: what could be written one way or another is decided by the source's own id.
+    # Like a pipeline run, seed the writer's choices with the source's own id, so that the preview matches a real draft.
     brief = msgspec.structs.replace(brief_of(item, format, voice), item_id=item.entry.ident)
-    written = await writer.write(brief)
+    result = await writer.write(brief)
     return Tried(
         title=item.entry.title,
         item_id=item.id,
         writer=writer.name,
-        text=written.text,
-        checks=check(written.text, subject_of(brief)),
+        text=result.text,
+        checks=check(result.text, subject_of(brief)),
         tags=item.entry.tags,
     )
 
 
-def _beside(conn: Connection, user_id: str, item_id: str) -> tuple[Item, Voice]:
-    found = [items.one(conn, user_id, item_id)] if item_id else list(items.newest(conn, user_id, LOOKED_AT))
-    # On one without tags nothing is seen of a change to hashtags. Of those that have as much the first one is taken.
-    told = max(filter(None, found), key=lambda each: (bool(each.entry.text), bool(each.entry.tags)), default=None)
-    if told is None:
+def _load_item_and_voice(conn: Connection, user_id: str, item_id: str) -> tuple[Item, Voice]:
+    candidates = [items.one(conn, user_id, item_id)] if item_id else list(items.newest(conn, user_id, LOOKED_AT))
+    # Changes to hashtags are only visible on an item with tags. `max` returns the first, i.e. newest, of equal
+    # candidates.
+    item = max(
+        filter(None, candidates),
+        key=lambda candidate: (bool(candidate.entry.text), bool(candidate.entry.tags)),
+        default=None,
+    )
+    if item is None:
         raise NotFoundError("There is no item to try it on.", hint="Run the pipeline: P in Review.")
-    kept = voices.read(conn, user_id)
-    if kept is None:
-        return told, Voice()
-    return told, Voice(style=kept.style, avoid=kept.avoid, examples=kept.examples, formats=kept.formats)
+    profile = voices.read(conn, user_id)
+    if profile is None:
+        return item, Voice()
+    return item, Voice(style=profile.style, avoid=profile.avoid, examples=profile.examples, formats=profile.formats)

@@ -1,4 +1,4 @@
-"""What is to be done without being asked, and who does it: one process at a time, whichever asks first."""
+"""Leases of background jobs: each job runs in one process at a time."""
 
 from datetime import timedelta
 
@@ -12,46 +12,49 @@ from copydesk.store.ids import new_id
 from copydesk.text import clean
 
 LEASE = timedelta(seconds=60)
-"""For so long a process is thought to be at a job after its last sign of life, where it cannot be asked."""
+"""Time after its last heartbeat at which a process counts as dead, if it cannot be checked (other host, no /proc)."""
 LONGEST_ERROR = 500
 
 
 class Work:
-    """The jobs of one desk. The database says what is due; a claim in it says who is at it."""
+    """Background jobs of one desk. What is due and which process runs it are both stored in the database."""
 
     def __init__(self, ground: Ground) -> None:
-        self._ground = ground
+        self._ctx = ground
 
     async def outlook(self) -> Outlook:
-        """What is due now, and when the next draft is: one look into the database, which changes nothing."""
-        now = self._ground.clock()
-        return await self._ground.read(jobs.outlook, now, late_before(self._ground.settings.schedule, now))
+        """Return what is due now and when the next draft is. One read, cheap enough for every tick."""
+        now = self._ctx.clock()
+        return await self._ctx.read(jobs.outlook, now, late_before(self._ctx.settings.schedule, now))
 
     async def states(self) -> tuple[JobState, ...]:
-        """Every job that was ever begun: who is at it, when it last ended, and its last error."""
-        return await self._ground.read(jobs.states)
+        """Return the state of every job that ever ran: its owner, when it last ended, and its last error."""
+        return await self._ctx.read(jobs.states)
 
     async def begin(self, name: JobName) -> Claim | None:
-        """Claim a job; None where somebody who lives is at it."""
-        now = self._ground.clock()
-        at_it = next((state for state in await self.states() if state.name == name and state.owner), None)
-        gone = at_it.owner if at_it and is_gone(at_it.owner, at_it.lease_until, now, LEASE) else None
-        if at_it and at_it.lease_until and at_it.lease_until >= now and gone is None:
+        """Acquire the lease of a job; return None if a live process holds it."""
+        now = self._ctx.clock()
+        holder = next((state for state in await self.states() if state.name == name and state.owner), None)
+        dead_owner = holder.owner if holder and is_gone(holder.owner, holder.lease_until, now, LEASE) else None
+        if holder and holder.lease_until and holder.lease_until >= now and dead_owner is None:
             return None
         claim = Claim(id=new_id(now), job=name, owner=me(), lease_until=now + LEASE)
-        mine = await self._ground.write(jobs.claim, claim, now, instead_of=gone)
-        return claim if mine else None
+        # Compare-and-set: of two processes that both found the owner dead, one gets the lease.
+        acquired = await self._ctx.write(jobs.claim, claim, now, instead_of=dead_owner)
+        return claim if acquired else None
 
     async def renew(self, claim: Claim) -> bool:
-        """Give a sign of life; False where somebody else took the job over."""
-        return await self._ground.write(jobs.renew, claim, self._ground.clock() + LEASE)
+        """Extend the lease; return False if another process has taken it over."""
+        return await self._ctx.write(jobs.renew, claim, self._ctx.clock() + LEASE)
 
     async def end(self, claim: Claim, *, finished: bool = True, error: Exception | None = None) -> None:
-        """Let go of a job that `finished`, well or with an error, or that was broken off."""
-        says = _says(error) if error is not None else None
-        await self._ground.write(jobs.end, claim, self._ground.clock(), finished=finished, error=says)
+        """Release the lease. `finished` is False if the job was interrupted, and True if it ended,
+        with or without `error`.
+        """
+        message = _error_message(error) if error is not None else None
+        await self._ctx.write(jobs.end, claim, self._ctx.clock(), finished=finished, error=message)
 
 
-def _says(error: Exception) -> str:
-    """What is shown of an error that ended a job."""
+def _error_message(error: Exception) -> str:
+    """Return the message to store for an error that ended a job."""
     return clean(str(error) if isinstance(error, CopydeskError) else repr(error))[:LONGEST_ERROR]

@@ -1,4 +1,6 @@
-"""The last stage of a run: the best stories become drafts, each with its checks, each in a transaction of its own."""
+"""Last stage of a run: write drafts of the best stories, check them, and store each story in a
+transaction of its own.
+"""
 
 import asyncio
 import logging
@@ -32,52 +34,53 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 RECENT = timedelta(days=60)
-"""A draft should not repeat what was written in this time."""
+"""Age up to which earlier drafts count as too similar to repeat."""
 MOST_RECENT = 200
-"""Drafts that a new one is compared with."""
+"""Earlier drafts with which a new one is compared."""
 MOST_TURNS = 5
-"""So often a story is written at most, where others draft beside this run."""
+"""Attempts to write a story when other processes keep claiming its experiment position."""
 
 
 async def write_drafts(ground: Ground, ranked: Sequence[Ranked], request: RunRequest, report: Report) -> None:
-    """Draft the best stories, in each format that is asked for, until the run has made as many as it may."""
-    most = ground.settings.pipeline.max_drafts if request.max_drafts is None else request.max_drafts
+    """Write drafts of the best stories in each requested format, until the run's maximum is reached."""
+    maximum = ground.settings.pipeline.max_drafts if request.max_drafts is None else request.max_drafts
     formats = [Format(name) for name in request.formats or ground.settings.pipeline.formats]
-    jobs = len(ranked) * len(formats)
-    report.expect(min(most, jobs))
-    if not ranked or not most:
+    total = len(ranked) * len(formats)
+    report.expect(min(maximum, total))
+    if not ranked or not maximum:
         return
-    desk = await _Writing.begin(ground, report, formats)
+    writing = await _DraftWriting.begin(ground, report, formats)
     for story in ranked:
-        made = report.stats.drafts_created
-        room = most - made
-        # No story is begun that does not fit, for what is left out now would be left out for good.
-        if room < len(formats) and made:
+        created = report.stats.drafts_created
+        remaining = maximum - created
+        # Do not start a story that does not fit: formats left out now would never be written. Only the first may be cut
+        # short.
+        if remaining < len(formats) and created:
             break
-        report.expect(min(jobs, most + report.done - made))
-        await desk.write(story, formats[:room])
+        report.expect(min(total, maximum + report.done - created))
+        await writing.write(story, formats[:remaining])
     report.expect(report.done)
 
 
-class _Writing:
-    """One run's writing: the voice, the writer, and what was written lately."""
+class _DraftWriting:
+    """Writing state of one run: voice, writer and recent texts."""
 
     def __init__(
         self,
-        ground: Ground,
-        report: Report,
+        ctx: Ground,
+        progress: Report,
         formats: Sequence[Format],
         voice: Voice,
         recent: "Recent",
         tags: Mapping[str, tuple[str, ...]],
     ) -> None:
-        from copydesk.drafting.writer import choose_writer  # noqa: PLC0415 - only a run that drafts needs it
+        from copydesk.drafting.writer import choose_writer  # noqa: PLC0415 - only needed to write drafts
 
-        self._ground = ground
-        self._report = report
+        self._ctx = ctx
+        self._progress = progress
         self._formats = formats
-        self._turns: dict[Format, Turn] | None = None
-        """What an experiment gives the next drafts, where that was read with the last; None where it is to be read."""
+        self._next_assignments: dict[Format, Turn] | None = None
+        """Next experiment assignments, read in the previous story's transaction; None if they must be read again."""
         self._voice = voice
         self._recent = recent
         self._tags = tags
@@ -85,83 +88,89 @@ class _Writing:
 
     @classmethod
     async def begin(cls, ground: Ground, report: Report, formats: Sequence[Format]) -> Self:
-        """Read what every draft of the run needs."""
-        from copydesk.drafting.checks import Recent  # noqa: PLC0415 - only a run that drafts needs it
+        """Load what every draft of the run needs."""
+        from copydesk.drafting.checks import Recent  # noqa: PLC0415 - only needed to write drafts
 
         now = ground.clock()
-        voice, texts, every = await ground.read(_needed, now - RECENT)
-        tags = {source.id: source.config.tags for source in every if source.config}
+        voice, texts, source_rows = await ground.read(_load_context, now - RECENT)
+        tags = {source.id: source.config.tags for source in source_rows if source.config}
         return cls(ground, report, formats, voice or Voice(), await asyncio.to_thread(Recent, texts), tags)
 
     async def write(self, story: Ranked, formats: Sequence[Format]) -> None:
-        """Write, check and store the drafts of a story, all in one transaction; or what became of it without any."""
+        """Write, check and store the drafts of a story in one transaction."""
         for _ in range(MOST_TURNS - 1):
-            turns = self._turns if self._turns is not None else await self._ground.read(_turns, self._formats)
-            self._turns = None
-            with suppress(_TurnTakenError):
-                return await self._write_once(story, formats, {kind: turns[kind] for kind in formats if kind in turns})
-        # Whoever finds the place taken each time takes part in no experiment.
+            assignments = (
+                self._next_assignments
+                if self._next_assignments is not None
+                else await self._ctx.read(_next_assignments, self._formats)
+            )
+            self._next_assignments = None
+            with suppress(_AssignmentTakenError):
+                return await self._write_once(
+                    story, formats, {kind: assignments[kind] for kind in formats if kind in assignments}
+                )
+        # After repeated conflicts write the story outside the experiment.
         return await self._write_once(story, formats, {})
 
-    async def _write_once(self, story: Ranked, formats: Sequence[Format], turns: Mapping[Format, Turn]) -> None:
-        written, errors = await self._write_all(story, formats, turns)
-        kept = await self._keep(story, written, errors, turns)
-        self._report.add(drafts_failed=len(errors))
-        if kept:
+    async def _write_once(self, story: Ranked, formats: Sequence[Format], assignments: Mapping[Format, Turn]) -> None:
+        written, errors = await self._write_all(story, formats, assignments)
+        stored = await self._save(story, written, errors, assignments)
+        self._progress.add(drafts_failed=len(errors))
+        if stored:
             for draft in written:
                 self._recent.add(draft.text)
-            self._report.add(drafts_created=len(written))
-        self._report.step(story.lead.entry.title, steps=len(formats))
+            self._progress.add(drafts_created=len(written))
+        self._progress.step(story.lead.entry.title, steps=len(formats))
 
     async def _write_all(
-        self, story: Ranked, formats: Sequence[Format], turns: Mapping[Format, Turn]
+        self, story: Ranked, formats: Sequence[Format], assignments: Mapping[Format, Turn]
     ) -> tuple[list[Draft], list[WriterError]]:
-        written, errors = [], []
+        written_drafts, errors = [], []
         for kind in formats:
             try:
-                written.append(await self._write_safely(story, kind, turns.get(kind)))
+                written_drafts.append(await self._write_safely(story, kind, assignments.get(kind)))
             except WriterError as error:
                 errors.append(error)
-        return written, errors
+        return written_drafts, errors
 
-    async def _write_safely(self, story: Ranked, format: Format, turn: Turn | None) -> Draft:
-        """The draft; whatever goes wrong is a WriterError: one story must not stand in the way of all the others."""
+    async def _write_safely(self, story: Ranked, format: Format, assignment: Turn | None) -> Draft:
+        """Return the draft. Any error becomes a WriterError, so that one story cannot stop the run."""
         try:
-            return await self._write(story, format, turn)
+            return await self._write(story, format, assignment)
         except WriterError:
             raise
         except Exception as error:
             log.exception("drafting %s failed", story.lead.id)
-            # Only its name: what it says may hold whatever was at hand.
-            named = type(error).__name__
-            raise WriterError(f"Writing failed with an error that Copydesk did not expect ({named}).") from error
+            # Only the type: the message of a foreign exception may contain anything, for example text of the source.
+            error_type = type(error).__name__
+            raise WriterError(f"Writing failed with an error that Copydesk did not expect ({error_type}).") from error
 
-    async def _write(self, story: Ranked, format: Format, turn: Turn | None) -> Draft:
+    async def _write(self, story: Ranked, format: Format, assignment: Turn | None) -> Draft:
         from copydesk.drafting.checks import check, subject_of  # noqa: PLC0415
         from copydesk.drafting.writer import brief_of  # noqa: PLC0415
 
         lead = story.lead
-        also = tuple(source.name for source in story.score.sources if source.item_id != lead.id)
-        # What could be written one way or another is decided by the source's own id: ours differ between desks.
-        voice = turn.voice(self._voice, format) if turn else self._voice
-        parameters = turn.parameters if turn else {}
-        brief = brief_of(lead, format, voice, also=also)
+        other_sources = tuple(source.name for source in story.score.sources if source.item_id != lead.id)
+        # Seed the writer's choices with the source's own id: our ids differ between databases, and results should not.
+        voice = assignment.voice(self._voice, format) if assignment else self._voice
+        parameters = assignment.parameters if assignment else {}
+        brief = brief_of(lead, format, voice, also=other_sources)
         brief = msgspec.structs.replace(brief, item_id=lead.entry.ident, parameters=parameters)
-        written = await self._writer.write(brief)
-        now = self._ground.clock()
+        result = await self._writer.write(brief)
+        now = self._ctx.clock()
         images = own_picture(lead.entry, now)
-        checks = check(written.text, subject_of(brief, recent=self._recent, images=images))
-        return self._draft(story, format, written, images, checks)
+        checks = check(result.text, subject_of(brief, recent=self._recent, images=images))
+        return self._build_draft(story, format, result, images, checks)
 
-    def _draft(
-        self, story: Ranked, format: Format, written: "Written", images: tuple[DraftImage, ...], checks: Checks
+    def _build_draft(
+        self, story: Ranked, format: Format, result: "Written", images: tuple[DraftImage, ...], checks: Checks
     ) -> Draft:
         from copydesk.drafting.checks import confidence  # noqa: PLC0415
 
-        now, lead = self._ground.clock(), story.lead
+        now, lead = self._ctx.clock(), story.lead
         return Draft(
             id=new_id(now),
-            text=written.text,
+            text=result.text,
             format=format,
             status=Status.PENDING_REVIEW,
             confidence=confidence(checks),
@@ -177,65 +186,65 @@ class _Writing:
             tags=self._tags.get(lead.source_id, ()),
             images=images,
             checks=checks,
-            sentences=written.sentences,
+            sentences=result.sentences,
             score=story.score,
             writer=self._writer.name,
         )
 
-    async def _keep(
-        self, story: Ranked, written: Sequence[Draft], errors: Sequence[WriterError], turns: Mapping[Format, Turn]
+    async def _save(
+        self, story: Ranked, written: Sequence[Draft], errors: Sequence[WriterError], assignments: Mapping[Format, Turn]
     ) -> bool:
-        """Keep the drafts, what they mean for the items of their story, and the turns that were theirs.
+        """Store the drafts, update the items of their story and claim the experiment assignments.
 
-        False, and nothing kept, where the story's item is gone, was drafted by another run first, or where nothing
-        was written: a story that cannot be written today cannot be written tomorrow, and does not wait any longer.
-        Raises _TurnTakenError, with nothing kept.
+        Return False if nothing was stored: the item was deleted or drafted by another run, or no text could be written.
+        In the last case the items are filtered out, since writing them would fail again. Raise _AssignmentTakenError
+        with nothing stored.
         """
         lead = story.lead
-        told = f"told by {lead.source_name}"
-        others = [(item.id, ItemState.DUPLICATE, told) for item in story.items if item.id != lead.id]
+        duplicate_reason = f"told by {lead.source_name}"
+        duplicates = [(item.id, ItemState.DUPLICATE, duplicate_reason) for item in story.items if item.id != lead.id]
 
-        def keep(conn: Connection, user_id: str) -> tuple[bool, dict[Format, Turn] | None]:
+        def save(conn: Connection, user_id: str) -> tuple[bool, dict[Format, Turn] | None]:
             if not written:
                 reason = f"could not be drafted: {errors[0]}"
                 items.settle(conn, user_id, [(item.id, ItemState.FILTERED, reason) for item in story.items])
             elif not items.settle(conn, user_id, [(lead.id, ItemState.DRAFTED, None)]):
                 return False, None
-            items.settle(conn, user_id, others)
+            items.settle(conn, user_id, duplicates)
             for draft in written:
-                drafts.add(conn, user_id, self._new(story, draft, turns.get(draft.format)))
-            # Also the turns of what could not be written: else the next story would fail in the same variant.
-            if not all(take(conn, user_id, turn) for turn in turns.values()):
-                raise _TurnTakenError
-            return bool(written), _turns(conn, user_id, self._formats)
+                drafts.add(conn, user_id, self._to_new_draft(story, draft, assignments.get(draft.format)))
+            # Claim assignments of failed texts too, or the next story would fail in the same variant.
+            if not all(take(conn, user_id, assignment) for assignment in assignments.values()):
+                raise _AssignmentTakenError
+            return bool(written), _next_assignments(conn, user_id, self._formats)
 
-        kept, self._turns = await self._ground.write(keep)
-        return kept
+        stored, self._next_assignments = await self._ctx.write(save)
+        return stored
 
-    def _new(self, story: Ranked, draft: Draft, turn: Turn | None) -> NewDraft:
+    def _to_new_draft(self, story: Ranked, draft: Draft, assignment: Turn | None) -> NewDraft:
         return NewDraft(
             draft=draft,
             source_id=story.lead.source_id,
             source_type=story.lead.source_type,
             story_id=story.story_id,
             origin=Origin.PIPELINE,
-            run_id=self._report.run_id,
-            experiment_id=turn.experiment_id if turn else None,
-            variant_id=turn.variant_id if turn else None,
+            run_id=self._progress.run_id,
+            experiment_id=assignment.experiment_id if assignment else None,
+            variant_id=assignment.variant_id if assignment else None,
         )
 
 
-class _TurnTakenError(Exception):
-    """Another draft took the place in the experiment, or it has ended: the text is to be written once more."""
+class _AssignmentTakenError(Exception):
+    """Another draft claimed the experiment position, or the experiment has ended: write the text again."""
 
 
-def _turns(conn: Connection, user_id: str, formats: Sequence[Format]) -> dict[Format, Turn]:
-    """What an experiment gives the next draft of each format; nothing where none is active."""
-    found = {kind: next_turn(conn, user_id, kind) for kind in formats}
-    return {kind: turn for kind, turn in found.items() if turn is not None}
+def _next_assignments(conn: Connection, user_id: str, formats: Sequence[Format]) -> dict[Format, Turn]:
+    """Return the next experiment assignment per format; empty without an active experiment."""
+    assignments = {kind: next_turn(conn, user_id, kind) for kind in formats}
+    return {kind: assignment for kind, assignment in assignments.items() if assignment is not None}
 
 
-def _needed(
+def _load_context(
     conn: Connection, user_id: str, since: datetime
 ) -> tuple[VoiceProfile | None, tuple[str, ...], tuple[Source, ...]]:
     texts = drafts.texts_since(conn, user_id, since, MOST_RECENT)

@@ -1,1 +1,1 @@
-"""An item and a voice become a draft. Knows neither the store nor the other crafts."""
+"""Drafting: writers, and the checks that run on every draft."""

@@ -1,7 +1,7 @@
-"""The checks that run on every draft, whoever wrote it: arithmetic on text, no model.
+"""Run the checks on a draft, whoever wrote it. They compute on text and need no model.
 
-An error is something that must not be posted as it is, a warning something to look at, an info something to know.
-Rules that are wrong about what people write now and then never say error.
+An error must not be posted as it is, a warning should be looked at, an info is good to know. A rule with false
+positives on text written by people must not report errors.
 """
 
 from itertools import islice
@@ -17,45 +17,44 @@ __all__ = ["RULES", "Recent", "Subject", "check", "confidence", "source_findings
 
 _ALL: tuple[Rule, ...] = (*form.RULES, *facts.RULES, *voice.RULES, *structure.RULES, *tells.RULES)
 RULES = tuple(rule.name for rule in _ALL)
-"""The name of every rule, in the order in which findings are listed."""
+"""Names of all rules, in the order in which findings are listed."""
 
 AT_MOST = 5
-"""Findings of one rule that are listed; the sixth tells a reader nothing new."""
+"""Findings listed per rule; more of the same are no help to a reader."""
 
 UNKNOWN, CLEAN, PER_WARNING, WITH_ERROR = 0.5, 0.7, 0.8, 0.2
 
 
 def check(text: str, subject: Subject) -> Checks:
-    """What the rules say about `text`; `ran` is the number of rules that had anything to look at."""
-    reading = Reading(text, subject.format)
+    """Return the findings of all rules that apply to the draft; `ran` is the number of these rules."""
+    analyzed = Reading(text, subject.format)
     rules = [rule for rule in _ALL if rule.applies(subject)]
     findings = [
-        Finding(rule=rule.name, severity=found.severity, message=found.message, start=found.start, end=found.end)
+        Finding(rule=rule.name, severity=match.severity, message=match.message, start=match.start, end=match.end)
         for rule in rules
-        for found in islice(rule.look(reading, subject), AT_MOST)
+        for match in islice(rule.look(analyzed, subject), AT_MOST)
     ]
     return Checks(ran=len(rules), findings=tuple(findings))
 
 
 def with_notes(checks: Checks, notes: tuple[str, ...]) -> Checks:
-    """`checks` and what the writer itself has to say about the text: infos of the rule `writer`."""
+    """Return `checks` with the writer's own notes added, as infos of the rule `writer`."""
     if not notes:
         return checks
-    said = [Finding(rule="writer", severity=Severity.INFO, message=note) for note in notes]
-    return Checks(ran=checks.ran + 1, findings=(*checks.findings, *said))
+    findings = [Finding(rule="writer", severity=Severity.INFO, message=note) for note in notes]
+    return Checks(ran=checks.ran + 1, findings=(*checks.findings, *findings))
 
 
 def confidence(checks: Checks) -> float:
-    """How likely it is that the reviewer approves the draft as it stands, before there is any history: 0 to 1.
+    """Estimate the probability (0 to 1) that the reviewer approves the draft unchanged, before any history exists.
 
-    A judgement, to be replaced by the user's own approvals: 0.5 where nothing was checked; else 0.7, times 0.8 for
-    each rule that warns, never over 0.5 where there was no source, and never over 0.2 with an error. Infos do not
-    count.
+    A guess, superseded by the user's own approvals later: 0.5 if nothing was checked; otherwise 0.7, times 0.8 for each
+    rule with a warning, at most 0.5 without a source and at most 0.2 with an error. Infos do not count.
     """
     if not checks.ran:
         return UNKNOWN
-    warned = {finding.rule for finding in checks.findings if finding.severity is Severity.WARNING}
-    most = UNKNOWN if "source-missing" in warned else CLEAN
-    prior = min(most, CLEAN * PER_WARNING ** len(warned))
-    failed = any(finding.severity is Severity.ERROR for finding in checks.findings)
-    return round(min(prior, WITH_ERROR) if failed else prior, 3)
+    rules_with_warnings = {finding.rule for finding in checks.findings if finding.severity is Severity.WARNING}
+    ceiling = UNKNOWN if "source-missing" in rules_with_warnings else CLEAN
+    estimate = min(ceiling, CLEAN * PER_WARNING ** len(rules_with_warnings))
+    has_error = any(finding.severity is Severity.ERROR for finding in checks.findings)
+    return round(min(estimate, WITH_ERROR) if has_error else estimate, 3)

@@ -1,8 +1,8 @@
-"""What changed between two versions of a draft: word by word in the text, rule by rule in the checks.
+"""Compare two versions of a draft: the text word by word, the checks rule by rule.
 
-Lines are matched first, then words inside the lines that differ. Where a stretch is too long to compare each word with
-each, words that stand once in both versions hold it together (the "patience" method of Bram Cohen's Codeville), so that
-the time does not grow with the square of the length.
+Lines are matched first, then words within the lines that differ. Where a section is too long to compare all pairs of
+words, it is divided at words that occur exactly once in both versions (the "patience" method of Bram Cohen's
+Codeville), so that time does not grow with the square of the length.
 """
 
 from bisect import bisect_left
@@ -19,22 +19,22 @@ from copydesk.model.draft import Checks, Finding, Severity
 from copydesk.model.wire import Struct
 
 WORK = 5_000_000
-"""Steps that comparing each word with each may take at most, for one stretch."""
+"""Maximum steps for comparing all pairs of words in one section."""
 DEEPEST = 20
-"""How often a stretch is divided again; more often only in a text that is made for it."""
+"""Maximum recursion depth of dividing a section. Only text made for the purpose reaches it."""
 ISLAND = 2
-"""Fewer words than this between two changes are part of the change: in confetti nobody can read what was said."""
+"""Fewer unchanged words than this between two changes are merged into the change; a patchwork is hard to read."""
 
-_ALONE = r"\p{Han}\p{Hiragana}\p{Katakana}"  # scripts that put no spaces between words
+_UNSPACED = r"\p{Han}\p{Hiragana}\p{Katakana}"  # scripts without spaces between words
 _TOKEN = regex.compile(
-    rf"\s++|https?://\S++|[{_ALONE}]\p{{M}}*+|(?:(?![{_ALONE}])\w)++(?:['’\-](?:(?![{_ALONE}])\w)++)*+"
+    rf"\s++|https?://\S++|[{_UNSPACED}]\p{{M}}*+|(?:(?![{_UNSPACED}])\w)++(?:['’\-](?:(?![{_UNSPACED}])\w)++)*+"
     r"|[^\w\s](?:[^\w\s]|\p{M}|\u200d)*+"
 )
 _RANK = {Severity.INFO: 1, Severity.WARNING: 2, Severity.ERROR: 3}
 
 
 class Kind(StrEnum):
-    """What became of a piece of text."""
+    """Kind of a piece in the difference."""
 
     SAME = "same"
     REMOVED = "removed"
@@ -42,14 +42,14 @@ class Kind(StrEnum):
 
 
 class Piece(Struct, frozen=True):
-    """Some words in a row with one fate."""
+    """Consecutive text of one kind."""
 
     kind: Kind
     text: str
 
 
-class _Step(NamedTuple):
-    """A stretch of the old version and what stands for it in the new one: tokens, equal or not."""
+class _Section(NamedTuple):
+    """Corresponding sections of the old and the new version, as tokens."""
 
     old: Sequence[str]
     new: Sequence[str]
@@ -60,199 +60,216 @@ class _Step(NamedTuple):
 
 
 def difference(old: str, new: str) -> tuple[Piece, ...]:
-    """The pieces of both texts in order: same and removed ones joined are `old`, same and added ones are `new`.
+    """Return the pieces of both texts in order.
 
-    What was removed stands before what was added for it. Lone words and spaces between two changes belong to them.
+    SAME and REMOVED pieces joined give `old`, SAME and ADDED ones `new`. Removed text comes before the text that
+    replaces it. Lone words and white space between two changes are merged into them.
     """
-    told = chain.from_iterable(_told(step) for step in _tidied(_steps(old, new)))
+    tagged = chain.from_iterable(_tagged_pieces(section) for section in _merge_islands(_sections(old, new)))
     return tuple(
         Piece(kind=kind, text="".join(text for _, text in pieces))
-        for kind, pieces in groupby(told, key=lambda piece: piece[0])
+        for kind, pieces in groupby(tagged, key=lambda piece: piece[0])
     )
 
 
 def edit_ratio(old: str, new: str) -> float:
-    """The share of words changed, 0 to 1: words removed or added / words of both versions.
+    """Return the share of words changed, 0 to 1: words removed or added / words of both versions.
 
-    Marks and emoji count as words, white space does not count.
+    Punctuation and emoji count as words, white space does not count.
     """
     changed = whole = 0
-    for step in _steps(old, new):
-        count = _count(step.old) + _count(step.new)
+    for section in _sections(old, new):
+        count = _count_words(section.old) + _count_words(section.new)
         whole += count
-        changed += 0 if step.same else count
+        changed += 0 if section.same else count
     return changed / whole if whole else 0.0
 
 
 def checks_changed(old: Checks, new: Checks) -> tuple[tuple[Finding, ...], tuple[Finding, ...]]:
-    """The rules that got better and those that got worse, each shown by the first of its most severe findings.
+    """Return a finding for each rule that improved, and one for each that got worse.
 
-    A rule got better where the old version's worst finding of it is worse than the new one's, or the only one; such a
-    finding of the old version is shown. What got worse is shown by the new version's.
+    A rule improved if its worst finding in the old version is more severe than in the new one, or if only the old
+    version has one; the old finding is returned. For a rule that got worse, the new one is. Of several equally severe
+    findings the first is returned.
     """
-    before, after = _worst(old), _worst(new)
-    return _worse_than(before, after), _worse_than(after, before)
+    before, after = _worst_by_rule(old), _worst_by_rule(new)
+    return _more_severe(before, after), _more_severe(after, before)
 
 
-def _steps(old: str, new: str) -> Iterator[_Step]:
-    """Both texts in stretches that are equal or not, which alternate; none is empty."""
-    by_line = _aligned(old.splitlines(keepends=True), new.splitlines(keepends=True))
-    by_word = chain.from_iterable(_inside(step) for step in by_line)
-    some = (step for step in by_word if step.old or step.new)
-    return (_joined(steps) for _, steps in groupby(some, key=lambda step: step.same))
+def _sections(old: str, new: str) -> Iterator[_Section]:
+    """Yield non-empty sections of both texts, alternately equal and different."""
+    by_line = _align(old.splitlines(keepends=True), new.splitlines(keepends=True))
+    by_word = chain.from_iterable(_split_into_words(section) for section in by_line)
+    non_empty = (section for section in by_word if section.old or section.new)
+    return (_join(sections) for _, sections in groupby(non_empty, key=lambda section: section.same))
 
 
-def _told(step: _Step) -> Iterator[tuple[Kind, str]]:
-    if step.same:
-        yield Kind.SAME, "".join(step.old)
+def _tagged_pieces(section: _Section) -> Iterator[tuple[Kind, str]]:
+    if section.same:
+        yield Kind.SAME, "".join(section.old)
         return
-    for kind, tokens in ((Kind.REMOVED, step.old), (Kind.ADDED, step.new)):
+    for kind, tokens in ((Kind.REMOVED, section.old), (Kind.ADDED, section.new)):
         if tokens:
             yield kind, "".join(tokens)
 
 
-def _inside(step: _Step) -> Iterable[_Step]:
-    """A stretch of lines as stretches of words."""
-    old = _TOKEN.findall("".join(step.old))
-    return (_twice(old),) if step.same else _aligned(old, _TOKEN.findall("".join(step.new)))
+def _split_into_words(section: _Section) -> Iterable[_Section]:
+    """Return a section of lines as sections of words."""
+    old = _TOKEN.findall("".join(section.old))
+    return (_unchanged(old),) if section.same else _align(old, _TOKEN.findall("".join(section.new)))
 
 
-def _aligned(old: Sequence[str], new: Sequence[str]) -> Iterator[_Step]:
-    """Two lists as stretches that are equal or not.
+def _align(old: Sequence[str], new: Sequence[str]) -> Iterator[_Section]:
+    """Yield sections of the two token lists, equal or different.
 
-    What is no white space is matched by itself: as a match of its own each space would go with any other.
+    Only tokens other than white space are matched: a space would match any other space.
     """
-    words, others = _places(old), _places(new)
+    old_indexes, new_indexes = _word_indexes(old), _word_indexes(new)
     at_old = at_new = 0
-    for start, other, size in _matches([old[place] for place in words], [new[place] for place in others]):
-        for word, its_other in zip(words[start : start + size], others[other : other + size], strict=True):
-            yield from _gap(old[at_old:word], new[at_new:its_other])
-            yield _twice(old[word : word + 1])
-            at_old, at_new = word + 1, its_other + 1
-    yield from _gap(old[at_old:], new[at_new:])
+    for old_run, new_run, size in _matches(
+        [old[index] for index in old_indexes], [new[index] for index in new_indexes]
+    ):
+        for old_index, new_index in zip(
+            old_indexes[old_run : old_run + size], new_indexes[new_run : new_run + size], strict=True
+        ):
+            yield from _split_gap(old[at_old:old_index], new[at_new:new_index])
+            yield _unchanged(old[old_index : old_index + 1])
+            at_old, at_new = old_index + 1, new_index + 1
+    yield from _split_gap(old[at_old:], new[at_new:])
 
 
-def _gap(old: Sequence[str], new: Sequence[str]) -> Iterator[_Step]:
-    """What stands between two matches, with the white space apart that both have at its edges."""
-    first = _common(zip(old, new, strict=False))
-    last = _common(zip(reversed(old[first:]), reversed(new[first:]), strict=False))
-    yield _twice(old[:first])
-    yield _Step(old[first : len(old) - last], new[first : len(new) - last])
-    yield _twice(old[len(old) - last :])
+def _split_gap(old: Sequence[str], new: Sequence[str]) -> Iterator[_Section]:
+    """Yield the section between two matches, with common white space at its edges separated."""
+    prefix = _common_length(zip(old, new, strict=False))
+    suffix = _common_length(zip(reversed(old[prefix:]), reversed(new[prefix:]), strict=False))
+    yield _unchanged(old[:prefix])
+    yield _Section(old[prefix : len(old) - suffix], new[prefix : len(new) - suffix])
+    yield _unchanged(old[len(old) - suffix :])
 
 
-def _places(tokens: Sequence[str]) -> list[int]:
-    return [place for place, token in enumerate(tokens) if not token.isspace()]
+def _word_indexes(tokens: Sequence[str]) -> list[int]:
+    return [index for index, token in enumerate(tokens) if not token.isspace()]
 
 
 def _matches(
     old: Sequence[str], new: Sequence[str], at_old: int = 0, at_new: int = 0, depth: int = 0
 ) -> Iterator[tuple[int, int, int]]:
-    """Where the lists are equal, in order: the place in the old one, in the new one, and for how long.
+    """Yield the equal runs in order: index in the old list, index in the new list, length.
 
-    `at_old` and `at_new` are where the lists stand in those that are asked about.
+    `at_old` and `at_new` are the offsets of these lists in the original ones.
     """
-    first = _common(zip(old, new, strict=False))
-    last = _common(zip(reversed(old[first:]), reversed(new[first:]), strict=False))
-    end, other_end = len(old) - last, len(new) - last
-    if first:
-        yield at_old, at_new, first
+    prefix = _common_length(zip(old, new, strict=False))
+    suffix = _common_length(zip(reversed(old[prefix:]), reversed(new[prefix:]), strict=False))
+    end, new_end = len(old) - suffix, len(new) - suffix
+    if prefix:
+        yield at_old, at_new, prefix
     if depth <= DEEPEST:
-        yield from _between(old[first:end], new[first:other_end], at_old + first, at_new + first, depth)
-    if last:
-        yield at_old + end, at_new + other_end, last
+        yield from _between(old[prefix:end], new[prefix:new_end], at_old + prefix, at_new + prefix, depth)
+    if suffix:
+        yield at_old + end, at_new + new_end, suffix
 
 
 def _between(
     old: Sequence[str], new: Sequence[str], at_old: int, at_new: int, depth: int
 ) -> Iterator[tuple[int, int, int]]:
-    """The matches of two lists that begin and end differently."""
-    counts, others = Counter(old), Counter(new)
-    # What finding one longest match can cost, times the matches that there can be.
-    once = len(old) + sum(count * others[token] for token, count in counts.items())
-    if once * min(len(old), len(new)) <= WORK:
+    """Yield the matches of two lists without a common prefix or suffix."""
+    counts, new_counts = Counter(old), Counter(new)
+    # Upper bound: cost of finding one longest match, times the maximum number of matches.
+    match_cost = len(old) + sum(count * new_counts[token] for token, count in counts.items())
+    if match_cost * min(len(old), len(new)) <= WORK:
+        # autojunk would ignore frequent words in long texts.
         matcher = SequenceMatcher(None, old, new, autojunk=False)
-        yield from ((at_old + a, at_new + b, size) for a, b, size in matcher.get_matching_blocks() if size)
+        yield from (
+            (at_old + first, at_new + second, size) for first, second, size in matcher.get_matching_blocks() if size
+        )
         return
-    anchors = _anchors(old, new, {token for token, count in counts.items() if count == others[token] == 1})
-    start = other = 0
-    for anchor, its_other in chain(anchors, [(len(old), len(new))] if anchors else []):
-        yield from _matches(old[start:anchor], new[other:its_other], at_old + start, at_new + other, depth + 1)
-        if anchor < len(old):
-            yield at_old + anchor, at_new + its_other, 1
-        start, other = anchor + 1, its_other + 1
+    anchors = _anchors(old, new, {token for token, count in counts.items() if count == new_counts[token] == 1})
+    old_start = new_start = 0
+    for old_anchor, new_anchor in chain(anchors, [(len(old), len(new))] if anchors else []):
+        yield from _matches(
+            old[old_start:old_anchor], new[new_start:new_anchor], at_old + old_start, at_new + new_start, depth + 1
+        )
+        if old_anchor < len(old):
+            yield at_old + old_anchor, at_new + new_anchor, 1
+        old_start, new_start = old_anchor + 1, new_anchor + 1
 
 
 def _anchors(old: Sequence[str], new: Sequence[str], once: set[str]) -> list[tuple[int, int]]:
-    """The places of the most of the tokens `once` in both that stand in the same order in both."""
-    where = {token: place for place, token in enumerate(new) if token in once}
-    pairs = [(place, where[token]) for place, token in enumerate(old) if token in once]
-    tails: list[int] = []  # the lowest place in `new` at which an ascending row of each length ends
-    rows: list[int] = []
-    for _, other in pairs:
-        rank = bisect_left(tails, other)
-        tails[rank : rank + 1] = [other]
-        rows.append(rank)
-    found: list[tuple[int, int]] = []
-    wanted = len(tails) - 1
-    for pair, rank in zip(reversed(pairs), reversed(rows), strict=True):
-        if rank == wanted:
-            found.append(pair)
-            wanted -= 1
-    return found[::-1]
+    """Return index pairs of the longest sequence of tokens from `once` that is in the same order in both lists.
+
+    Longest increasing subsequence by patience sorting, in O(n log n).
+    """
+    new_indexes = {token: index for index, token in enumerate(new) if token in once}
+    pairs = [(index, new_indexes[token]) for index, token in enumerate(old) if token in once]
+    tails: list[int] = []  # tails[n]: lowest index in `new` that ends an ascending sequence of length n + 1
+    lengths: list[int] = []
+    for _, new_index in pairs:
+        rank = bisect_left(tails, new_index)
+        tails[rank : rank + 1] = [new_index]
+        lengths.append(rank)
+    anchors: list[tuple[int, int]] = []
+    next_rank = len(tails) - 1
+    for pair, rank in zip(reversed(pairs), reversed(lengths), strict=True):
+        if rank == next_rank:
+            anchors.append(pair)
+            next_rank -= 1
+    return anchors[::-1]
 
 
-def _tidied(steps: Iterator[_Step]) -> Iterator[_Step]:
-    """`steps` with every island taken into the changes on both sides of it."""
-    change: list[_Step] = []
-    island: _Step | None = None
-    for step in steps:
-        if not step.same:
-            change += [island, step] if island else [step]
+def _merge_islands(sections: Iterator[_Section]) -> Iterator[_Section]:
+    """Yield `sections` with each island merged into the changes around it."""
+    change: list[_Section] = []
+    island: _Section | None = None
+    for section in sections:
+        if not section.same:
+            change += [island, section] if island else [section]
             island = None
-        elif change and _is_island(step):
-            island = step
+        elif change and _is_island(section):
+            island = section
         else:
             if change:
-                yield _joined(change)
+                yield _join(change)
             change = []
-            yield step
+            yield section
     if change:
-        yield _joined(change)
+        yield _join(change)
     if island:
         yield island
 
 
-def _is_island(step: _Step) -> bool:
-    words = sum(any(map(str.isalnum, token)) for token in step.old)
-    return words < ISLAND and not (words and any("\n" in token for token in step.old))
+def _is_island(section: _Section) -> bool:
+    words = sum(any(map(str.isalnum, token)) for token in section.old)
+    return words < ISLAND and not (words and any("\n" in token for token in section.old))
 
 
-def _joined(steps: Iterable[_Step]) -> _Step:
-    steps = list(steps)
-    return _Step([token for step in steps for token in step.old], [token for step in steps for token in step.new])
+def _join(sections: Iterable[_Section]) -> _Section:
+    sections = list(sections)
+    return _Section(
+        [token for section in sections for token in section.old],
+        [token for section in sections for token in section.new],
+    )
 
 
-def _twice(tokens: Sequence[str]) -> _Step:
-    return _Step(tokens, tokens)
+def _unchanged(tokens: Sequence[str]) -> _Section:
+    return _Section(tokens, tokens)
 
 
-def _common(pairs: Iterable[tuple[str, str]]) -> int:
-    """How many of the first pairs are equal."""
+def _common_length(pairs: Iterable[tuple[str, str]]) -> int:
+    """Return the number of leading pairs that are equal."""
     count = 0
-    for one, other in pairs:
-        if one != other:
+    for first, second in pairs:
+        if first != second:
             break
         count += 1
     return count
 
 
-def _count(tokens: Sequence[str]) -> int:
+def _count_words(tokens: Sequence[str]) -> int:
     return sum(not token.isspace() for token in tokens)
 
 
-def _worst(checks: Checks) -> dict[str, Finding]:
-    """The first of the most severe findings of each rule."""
+def _worst_by_rule(checks: Checks) -> dict[str, Finding]:
+    """Return the first of the most severe findings of each rule."""
     worst: dict[str, Finding] = {}
     for finding in checks.findings:
         if finding.rule not in worst or _RANK[finding.severity] > _RANK[worst[finding.rule].severity]:
@@ -260,9 +277,9 @@ def _worst(checks: Checks) -> dict[str, Finding]:
     return worst
 
 
-def _worse_than(these: dict[str, Finding], those: dict[str, Finding]) -> tuple[Finding, ...]:
+def _more_severe(findings: dict[str, Finding], baseline: dict[str, Finding]) -> tuple[Finding, ...]:
     return tuple(
         finding
-        for rule, finding in these.items()
-        if rule not in those or _RANK[finding.severity] > _RANK[those[rule].severity]
+        for rule, finding in findings.items()
+        if rule not in baseline or _RANK[finding.severity] > _RANK[baseline[rule].severity]
     )

@@ -1,11 +1,11 @@
-"""The offline writer: whole sentences of the source, chosen and framed. It needs no model, no network and no account.
+"""The offline writer: quotes whole sentences of the source in templates. It needs no model, network or account.
 
-It makes up nothing: every sentence is the source's own, quoted and attributed, and each comes with the place it was
-taken from. It keeps the voice's lengths, hashtags, emoji, link and avoid list. It cannot write in a style or follow
-instructions, which takes understanding: `style`, `examples` and `instructions` have no effect. Of feedback it knows a
-few wishes, see `extract.feedback`; in any case it makes another text than all versions before, or none.
+It invents nothing: every sentence is the source's own, quoted and attributed, with its position in the source. It
+follows the voice's lengths, hashtags, emoji, link and avoid list. It cannot imitate a style or follow instructions, so
+`style`, `examples` and `instructions` have no effect. It understands a few feedback requests, see `extract.feedback`,
+and returns a text different from all previous versions, or none.
 
-The same item, voice and earlier versions make the same draft, on every machine.
+The output is deterministic: the same item, voice and previous versions give the same draft on every machine.
 """
 
 from msgspec.structs import replace
@@ -18,29 +18,29 @@ from copydesk.drafting.extract.threaded import write_thread
 from copydesk.drafting.writer import Brief, Written
 from copydesk.model.draft import Format
 
-_WRITE = {Format.SHORT: write_short, Format.THREAD: write_thread, Format.BLOG: write_blog}
+_WRITERS = {Format.SHORT: write_short, Format.THREAD: write_thread, Format.BLOG: write_blog}
 
 
 class OfflineWriter:
-    """Writes drafts out of their sources' own sentences; a few milliseconds each."""
+    """Writes drafts from the sources' own sentences, in a few milliseconds each."""
 
     name = "offline"
 
     async def write(self, brief: Brief) -> Written:
-        """The draft that `brief` asks for. Raises WriterError where the item has nothing to make it of."""
-        wishes, foreign = understood(brief.feedback or "")
-        written = _WRITE[brief.format](read(wished(brief, wishes)))
-        notes = (*_of_prompt(brief), *_of_feedback(foreign), *missed(wishes, brief, written.text))
-        return replace(written, notes=notes)
+        """Return the requested draft. Raise WriterError if the item has too little text."""
+        requests, unknown = understood(brief.feedback or "")
+        result = _WRITERS[brief.format](read(wished(brief, requests)))
+        notes = (*_prompt_notes(brief), *_feedback_notes(unknown), *missed(requests, brief, result.text))
+        return replace(result, notes=notes)
 
 
-def _of_prompt(brief: Brief) -> tuple[str, ...]:
+def _prompt_notes(brief: Brief) -> tuple[str, ...]:
     if not brief.instructions:
         return ()
-    done = "this is made of the page alone" if brief.url else "this is made of the prompt's own words"
-    return (f"The offline writer cannot follow a prompt: {done}.",)
+    outcome = "this is made of the page alone" if brief.url else "this is made of the prompt's own words"
+    return (f"The offline writer cannot follow a prompt: {outcome}.",)
 
 
-def _of_feedback(foreign: tuple[str, ...]) -> tuple[str, ...]:
-    known = "shorter, longer, no hashtags, no emoji, no link"
-    return tuple(f"The offline writer does not understand “{words}”; it knows: {known}." for words in foreign)
+def _feedback_notes(unknown: tuple[str, ...]) -> tuple[str, ...]:
+    supported = "shorter, longer, no hashtags, no emoji, no link"
+    return tuple(f"The offline writer does not understand “{clause}”; it knows: {supported}." for clause in unknown)

@@ -1,11 +1,11 @@
-"""A writer for tests: it remembers what it was asked for and writes what it was told to."""
+"""A writer for tests: records its briefs and returns prepared answers."""
 
 from copydesk.drafting.writer import Brief, Written
 from copydesk.errors import WriterError
 
 
 class FakeWriter:
-    """Writes the title and the link, or whatever `answers` holds, one after the other; an error there is raised."""
+    """Returns `answers` one after the other and raises those that are errors; then the brief's title and link."""
 
     name = "fake"
 
@@ -15,7 +15,7 @@ class FakeWriter:
         """Every brief that it was given, in order."""
 
     async def write(self, brief: Brief) -> Written:
-        """The next of `answers`, or a plain text of its own when they are used up."""
+        """Return the next of `answers`, or the title and the link once they are used up."""
         self.briefs.append(brief)
         answer = self.answers.pop(0) if self.answers else "\n\n".join(filter(None, (brief.title, brief.url)))
         if isinstance(answer, WriterError):

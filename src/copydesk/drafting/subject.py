@@ -1,4 +1,4 @@
-"""What a draft is checked against."""
+"""The context that a draft is checked against: its source, voice, images and recent drafts."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -13,58 +13,64 @@ from copydesk.model.wire import Struct
 from copydesk.text.links import masked
 
 Known = dict[str, frozenset[str]]
-"""Texts, and what `Recent.runs` finds in each."""
+"""Text -> its trigrams."""
 
 
 class Recent:
-    """Texts that a new one should not repeat, indexed by their runs of three words; a new one can be added."""
+    """An index of recent texts by word trigrams, to find repetitions. Texts can be added."""
 
     def __init__(self, texts: Iterable[str] = ()) -> None:
         self._sizes: list[int] = []
-        self._where: dict[str, list[int]] = {}
+        self._texts_by_trigram: dict[str, list[int]] = {}
         for text in texts:
             self.add(text)
 
     def add(self, text: str) -> None:
-        """Count `text` among the recent ones."""
-        self._count(self.runs(text))
+        """Add `text` to the index."""
+        self._add_trigrams(self.runs(text))
 
-    def _count(self, found: frozenset[str]) -> None:
-        for run in found:
-            self._where.setdefault(run, []).append(len(self._sizes))
-        self._sizes.append(len(found))
+    def _add_trigrams(self, trigrams: frozenset[str]) -> None:
+        for trigram in trigrams:
+            self._texts_by_trigram.setdefault(trigram, []).append(len(self._sizes))
+        self._sizes.append(len(trigrams))
 
     @classmethod
     def beside(cls, texts: Iterable[str], known: Known) -> Self:
-        """Of these texts; what is `known` of them is not looked for again, and of no others it is known afterwards."""
-        now = {text: known.get(text) or cls.runs(text) for text in texts}
+        """Return an index of `texts`, reusing and updating `cache`.
+
+        Afterwards `cache` contains exactly `texts`, so that it cannot grow without bound.
+        """
+        trigrams_by_text = {text: known.get(text) or cls.runs(text) for text in texts}
         known.clear()
-        known.update(now)
+        known.update(trigrams_by_text)
         recent = cls()
-        for found in now.values():
-            recent._count(found)
+        for trigrams in trigrams_by_text.values():
+            recent._add_trigrams(trigrams)
         return recent
 
     def likeness(self, text: str) -> float:
-        """How much of the closest one it shares: the Jaccard index of their runs of three words, 0 to 1."""
-        mine = self.runs(text)
-        shared = Counter(number for run in mine for number in self._where.get(run, ()))
-        return max((count / (len(mine) + self._sizes[number] - count) for number, count in shared.items()), default=0.0)
+        """Return the similarity to the closest text: the Jaccard index of their trigrams, 0 to 1."""
+        trigrams = self.runs(text)
+        # Only texts that share a trigram are compared, so the cost does not grow with the number of texts.
+        shared = Counter(index for trigram in trigrams for index in self._texts_by_trigram.get(trigram, ()))
+        return max(
+            (count / (len(trigrams) + self._sizes[index] - count) for index, count in shared.items()), default=0.0
+        )
 
     @staticmethod
     def runs(text: str) -> frozenset[str]:
-        """The runs of three words of a text, links aside."""
+        """Return the word trigrams of a text, without links."""
         return frozenset(runs(words_of(masked(text)), 3))
 
 
 class Subject(Struct, frozen=True):
-    """What is known about a draft besides its text."""
+    """Everything known about a draft besides its text."""
 
     format: Format
     source: str = ""
-    """Everything that the item says, as text: what a draft may say. Empty where there is no item."""
+    """All text of the item: the facts that a draft may state. Empty if there is no item."""
     unsourced: bool = False
-    """Whether that is no more than what the user asked for, in words of his own."""
+    """True if the source is only the user's own prompt."""
     title: str = ""
     """The item's title, which a draft may repeat."""
     url: str | None = None
@@ -73,7 +79,7 @@ class Subject(Struct, frozen=True):
     recent: Recent | None = None
     images: tuple[DraftImage, ...] = ()
     platforms: tuple[str, ...] = ()
-    """Where it is meant to go; empty for the writer's default ones."""
+    """Target platforms; empty for the writer's default."""
 
     @property
     def settings(self) -> FormatVoice:
@@ -82,12 +88,13 @@ class Subject(Struct, frozen=True):
 
 
 def subject_of(brief: Brief, *, recent: Recent | None = None, images: tuple[DraftImage, ...] = ()) -> Subject:
-    """What the draft that `brief` asked for is checked against."""
-    when = [day(brief.published, english=english) for english in (True, False)] if brief.published else []
+    """Return the context for checking the draft that `brief` requests."""
+    # In both notations, so that the check of numbers accepts the date in either.
+    dates = [day(brief.published, english=english) for english in (True, False)] if brief.published else []
     names = [brief.source_name, name_of(brief), brief.publisher or "", brief.author or "", *brief.also, *brief.tags]
     return Subject(
         format=brief.format,
-        source="\n\n".join(filter(None, [brief.title, brief.summary, brief.text, *names, *when])),
+        source="\n\n".join(filter(None, [brief.title, brief.summary, brief.text, *names, *dates])),
         unsourced=brief.source_type is None and brief.url is None,
         title=brief.title,
         url=brief.url,

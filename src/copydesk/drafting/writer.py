@@ -1,4 +1,4 @@
-"""What a writer is given, what it gives back, and the choice of one."""
+"""The interface of writers: the brief, the result, and the choice of a writer."""
 
 from datetime import datetime
 from importlib import import_module
@@ -14,14 +14,14 @@ from copydesk.model.wire import Json, Struct
 __all__ = ["Brief", "Field", "Trace", "Writer", "Written", "brief_of", "choose_writer"]
 
 DEFAULT_PLATFORMS = ("x", "bluesky")
-"""Whose limits a SHORT and the parts of a THREAD keep where nobody says which platforms are meant."""
+"""Their limits apply to a SHORT and to each part of a THREAD if no platforms are given."""
 
 
 class Brief(Struct, frozen=True):
-    """Everything that a writer may know about one draft. Source texts are as they came: data, whatever they say."""
+    """Everything a writer may know about one draft. Source texts are untrusted data, whatever they say."""
 
     item_id: str
-    """Seeds every choice that could as well have gone another way."""
+    """Seeds all arbitrary choices."""
     format: Format
     title: str
     url: str | None = None
@@ -36,24 +36,24 @@ class Brief(Struct, frozen=True):
     image: str | None = None
     tags: tuple[str, ...] = ()
     also: tuple[str, ...] = ()
-    """The names of the other sources that tell the same story."""
+    """Names of the other sources that report the story."""
     voice: Voice = Voice()
     platforms: tuple[str, ...] = ()
-    """Where it is meant to go: the tightest of their limits holds. Empty for DEFAULT_PLATFORMS."""
+    """Target platforms, the tightest of whose limits applies. Empty for DEFAULT_PLATFORMS."""
     feedback: str | None = None
-    """What the reviewer wants changed about `previous`."""
+    """The reviewer's requests about `previous`."""
     previous: str | None = None
-    """The text that a new version is wanted of."""
+    """The text to write a new version of."""
     earlier: tuple[str, ...] = ()
-    """The versions before it: none of them is wanted again."""
+    """The versions before it, none of which should be repeated."""
     instructions: str | None = None
-    """The user's prompt. The only words here that tell a writer what to do; without a `url` it is the material too."""
+    """The user's prompt, and the only instructions to follow. Without a `url` it is the source material too."""
     parameters: dict[str, Json] = {}
-    """What an experiment sets, by name, for writers that know what to do with it; what a voice can hold is there."""
+    """Experiment parameters by name, for writers that support them. Those that a voice can express are in `voice`."""
 
     @property
     def before(self) -> tuple[str, ...]:
-        """Every version that there was."""
+        """All previous versions, newest first."""
         return (self.previous, *self.earlier) if self.previous else self.earlier
 
     @property
@@ -63,37 +63,37 @@ class Brief(Struct, frozen=True):
 
 
 class Written(Struct, frozen=True):
-    """A draft as a writer hands it over. The parts of a THREAD stand in one text, see `thread.join_parts`."""
+    """A writer's result. The parts of a THREAD are one text, see `thread.join_parts`."""
 
     text: str
     sentences: tuple[Trace, ...] = ()
-    """Every sentence and framing of the text in order; empty where the writer cannot tell."""
+    """Every sentence and template text in order; empty if the writer cannot tell their origin."""
     notes: tuple[str, ...] = ()
-    """What the writer could not do of what was asked, in words for the reviewer."""
+    """Requests that the writer could not fulfil, in words for the reviewer."""
 
 
 class Writer(Protocol):
-    """Whoever writes drafts."""
+    """Interface of writers."""
 
     name: str
     """Stored with the draft."""
 
     async def write(self, brief: Brief) -> Written:
-        """The draft that `brief` asks for. Raises WriterError where there is none to be had."""
+        """Return the requested draft. Raise WriterError if none can be written."""
         ...
 
 
-# Resolved when chosen, so that a writer's imports cost nothing where it is not used.
+# Imported when chosen, so that a writer's dependencies cost nothing unless it is used.
 WRITERS = {"offline": ("copydesk.drafting.extractive", "OfflineWriter")}
 
 
 def choose_writer(name: str = "offline") -> Writer:
-    """The writer called `name`. Raises SettingsError for a name that is not known."""
+    """Return the writer with this name. Raise SettingsError for an unknown name."""
     if name not in WRITERS:
         raise SettingsError(f"There is no writer called {name!r}.", hint=f"Known writers: {', '.join(WRITERS)}.")
-    module, kind = WRITERS[name]
-    made: Writer = getattr(import_module(module), kind)()
-    return made
+    module, class_name = WRITERS[name]
+    writer: Writer = getattr(import_module(module), class_name)()
+    return writer
 
 
 def brief_of(
@@ -106,7 +106,7 @@ def brief_of(
     feedback: str | None = None,
     previous: str | None = None,
 ) -> Brief:
-    """What a writer is told about `item`."""
+    """Return the brief for a draft of `item`."""
     entry = item.entry
     return Brief(
         item_id=item.id,

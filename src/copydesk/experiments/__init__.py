@@ -1,1 +1,1 @@
-"""Which variant a draft gets, what that changes and what came of it. Knows neither the store nor the other crafts."""
+"""Experiments on drafting: assign variants, apply them to the voice, aggregate results. Independent of the store."""

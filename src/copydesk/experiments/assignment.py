@@ -1,6 +1,7 @@
-"""Which variant the next draft gets: permuted blocks, so that variants stay level however few drafts there are.
+"""Assign variants to drafts in permuted blocks, which keeps variants balanced even with few drafts.
 
-A hash of each draft by itself would leave 10 drafts of two variants 2.5 apart on average, and 6 apart in 1 of 20 cases.
+Hashing each draft independently would leave 10 drafts of two variants unbalanced by 2.5 on average, and by 6 in 1 of 20
+cases.
 """
 
 from collections.abc import Iterable, Sequence
@@ -10,19 +11,19 @@ from copydesk.model.draft import Format
 
 
 def stratum_of(format: Format, platforms: Iterable[str]) -> str:
-    """The group of drafts within which variants are kept level: one format, meant for the same platforms."""
+    """Return the group of drafts within which variants are balanced: one format, for the same platforms."""
     return f"{format}:{'+'.join(sorted(set(platforms)))}"
 
 
 def variant_at(experiment_id: str, stratum: str, index: int, variant_ids: Sequence[str]) -> str:
-    """The variant of draft number `index` (from 0) of a stratum.
+    """Return the id of the variant of draft number `index` (from 0) of a stratum.
 
-    Each block of as many drafts as there are variants has each once, in an order of its own that cannot be foreseen
-    from the others and that does not depend on the order of `variant_ids`. `index` has to be taken in the transaction
-    that creates the draft: two drafts with one index would get one variant.
+    Each block of `len(variant_ids)` drafts contains each variant once, in an order that cannot be predicted from other
+    blocks and does not depend on the order of `variant_ids`. Allocate `index` in the transaction that creates the
+    draft: two drafts with the same index would get the same variant.
     """
-    block, place = divmod(index, len(variant_ids))
-    return sorted(variant_ids, key=lambda variant: _rank(experiment_id, stratum, block, variant))[place]
+    block, position = divmod(index, len(variant_ids))
+    return sorted(variant_ids, key=lambda variant: _rank(experiment_id, stratum, block, variant))[position]
 
 
 def _rank(experiment_id: str, stratum: str, block: int, variant: str) -> bytes:

@@ -1,4 +1,4 @@
-"""The course of an experiment: active, then concluded, with or without a winner, then archived."""
+"""State transitions of an experiment: active, then concluded with or without a winner, then archived."""
 
 from collections.abc import Sequence
 
@@ -9,7 +9,7 @@ COURSE = {
     ExperimentAction.CONCLUDE: (ExperimentStatus.ACTIVE, ExperimentStatus.CONCLUDED),
     ExperimentAction.ARCHIVE: (ExperimentStatus.CONCLUDED, ExperimentStatus.ARCHIVED),
 }
-"""From which state to which each action leads."""
+"""Action -> (required status, next status)."""
 _HINTS = {
     ExperimentStatus.ACTIVE: "Conclude it first.",
     ExperimentStatus.CONCLUDED: "It can be archived.",
@@ -18,17 +18,16 @@ _HINTS = {
 
 
 def after_change(change: ChangeExperiment, status: ExperimentStatus, variants: Sequence[Variant]) -> ExperimentStatus:
-    """The state that a change leads to.
+    """Return the status after a change.
 
-    Raises ConflictError where the experiment is not where the action starts, InvalidError for a winner that is none of
-    its variants.
+    Raise ConflictError if the action is not allowed in `status`, InvalidError if the winner is not one of the variants.
     """
-    origin, to = COURSE[change.action]
-    if status is not origin:
-        allowed = [action for action, (start, _) in COURSE.items() if start is status]
+    required, next_status = COURSE[change.action]
+    if status is not required:
+        allowed = [action for action, (origin, _) in COURSE.items() if origin is status]
         message = f"This experiment is {status}; {change.action} is not possible."
         raise ConflictError(message, hint=_HINTS[status], current_status=status, allowed=allowed)
     ids = [variant.id for variant in variants]
     if change.winner is not None and change.winner not in ids:
         raise InvalidError(FieldError("winner", f"takes one of {', '.join(ids)}"))
-    return to
+    return next_status

@@ -1,4 +1,4 @@
-"""The limits of an experiment that is asked for."""
+"""Validation of new experiments and of changes to them."""
 
 from collections.abc import Mapping
 from typing import cast
@@ -18,63 +18,66 @@ LARGEST_CONFIG = 10_000
 
 
 def checked_experiment(given: NewExperiment | Mapping[str, object]) -> NewExperiment:
-    """`given` with texts trimmed and the limits kept. Raises InvalidError with every field that breaks one."""
-    asked = Asked(NewExperiment, given)
-    asked.need("name", "parameter", "variants")
-    name, parameter = asked.line("name", LONGEST_NAME), asked.line("parameter", LONGEST_PARAMETER)
-    variants = _variants(asked, parameter)
-    asked.refuse()
-    assert name is not None  # it would have been refused
+    """Return the request with texts trimmed and limits checked. Raise InvalidError with every invalid field."""
+    reader = Asked(NewExperiment, given)
+    reader.need("name", "parameter", "variants")
+    name, parameter = reader.line("name", LONGEST_NAME), reader.line("parameter", LONGEST_PARAMETER)
+    variants = _variants(reader, parameter)
+    reader.refuse()
+    assert name is not None  # raise_if_invalid has raised otherwise
     assert parameter is not None
     return NewExperiment(name=name, parameter=parameter, variants=variants)
 
 
 def checked_experiment_change(given: ChangeExperiment | Mapping[str, object]) -> ChangeExperiment:
-    """`given`, with a winner only where the experiment is concluded. Raises InvalidError with every field."""
-    asked = Asked(ChangeExperiment, given)
-    asked.need("action")
-    action, winner = asked.choice("action", ExperimentAction), asked.text("winner", LONGEST_VARIANT_ID)
-    if action is ExperimentAction.ARCHIVE and asked.has("winner"):
-        asked.problem("winner", "goes only with conclude")
-    asked.refuse()
-    assert action is not None  # it would have been refused
+    """Return the validated change; only concluding takes a winner. Raise InvalidError with every invalid field."""
+    reader = Asked(ChangeExperiment, given)
+    reader.need("action")
+    action, winner = reader.choice("action", ExperimentAction), reader.text("winner", LONGEST_VARIANT_ID)
+    if action is ExperimentAction.ARCHIVE and reader.has("winner"):
+        reader.problem("winner", "goes only with conclude")
+    reader.refuse()
+    assert action is not None  # raise_if_invalid has raised otherwise
     return ChangeExperiment(action=action, winner=winner)
 
 
-def _variants(asked: Asked, parameter: str | None) -> tuple[Variant, ...]:
-    """The variants; those with problems have been remembered and are left out."""
-    found: list[Variant] = []
-    for variant in asked.objects("variants", Variant, MOST_VARIANTS, least=LEAST_VARIANTS):
-        variant.need("id", "label", "config")
-        variant_id, label = variant.line("id", LONGEST_VARIANT_ID), variant.line("label", LONGEST_LABEL)
-        config = variant.mapping("config")
-        if parameter and not variant.is_wrong("config"):
-            _look_into(variant, config, parameter)
-        if any(other.id == variant_id for other in found):
-            variant.problem("id", "is another variant's already")
+def _variants(reader: Asked, parameter: str | None) -> tuple[Variant, ...]:
+    """Return the valid variants. Problems of the others are recorded in `reader`."""
+    variants: list[Variant] = []
+    for fields in reader.objects("variants", Variant, MOST_VARIANTS, least=LEAST_VARIANTS):
+        fields.need("id", "label", "config")
+        variant_id, label = fields.line("id", LONGEST_VARIANT_ID), fields.line("label", LONGEST_LABEL)
+        config = fields.mapping("config")
+        if parameter and not fields.is_wrong("config"):
+            _check_config(fields, config, parameter)
+        if any(other.id == variant_id for other in variants):
+            fields.problem("id", "is another variant's already")
         if variant_id and label:
-            found.append(Variant(id=variant_id, label=label, config=cast("dict[str, Json]", config)))
-    return tuple(found)
+            variants.append(Variant(id=variant_id, label=label, config=cast("dict[str, Json]", config)))
+    return tuple(variants)
 
 
-def _look_into(variant: Asked, config: dict[str, object], parameter: str) -> None:
-    """Remember what is wrong with a variant's config."""
-    raw = _kept(config)
-    if raw is None:
-        variant.problem("config", "holds what cannot be kept as JSON")
-    elif len(raw) > LARGEST_CONFIG:
-        variant.problem("config", f"is {len(raw):,} bytes of JSON; {LARGEST_CONFIG:,} are the most")
+def _check_config(reader: Asked, config: dict[str, object], parameter: str) -> None:
+    """Record what is invalid about a variant's config."""
+    encoded = _encode_config(config)
+    if encoded is None:
+        reader.problem("config", "holds what cannot be kept as JSON")
+    elif len(encoded) > LARGEST_CONFIG:
+        reader.problem("config", f"is {len(encoded):,} bytes of JSON; {LARGEST_CONFIG:,} are the most")
     elif parameter not in config:
-        right = f'{{"{parameter}": ...}}'
-        variant.problem("config", f"takes the value under the parameter's own name: {right}")
-    elif wrong := wrong_with(parameter, config[parameter]):
-        variant.problem(f"config.{parameter}", wrong)
+        example = f'{{"{parameter}": ...}}'
+        reader.problem("config", f"takes the value under the parameter's own name: {example}")
+    elif problem := wrong_with(parameter, config[parameter]):
+        reader.problem(f"config.{parameter}", problem)
 
 
-def _kept(config: dict[str, object]) -> bytes | None:
-    """`config` as JSON; None where it would not come back as it is, or a database would not take it."""
+def _encode_config(config: dict[str, object]) -> bytes | None:
+    """Return `config` as JSON, or None if it would not survive a round trip or a database would reject it.
+
+    PostgreSQL's jsonb cannot store U+0000.
+    """
     try:
-        raw = msgspec.json.encode(config)
-        return raw if msgspec.json.decode(raw) == config and b"\\u0000" not in raw else None
+        encoded = msgspec.json.encode(config)
+        return encoded if msgspec.json.decode(encoded) == config and b"\\u0000" not in encoded else None
     except (TypeError, ValueError, OverflowError, RecursionError, msgspec.MsgspecError):
         return None

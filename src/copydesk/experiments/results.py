@@ -1,4 +1,4 @@
-"""What became of each variant's drafts, as plain counts and raw rates."""
+"""Aggregate the drafts of each variant into plain counts and raw rates."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -8,24 +8,24 @@ from copydesk.model.wire import Struct
 
 
 class Counts(Struct, frozen=True):
-    """What is counted of one variant."""
+    """Counts of one variant."""
 
     assigned: int = 0
     drafted: int = 0
-    """Those of the assigned that got a text."""
+    """Assigned drafts that have a text."""
     accepted: int = 0
     rejected: int = 0
     mean_edit_ratio: float | None = None
     published: int = 0
     """Live on at least one platform."""
     measured: int = 0
-    """Published, with figures."""
+    """Published, with metrics."""
     interactions: int = 0
-    """Of the measured."""
+    """Sum over the measured ones."""
     impressions: int | None = None
-    """Of those of the measured whose platform reports them."""
+    """Sum over the measured ones whose platform reports impressions; None if none does."""
     interactions_seen: int = 0
-    """Of those with impressions: only these make a rate."""
+    """Interactions of the posts with impressions. Only these may enter a rate."""
 
 
 def results_of(
@@ -36,8 +36,8 @@ def results_of(
     now: datetime,
     winner: str | None = None,
 ) -> Results:
-    """The results as they stand, variants in their order; one without `counts` has none of anything."""
-    arms = [_arm(variant, counts.get(variant.id, Counts()), first=not place) for place, variant in enumerate(variants)]
+    """Return the results, variants in their given order. A variant missing from `counts` has zero of everything."""
+    arms = [_arm(variant, counts.get(variant.id, Counts()), first=not index) for index, variant in enumerate(variants)]
     return Results(parameter=parameter, data_as_of=now, arms=tuple(arms), winner=winner)
 
 

@@ -1,4 +1,4 @@
-"""What a variant changes about a draft: the value of an experiment's parameter becomes part of the voice."""
+"""Apply a variant to a draft: the value of the experiment's parameter becomes part of the voice."""
 
 from typing import NamedTuple
 
@@ -9,17 +9,17 @@ from copydesk.model.draft import Format
 from copydesk.model.voice import FormatVoice, Voice, wrong_with_setting
 
 SETTINGS = ("hashtags", "emoji", "link")
-"""Parameters that are settings of the voice by the same name, with the same values."""
+"""Parameters that are voice settings of the same name and take the same values."""
 LEAST_LENGTH, MOST_LENGTH = 50, 50_000
-"""What a `length` may be: graphemes of a post, words of a BLOG."""
+"""Bounds of `length`: graphemes of a post, words of a BLOG."""
 
 
 class Treated(NamedTuple):
-    """A voice with a variant's value in it.
+    """A voice with a variant applied.
 
-    `followed` says whether the offline writer keeps to it. What it cannot follow may still stand in the voice, for
-    writers that read style and instructions; what is in no voice at all (hook, cta, temperature and the like) has to
-    be handed to a writer by name.
+    `is_followed` is True if the offline writer can follow the value. A value it cannot follow may still be part of the
+    voice, for writers that read style and instructions. Parameters that no voice has (hook, cta, temperature) have to
+    be passed to a writer by name.
     """
 
     voice: Voice
@@ -27,23 +27,26 @@ class Treated(NamedTuple):
 
 
 def voice_with(voice: Voice, format: Format, parameter: str, value: object) -> Treated:
-    """`voice` as it is for one draft of a variant; null leaves it as it is, which is a variant like another."""
+    """Return `voice` with the parameter set for one format.
+
+    A null value leaves the voice unchanged; such a variant is valid.
+    """
     if value is None:
         return Treated(voice, followed=True)
     if wrong_with(parameter, value):
         return Treated(voice, followed=False)
     if parameter in SETTINGS:
-        return Treated(_set(voice, format, parameter, value), followed=True)
+        return Treated(_replace_setting(voice, format, parameter, value), followed=True)
     if parameter == "length" and not isinstance(value, str):
         name = "targetWords" if format is Format.BLOG else "maxLength"
-        return Treated(_set(voice, format, name, value), followed=True)
+        return Treated(_replace_setting(voice, format, name, value), followed=True)
     if isinstance(value, str):
-        return Treated(_told(voice, format, parameter, value), followed=False)
+        return Treated(_add_text(voice, format, parameter, value), followed=False)
     return Treated(voice, followed=False)
 
 
 def wrong_with(parameter: str, value: object) -> str:
-    """Why `value` can be no value of `parameter`; empty where it can. Only the voice's own settings have rules."""
+    """Return why `value` is invalid for `parameter`, or "" if it is valid. Only the voice's own settings have rules."""
     if parameter in SETTINGS:
         return wrong_with_setting(parameter, value)
     if parameter == "length" and not isinstance(value, str) and value is not None:
@@ -52,23 +55,23 @@ def wrong_with(parameter: str, value: object) -> str:
     return ""
 
 
-def _told(voice: Voice, format: Format, parameter: str, value: str) -> Voice:
-    """`voice` with something that only a writer that understands words can do."""
+def _add_text(voice: Voice, format: Format, parameter: str, value: str) -> Voice:
+    """Return `voice` with a value that only a writer with language understanding can follow."""
     if parameter == "style":
         return replace(voice, style=value)
     if parameter in {"tone", "length"}:
-        told = f"{parameter.capitalize()}: {value}"
-        return replace(voice, style=_joined(voice.style, told))
+        line = f"{parameter.capitalize()}: {value}"
+        return replace(voice, style=_append_line(voice.style, line))
     if parameter == "instructions":
-        return _set(voice, format, "instructions", _joined(voice.of(format).instructions or "", value))
+        return _replace_setting(voice, format, "instructions", _append_line(voice.of(format).instructions or "", value))
     return voice
 
 
-def _set(voice: Voice, format: Format, name: str, value: object) -> Voice:
-    """`voice` with another setting of one format, both as JSON has them."""
+def _replace_setting(voice: Voice, format: Format, name: str, value: object) -> Voice:
+    """Return `voice` with one setting of one format replaced; `name` and `value` are as in JSON."""
     settings = msgspec.to_builtins(voice.of(format)) | {name: value}
     return replace(voice, formats=voice.formats | {format: msgspec.convert(settings, FormatVoice)})
 
 
-def _joined(before: str, told: str) -> str:
-    return f"{before}\n{told}" if before.strip() else told
+def _append_line(existing: str, line: str) -> str:
+    return f"{existing}\n{line}" if existing.strip() else line

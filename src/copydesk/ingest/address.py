@@ -1,4 +1,4 @@
-"""What the user types as the address of a source, in the one form in which it is kept."""
+"""Source URLs as the user types them, validated and normalized."""
 
 import re
 from typing import NoReturn
@@ -7,36 +7,39 @@ from urllib.parse import SplitResult, urlsplit
 from copydesk.errors import FieldError, InvalidError
 from copydesk.ingest.links import MAX_ADDRESS, absolute
 
-_UNFIT = re.compile(r"[\x00-\x20\x7f-\x9f\u2028\u2029\\]")
+_INVALID_CHARACTER = re.compile(r"[\x00-\x20\x7f-\x9f\u2028\u2029\\]")
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 _HOST_AND_PORT = re.compile(r"[^/?#:]+:\d+(?:[/?#]|\Z)")
 
 
 def refuse(field: str, problem: str) -> NoReturn:
-    """Raise InvalidError for one field."""
+    """Raise InvalidError for one field of the source; `problem` continues the sentence that begins with its name."""
     raise InvalidError(FieldError(field, problem))
 
 
 def split(url: str, *, expected: str) -> SplitResult:
-    """The parts of a web address; `https` where no scheme is given. `expected` says in words what would be right.
+    """Parse the URL of a source; `https` is assumed where no scheme is given.
 
-    Raises InvalidError for `url`.
+    `expected` describes a valid value and ends the error message. Raise InvalidError for the field `url`.
     """
     text = url.strip()
     if not text:
         refuse("url", f"is empty; give {expected}")
     if len(text) > MAX_ADDRESS:
         refuse("url", f"is longer than {MAX_ADDRESS} characters; give {expected}")
-    if _UNFIT.search(text):
+    if _INVALID_CHARACTER.search(text):
         refuse("url", f"has a space or a control character in it; give {expected}")
+    # "example.com:8080/feed" would otherwise parse as the scheme "example.com".
     if not _SCHEME.match(text) or _HOST_AND_PORT.match(text):
         text = f"https://{text.lstrip('/')}"
-    return _checked(text, expected)
+    return _validate(text, expected)
 
 
-def _checked(text: str, expected: str) -> SplitResult:
+def _validate(text: str, expected: str) -> SplitResult:
+    """Parse `text` and refuse other schemes, a missing host and embedded credentials."""
     try:
         parts = urlsplit(text)
+        # `hostname` and `port` are parsed on access only, and raise ValueError for a bad bracket or port.
         host, _ = parts.hostname, parts.port
     except ValueError:
         refuse("url", f"is not a web address; give {expected}")
@@ -48,5 +51,5 @@ def _checked(text: str, expected: str) -> SplitResult:
 
 
 def web_address(text: str | None) -> str | None:
-    """`text` if it is an address that a browser opens as a page, else None: a source may say anything."""
+    """Return `text` if it is an http(s) URL that a browser can open, else None. For untrusted responses."""
     return absolute(text, "") if text else None

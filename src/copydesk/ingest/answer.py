@@ -1,4 +1,4 @@
-"""What a server answered: what its status and headers mean for us. Pure."""
+"""HTTP responses of sources: the values taken from status and headers, and the error for each failure. Pure."""
 
 import re
 from datetime import datetime
@@ -9,9 +9,9 @@ from copydesk.network import TRIES_AGAIN
 from copydesk.network.headers import Headers, fresh_for, named, retry_after, span, used_up
 
 USUAL_WAIT = 900.0
-"""Seconds that we wait where a server says "too many requests" and not how long."""
+"""Seconds to wait after a 429 that names no time."""
 
-_KEPT = (
+_RETAINED_HEADERS = (
     "link",
     "x-ratelimit-limit",
     "x-ratelimit-remaining",
@@ -21,69 +21,70 @@ _KEPT = (
     "x-rate-limit-remaining",
     "x-rate-limit-reset",
 )
-_MAX_HEADER = 4096
+_MAX_HEADER_LENGTH = 4096
 _CHARSET = re.compile(r""";\s*charset\s*=\s*["']?([\w.:-]{1,40})""", re.IGNORECASE | re.ASCII)
 _MEDIA_TYPE = re.compile(r"\s*([\w.+-]{1,60}/[\w.+-]{1,60})", re.ASCII)
 
 
 class Answer(Struct, frozen=True):
-    """What a fetch brought. Spans are seconds."""
+    """A successful response. Durations are in seconds."""
 
     url: str
-    """Where the answer came from in the end."""
+    """The final URL, after redirects."""
     status: int
-    """200, or 304 for one that has no body because nothing changed."""
+    """200 for every success with a body, or 304."""
     body: bytes = b""
     charset: str | None = None
-    """As the Content-Type names it, in lower case; not checked to exist."""
+    """As named by Content-Type, in lower case; not checked to exist."""
     content_type: str | None = None
-    """The media type alone, in lower case."""
+    """The media type without parameters, in lower case."""
     etag: str | None = None
     last_modified: str | None = None
-    """The validators as they came, to be sent back as they are."""
+    """Both validators are stored verbatim, to be sent back unchanged."""
     not_modified: bool = False
     fresh_for: float | None = None
-    """For how long the server says that asking again is of no use."""
+    """Freshness lifetime by Cache-Control or Expires: polling earlier is useless."""
     retry_after: float | None = None
     moved_to: str | None = None
-    """The final address, where every redirect on the way was a permanent one."""
+    """The final URL if every redirect was permanent (301 or 308), else None."""
     headers: dict[str, str] = {}
-    """Link and the rate limit headers, with lower-case names."""
+    """`Link` and the rate limit headers, with lower-case names."""
 
 
 def answer(url: str, status: int, headers: Headers, body: bytes, now: datetime, moved_to: str | None) -> Answer:
-    """The answer that status, headers and body make; `status` is 304 or a success."""
+    """Build the response for a 304 or a success."""
     content_type = headers.get("content-type", "")
-    media, charset = _MEDIA_TYPE.match(content_type), _CHARSET.search(content_type)
+    media_type, charset = _MEDIA_TYPE.match(content_type), _CHARSET.search(content_type)
     return Answer(
         url=url,
         status=304 if status == 304 else 200,
         body=body,
         charset=charset[1].lower() if charset else None,
-        content_type=media[1].lower() if media else None,
-        etag=_short(headers.get("etag")),
-        last_modified=_short(headers.get("last-modified")),
+        content_type=media_type[1].lower() if media_type else None,
+        etag=_within_limit(headers.get("etag")),
+        last_modified=_within_limit(headers.get("last-modified")),
         not_modified=status == 304,
         fresh_for=fresh_for(headers, now),
         retry_after=retry_after(headers, now),
         moved_to=moved_to,
-        headers={name: headers[name] for name in _KEPT if name in headers and _short(headers[name])},
+        headers={name: headers[name] for name in _RETAINED_HEADERS if name in headers and _within_limit(headers[name])},
     )
 
 
 def host_wait(status: int, headers: Headers, now: datetime, *, shy: bool) -> float | None:
-    """Seconds for which the whole host is to be left alone, None where it need not be.
+    """Return the seconds during which the whole host must be left alone, or None.
 
-    `shy` is a host that answers 403 where it means 429, as Reddit does to those who come without credentials.
+    Set `forbidden_means_throttled` for hosts that answer 403 where they mean 429, as Reddit does without credentials.
     """
-    rest = used_up(headers, now)
+    quota_wait = used_up(headers, now)
     if status == 429 or (status == 403 and shy):
-        return retry_after(headers, now) or rest or USUAL_WAIT
-    return rest
+        return retry_after(headers, now) or quota_wait or USUAL_WAIT
+    # A success may also use up the quota: then wait until it is renewed instead of provoking a 429.
+    return quota_wait
 
 
 def refusal(status: int, headers: Headers, host: str, wait: float | None, now: datetime) -> FetchError:
-    """The error for an answer that is no success; `wait` is what `host_wait` said."""
+    """Return the error for a response that is not a success; `cooldown` is the result of `host_cooldown`."""
     if wait is not None and status in (403, 429):
         return throttled(host, wait)
     later = retry_after(headers, now)
@@ -101,16 +102,17 @@ def refusal(status: int, headers: Headers, host: str, wait: float | None, now: d
             f"{host} says that this address is gone for good (410).",
             hint="Remove the source, or give it a new address.",
         )
-    whose = f"This is the site's trouble; {TRIES_AGAIN}" if status >= 500 else "Check the address."
-    return AnswerError(f"{host} answered with {named(status)}.", hint=whose, retry_after=later)
+    hint = f"This is the site's trouble; {TRIES_AGAIN}" if status >= 500 else "Check the address."
+    return AnswerError(f"{host} answered with {named(status)}.", hint=hint, retry_after=later)
 
 
 def throttled(host: str, wait: float) -> ThrottledError:
-    """The error for a host that is to be left alone for `wait` seconds."""
+    """Return the error for a host that must be left alone for `seconds`."""
     return ThrottledError(f"{host} asks us to wait {span(wait)}.", hint=TRIES_AGAIN, retry_after=wait)
 
 
 def _needs_login(status: int, headers: Headers, host: str) -> NeedsLoginError:
+    # Cloudflare's challenge page: only a browser passes it, whatever credentials are sent.
     if status == 403 and headers.get("cf-mitigated") == "challenge":
         return NeedsLoginError(
             f"{host} lets only people with a browser in (403).", hint="Look for another feed of the same site."
@@ -121,5 +123,6 @@ def _needs_login(status: int, headers: Headers, host: str) -> NeedsLoginError:
     )
 
 
-def _short(value: str | None) -> str | None:
-    return value if value and len(value) <= _MAX_HEADER else None
+def _within_limit(value: str | None) -> str | None:
+    """Return `value` unless it is empty or over-long: it is stored and sent back to the host."""
+    return value if value and len(value) <= _MAX_HEADER_LENGTH else None

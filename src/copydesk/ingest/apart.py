@@ -1,7 +1,7 @@
-"""A parser in a process of its own, which is killed at its deadline: for work that hostile input makes endless.
+"""Run a parser in a subprocess that is killed at its deadline: hostile input can keep a parser busy for ever.
 
-The process is a module of ours: it calls `limit`, says READY, reads bytes on standard input until they end, and answers
-on standard output. An exit status other than 0 means that there is no answer.
+The subprocess runs a module of this package, which calls `apply_resource_limits` and `signal_ready`, reads standard
+input to its end and writes its result to standard output. A non-zero exit status means that there is no result.
 """
 
 import asyncio
@@ -14,29 +14,32 @@ from weakref import WeakKeyDictionary
 import copydesk
 
 LOADING = 15.0
-"""Seconds for loading the parser: it takes a fifth of one, but the machine may be busy."""
+"""Seconds to import the parser. It takes about 0.2; the margin is for a busy machine."""
 AT_ONCE = 2
-"""Processes at a time: each takes some 40 MB and more, and there are rarely more idle cores."""
+"""Concurrent processes. Each takes 40 MB or more, and few machines have more idle cores."""
 READY = b"\n"
-"""Said when the parser is loaded: the deadline is for its work, not for the loading."""
+"""Written once the parser is imported, so that the deadline covers parsing and not the start of Python."""
 
 MAX_MEMORY = 1 << 30
+"""Bytes of address space."""
 MAX_FILES = 16
-"""Open at once: the three it is given, and what Python opens where a module is first used."""
+"""The three standard streams and a reserve for modules that Python imports late."""
 MAX_SECONDS = 30
-"""Of CPU: in case that the one who waits for the answer is gone."""
+"""A backstop: ends the process if the parent died and cannot kill it."""
 
-_KEPT = ("PATH", "LD_LIBRARY_PATH", "SYSTEMROOT", "LANG")
+_INHERITED_VARIABLES = ("PATH", "LD_LIBRARY_PATH", "SYSTEMROOT", "LANG")
+# A semaphore belongs to one event loop; tests and the command line run several.
 _slots: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Semaphore] = WeakKeyDictionary()
 
 
 async def ask(module: str, body: bytes, *arguments: str, seconds: float) -> bytes:
-    """What `module`, started with `arguments`, answers to `body`; nothing where it fails. It never outlives this call.
+    """Run `python -m module arguments` with `body` on standard input; return its output, or `b""` if it fails.
 
-    Raises TimeoutError where the work takes longer than `seconds`.
+    The process never outlives this call. Raise TimeoutError if parsing takes longer than `timeout` seconds.
     """
     async with _slots.setdefault(asyncio.get_running_loop(), asyncio.Semaphore(AT_ONCE)):
         process = await asyncio.create_subprocess_exec(
+            # -P keeps the working directory out of sys.path: nothing there may shadow a module.
             *(sys.executable, "-P", "-m", module, *arguments),
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
@@ -45,29 +48,30 @@ async def ask(module: str, body: bytes, *arguments: str, seconds: float) -> byte
             cwd=Path(copydesk.__file__).anchor,
         )
         try:
-            return await _converse(process, body, seconds)
+            return await _communicate(process, body, seconds)
         finally:
             if process.returncode is None:
                 process.kill()
                 await process.wait()
 
 
-async def _converse(process: asyncio.subprocess.Process, body: bytes, seconds: float) -> bytes:
+async def _communicate(process: asyncio.subprocess.Process, body: bytes, seconds: float) -> bytes:
+    """Wait for the ready marker, send `body` and return the output."""
     assert process.stdout is not None
     async with asyncio.timeout(LOADING):
         await process.stdout.read(len(READY))
     async with asyncio.timeout(seconds):
-        answer, _ = await process.communicate(body)
-    return answer if process.returncode == 0 else b""
+        output, _ = await process.communicate(body)
+    return output if process.returncode == 0 else b""
 
 
 def limit() -> None:
-    """Give back what a parser has no use for: memory and time without end, files, processes."""
+    """Limit this process's memory, CPU time and open files; forbid child processes, file writes and core dumps."""
     try:
         import resource  # noqa: PLC0415 - not on every platform
     except ImportError:
         return
-    for what, most in (
+    for name, value in (
         ("RLIMIT_AS", MAX_MEMORY),
         ("RLIMIT_CPU", MAX_SECONDS),
         ("RLIMIT_NOFILE", MAX_FILES),
@@ -75,20 +79,24 @@ def limit() -> None:
         ("RLIMIT_FSIZE", 0),
         ("RLIMIT_CORE", 0),
     ):
-        # Not every platform has each of them, or a lower limit is in force already.
+        # Platforms lack some of these limits, and a limit that is already lower cannot be raised.
         with contextlib.suppress(AttributeError, ValueError, OSError):
-            resource.setrlimit(getattr(resource, what), (most, most))
+            resource.setrlimit(getattr(resource, name), (value, value))
 
 
 def say_ready() -> None:
-    """Tell the one who waits that the parser is loaded."""
+    """Tell the parent that the parser is imported."""
     sys.stdout.buffer.write(READY)
     sys.stdout.buffer.flush()
 
 
 def _environment() -> dict[str, str]:
-    """Enough to find the same modules; no secret of ours is in the process that reads hostile input."""
+    """Return an environment that finds the same modules.
+
+    It is a short allowlist because credentials in environment variables must not reach a process that parses hostile
+    input.
+    """
     package = str(Path(copydesk.__file__).parent.parent)
-    places = [package, *(str(Path(place).absolute()) for place in sys.path if place)]
-    kept = {name: os.environ[name] for name in _KEPT if name in os.environ}
-    return kept | {"PYTHONPATH": os.pathsep.join(dict.fromkeys(places))}
+    paths = [package, *(str(Path(path).absolute()) for path in sys.path if path)]
+    inherited = {name: os.environ[name] for name in _INHERITED_VARIABLES if name in os.environ}
+    return inherited | {"PYTHONPATH": os.pathsep.join(dict.fromkeys(paths))}

@@ -1,7 +1,7 @@
-"""A web page -> its article: title, picture and the rest from its head, the text by trafilatura.
+"""Web pages as articles: metadata from the head, the text by trafilatura.
 
-trafilatura comes with the extra `article`. Where it is not installed, finds nothing or does not come to an end, the
-text is the longest run of paragraphs; the article says which of the two it was.
+trafilatura is in the extra `article`. If it is not installed, finds nothing or times out, the text is the longest run
+of paragraphs; `Article.reader` says which extractor was used.
 """
 
 import asyncio
@@ -34,75 +34,76 @@ from copydesk.model.wire import Struct
 __all__ = ["DEADLINE", "MAX_SUMMARY", "MAX_TEXT", "MAX_TITLE", "Article", "TextReader", "article_of", "read_article"]
 
 DEADLINE = 45.0
-"""Seconds for one page, from the question to the article; waiting for one's turn at the host counts."""
+"""Seconds for one page from request to article, including the wait for other requests to the same host."""
 EXTRACTION = 5.0
-"""Seconds that trafilatura has for one page: it takes 0.01 to 0.1 for real ones."""
+"""Seconds for trafilatura on one page. Real pages take 0.01 to 0.1."""
 ACCEPT = "text/html, application/xhtml+xml, text/plain;q=0.8, text/markdown;q=0.8, */*;q=0.1"
 
-_TRY_AGAIN = "Try again later, or give the text itself."
+_RETRY_HINT = "Try again later, or give the text itself."
 _HINTS: dict[type[FetchError], str] = {
-    AnswerError: _TRY_AGAIN,
+    AnswerError: _RETRY_HINT,
     GoneError: "Look for another address of the page, or give the text itself.",
     MissingError: "Check the address of the page.",
     NeedsLoginError: "Only pages that everybody may read can be read; give the text itself.",
-    ThrottledError: _TRY_AGAIN,
+    ThrottledError: _RETRY_HINT,
     TooLargeError: "Give the text itself.",
-    TooSlowError: _TRY_AGAIN,
+    TooSlowError: _RETRY_HINT,
     UnreachableError: "Check the address of the page and the connection to the internet, or give the text itself.",
 }
-"""What to do about a page that cannot be read. The client's own hints are about sources, which are read again."""
+"""What the user can do about a page that cannot be read. The client's hints assume a source that is polled again."""
 
 TextReader = Literal["trafilatura", "paragraphs", "plain"]
-"""Who found the text: trafilatura, our own simple rule, or nobody because the page is plain text."""
+"""What produced the text: trafilatura, the paragraph rule, or none because the page is plain text."""
 
 
 class Article(Struct, frozen=True):
-    """What a web page has to say: plain text without control sequences, within the caps of an entry."""
+    """An article: plain text without control characters, within the limits of an `Entry`."""
 
     url: str
-    """Where it is in the end: the address that the page names as its own, if that may be, or the one that answered."""
+    """The canonical URL if the page declares an acceptable one, else the URL that responded."""
     reader: TextReader
     title: str = ""
-    """On one line; empty where the page has none."""
+    """On one line; empty if the page has none."""
     summary: str = ""
-    """As the page describes itself, on one line."""
+    """The page's own description, on one line."""
     text: str = ""
-    """Paragraphs are separated by a blank line. Empty where a page says something in its head only."""
+    """Paragraphs separated by blank lines. Empty if only the head has content."""
     author: str | None = None
     published: datetime | None = None
-    """UTC; None where the page gives none or an impossible one."""
+    """UTC; None if missing or impossible."""
     image: str | None = None
-    """A web address, not fetched and not checked further."""
+    """An http(s) URL; not fetched or checked further."""
     image_alt: str | None = None
-    """What the page says that it shows, on one line."""
+    """Alternative text for `image`, on one line."""
     language: str | None = None
-    """A code in small letters: `en-us`."""
+    """A lower-case code such as `en-us`."""
     publisher: str | None = None
     """The name of the site."""
 
 
 async def read_article(http: Http, url: str, *, deadline: float = DEADLINE) -> Article:
-    """The article at `url`, through the guarded client. `deadline` is in seconds.
+    """Fetch `url` through the guarded client and return its article. `timeout` is in seconds.
 
-    Raises FetchError, with the class that says what happened; NotAnArticleError for what is no page with text.
+    Raise a FetchError whose class tells the cause, NotAnArticleError if the response is not a page with text.
     """
     try:
         async with asyncio.timeout(deadline):
-            answer = await _page(http, url)
-            extracted = await _extracted(answer.body, answer.content_type, answer.charset)
+            response = await _fetch_page(http, url)
+            extracted = await _extract_text(response.body, response.content_type, response.charset)
+            # Parsing a large page takes long enough to stall the event loop.
             return await asyncio.to_thread(
                 article_of,
-                answer.body,
-                answer.content_type,
-                answer.url,
-                charset=answer.charset,
+                response.body,
+                response.content_type,
+                response.url,
+                charset=response.charset,
                 extracted=extracted,
             )
     except TimeoutError:
-        raise TooSlowError(f"The page was not read within {deadline:g} seconds.", hint=_TRY_AGAIN) from None
+        raise TooSlowError(f"The page was not read within {deadline:g} seconds.", hint=_RETRY_HINT) from None
 
 
-async def _page(http: Http, url: str) -> Answer:
+async def _fetch_page(http: Http, url: str) -> Answer:
     try:
         return await http.get(url, accept=ACCEPT)
     except FetchError as error:
@@ -113,14 +114,14 @@ async def _page(http: Http, url: str) -> Answer:
 def article_of(
     body: bytes, content_type: str | None, url: str, *, charset: str | None = None, extracted: str = ""
 ) -> Article:
-    """The article in `body`, which answered at `url`. Pure.
+    """Parse `body`, the response from `url`. Pure.
 
-    `content_type` is the media type alone, `charset` what came with it; `extracted` is what trafilatura found, as HTML.
-    Raises NotAnArticleError for what is no page with text.
+    `content_type` is the media type without parameters, `charset` its parameter; `extracted` is trafilatura's HTML, if
+    any. Raise NotAnArticleError if it is not a page with text.
     """
-    html = is_html(body, content_type)
+    is_html_page = is_html(body, content_type)
     page = text_of(body, charset)
-    article = _of_page(page, url, extracted) if html else _of_plain_text(page, url)
+    article = _article_from_html(page, url, extracted) if is_html_page else _article_from_text(page, url)
     if not (article.title or article.summary or article.text):
         raise NotAnArticleError(
             "There is no text on this page.", hint="It may be made by scripts in a browser; give the text itself."
@@ -128,13 +129,13 @@ def article_of(
     return article
 
 
-def _of_page(page: str, url: str, extracted: str) -> Article:
+def _article_from_html(page: str, url: str, extracted: str) -> Article:
     head = read_head(page, url)
-    found = plain_text(extracted, MAX_TEXT)
-    text = found or longest_run(page, MAX_TEXT)
+    extracted_text = plain_text(extracted, MAX_TEXT)
+    text = extracted_text or longest_run(page, MAX_TEXT)
     return Article(
         url=head.url or url,
-        reader="trafilatura" if found else "paragraphs",
+        reader="trafilatura" if extracted_text else "paragraphs",
         title=head.title,
         summary=head.summary,
         text=_without_title(text, head.title),
@@ -147,32 +148,33 @@ def _of_page(page: str, url: str, extracted: str) -> Article:
     )
 
 
-def _of_plain_text(page: str, url: str) -> Article:
-    """Its title is the heading that it begins with, as in Markdown; its lines stay."""
+def _article_from_text(page: str, url: str) -> Article:
+    """Return the article of a plain text page. A leading Markdown heading becomes its title; line breaks stay."""
     text = plain_lines(page, MAX_TEXT)
-    first, _, rest = text.partition("\n")
-    heading = first.startswith("# ")
+    first_line, _, rest = text.partition("\n")
+    has_heading = first_line.startswith("# ")
     return Article(
         url=url,
         reader="plain",
-        title=plain_line(first[2:], MAX_TITLE) if heading else "",
-        text=rest.lstrip() if heading else text,
+        title=plain_line(first_line[2:], MAX_TITLE) if has_heading else "",
+        text=rest.lstrip() if has_heading else text,
     )
 
 
 def _without_title(text: str, title: str) -> str:
-    """`text` without the title at its start, where a page repeats it as its first heading."""
-    first, _, rest = text.partition("\n\n")
-    return rest if title and rest and first.casefold() == title.casefold() else text
+    """Return `text` without its first paragraph if that repeats the title."""
+    first_paragraph, _, rest = text.partition("\n\n")
+    return rest if title and rest and first_paragraph.casefold() == title.casefold() else text
 
 
-async def _extracted(body: bytes, content_type: str | None, charset: str | None) -> str:
-    """What trafilatura finds in the page, as HTML; nothing where it is not there, fails or takes too long."""
+async def _extract_text(body: bytes, content_type: str | None, charset: str | None) -> str:
+    """Return the article HTML found by trafilatura; empty if it is not installed, fails or times out."""
     if not is_html(body, content_type) or find_spec("trafilatura") is None:
         return ""
+    # Decoded here because only this side knows the HTTP charset: the subprocess always reads UTF-8.
     page = await asyncio.to_thread(text_of, body, charset)
     try:
-        answer = await ask("copydesk.ingest.articleparser", page.encode("utf-8", "replace"), seconds=EXTRACTION)
+        output = await ask("copydesk.ingest.articleparser", page.encode("utf-8", "replace"), seconds=EXTRACTION)
     except TimeoutError:
         return ""
-    return answer.decode("utf-8", "replace")
+    return output.decode("utf-8", "replace")

@@ -1,4 +1,4 @@
-"""When to look at a source again, and how it is doing. Pure: state, outcome and time in, state out."""
+"""Polling policy: when a source is fetched next, and its health. Pure: state, outcome and time in, state out."""
 
 from collections.abc import Iterable
 from datetime import datetime, timedelta
@@ -17,40 +17,44 @@ WEEK = 7 * DAY
 
 SHORTEST = 15 * MINUTE
 LONGEST = DAY
-"""Seconds between which the learnt interval stays."""
+"""Bounds in seconds of the interval that is learnt from the source's activity."""
 FIRST = HOUR
-"""The interval of a source whose habit is not known yet."""
+"""Interval before anything is known about the source."""
 SLOWER = 1.5
-"""What each fetch that brings nothing new does to the interval."""
+"""The interval grows by this factor after each fetch without new entries."""
 JITTER = 0.1
-"""Share by which an interval is varied, so that sources that began together drift apart."""
+"""Share by which an interval varies at most, so that sources added together do not stay in step."""
 GAP_WEIGHT = 0.3
-"""Of the newest observation in the running mean of the gap."""
+"""Weight of the newest observation in the moving average of the gap between entries."""
 LONGEST_GAP = 365 * DAY
 NEEDS_LOGIN = 6 * HOUR
+"""Seconds. Credentials rarely fix themselves."""
 OFFLINE_RETRY = 15 * MINUTE
 OFFLINE_HOSTS = 3
 OFFLINE_SHARE = 0.8
+"""Our own network is down if more than this share of at least `OFFLINE_HOSTS` hosts is unreachable."""
 MOVED_TIMES = 3
-"""So many equal permanent redirects in a row change the address; a single one may be a mistake (Feedbin's rule)."""
+"""Equal permanent redirects in a row that change the source's URL. One alone may be a mistake (Feedbin's rule)."""
 ERROR_FAILS = 3
 STALE_GAPS = 4
 STALE_AFTER = 14 * DAY
+"""A source is stale after `STALE_GAPS` median gaps without an entry, but not before this many seconds."""
 MISSING_AFTER, MISSING_TIMES = 14 * DAY, 10
+"""After this many seconds and failures, a 404 is reported as permanent."""
 
 
 class Fetched(Struct, frozen=True):
-    """What a fetch that worked brought. Spans are seconds."""
+    """The outcome of a successful fetch. Durations are in seconds."""
 
     published: tuple[datetime, ...] = ()
-    """One for each new entry: when it was published, or the time of this fetch where it does not say."""
+    """One per new entry: its publication time, or the time of this fetch if it has none."""
     etag: str | None = None
     last_modified: str | None = None
     body_hash: bytes | None = None
-    """These three are kept as they are, None as well; after a 304 the caller hands on the ones it has."""
+    """These three replace the stored ones, None included; after a 304 the caller passes the stored ones on."""
     fresh_for: float | None = None
     ttl: float | None = None
-    """What the feed itself asks for; not read where the body is the same again."""
+    """Polling interval that the feed asks for; ignored if the body is unchanged, because it was not parsed."""
     retry_after: float | None = None
     moved_to: str | None = None
     cursor: dict[str, str] = {}
@@ -59,14 +63,20 @@ class Fetched(Struct, frozen=True):
 def after_fetch(
     state: FetchState, outcome: Fetched, config_interval_minutes: int | None, now: datetime, jitter: float
 ) -> FetchState:
-    """The state after a fetch that worked. `jitter` is -1 to 1."""
-    gap = _gap(state, outcome, now)
-    interval = _interval(state, outcome, gap)
+    """Return the state after a successful fetch. `jitter` is from -1 to 1."""
+    gap = _updated_gap(state, outcome, now)
+    interval = _updated_interval(state, outcome, gap)
     same_body = outcome.body_hash is not None and outcome.body_hash == state.body_hash
+    # An unchanged body was not parsed: its ttl is the stored one.
     ttl = state.ttl if same_body else outcome.ttl
     base = _configured(config_interval_minutes) or interval
-    asked = min(max(_span(ttl), _span(outcome.fresh_for)), WEEK)
-    delay = max(min(_vary(max(base, asked), jitter), WEEK), asked, min(_span(outcome.retry_after), LONGEST_WAIT))
+    requested = min(max(_safe_duration(ttl), _safe_duration(outcome.fresh_for)), WEEK)
+    # What the source asks for wins over jitter and the user's interval, but only up to a week.
+    delay = max(
+        min(_vary(max(base, requested), jitter), WEEK),
+        requested,
+        min(_safe_duration(outcome.retry_after), LONGEST_WAIT),
+    )
     return replace(
         state,
         etag=outcome.etag,
@@ -85,7 +95,7 @@ def after_fetch(
         error=None,
         gone=False,
         moved_to=outcome.moved_to,
-        moved_seen=_moved_seen(state, outcome),
+        moved_seen=_redirect_count(state, outcome),
         missing_since=None,
         cursor=outcome.cursor,
     )
@@ -94,7 +104,10 @@ def after_fetch(
 def after_failure(
     state: FetchState, error: FetchError, now: datetime, jitter: float, config_interval_minutes: int | None = None
 ) -> FetchState:
-    """The state after a fetch that failed. It is tried again and again, more and more rarely, unless it is gone."""
+    """Return the state after a failed fetch.
+
+    Retries back off exponentially, up to a day. Only 410 Gone stops them. Throttling does not count as a failure.
+    """
     if isinstance(error, ThrottledError):
         return _after_throttling(state, error, now, jitter)
     fails = state.fails + 1
@@ -104,20 +117,20 @@ def after_failure(
         last_fetch=now,
         fails=fails,
         error_category=error.category,
-        error=_words(error, fails, missing_since, now),
+        error=_error_message(error, fails, missing_since, now),
         missing_since=missing_since,
     )
     if isinstance(error, GoneError):
         return replace(failed, gone=True, next_at=None)
     interval = _configured(config_interval_minutes) or state.interval or FIRST
-    # 2 ** 20 intervals of a minute are longer than a day in any case.
+    # Bounded so that the power stays small: 2 ** 20 minutes exceed a day anyway.
     wait = NEEDS_LOGIN if isinstance(error, NeedsLoginError) else min(DAY, interval * 2 ** min(fails, 20))
-    delay = max(_vary(wait, jitter), min(_span(error.retry_after), LONGEST_WAIT))
+    delay = max(_vary(wait, jitter), min(_safe_duration(error.retry_after), LONGEST_WAIT))
     return replace(failed, next_at=now + timedelta(seconds=delay))
 
 
 def after_offline(state: FetchState, error: FetchError, now: datetime, jitter: float = 0.0) -> FetchState:
-    """The state after a failure that is our own network's: told, but not counted against the source."""
+    """Return the state after a failure of our own network: reported, but not counted against the source."""
     return replace(
         state,
         last_fetch=now,
@@ -128,51 +141,53 @@ def after_offline(state: FetchState, error: FetchError, now: datetime, jitter: f
 
 
 def offline(outcomes: Iterable[tuple[str, FetchError | None]]) -> bool:
-    """Whether it was our own network that failed: of at least 3 hosts more than 80 % could not be reached at all.
+    """Return True if our own network failed: more than 80 % of at least 3 hosts were unreachable.
 
-    `outcomes` are the hosts of a run, each with how its fetch ended; None is well.
+    `outcomes` are the hosts of one run with the error of each fetch; None is success.
     """
-    reached: dict[str, bool] = {}
+    reachable: dict[str, bool] = {}
     for host, error in outcomes:
-        reached[host] = reached.get(host, False) or not isinstance(error, UnreachableError)
-    dark = sum(not seen for seen in reached.values())
-    return len(reached) >= OFFLINE_HOSTS and dark > OFFLINE_SHARE * len(reached)
+        reachable[host] = reachable.get(host, False) or not isinstance(error, UnreachableError)
+    unreachable_count = sum(not is_reachable for is_reachable in reachable.values())
+    return len(reachable) >= OFFLINE_HOSTS and unreachable_count > OFFLINE_SHARE * len(reachable)
 
 
 def is_due(state: FetchState, now: datetime) -> bool:
-    """Whether it is time to fetch."""
-    return not state.gone and _passed(state.next_at, now) and _passed(state.not_before, now)
+    """Return True if the next fetch is due and no cooldown is in force."""
+    return not state.gone and _is_past(state.next_at, now) and _is_past(state.not_before, now)
 
 
 def may_fetch(state: FetchState, now: datetime, *, by_hand: bool) -> bool:
-    """Whether a run may fetch. The user need not wait for the next time, but for what the other side asked for."""
+    """Return True if a run may fetch. A manual run ignores the schedule but not the server's Retry-After."""
     return is_due(replace(state, next_at=None) if by_hand else state, now)
 
 
 def new_address(state: FetchState) -> str | None:
-    """Where the source is to be read from now on; None where it stays."""
+    """Return the URL that replaces the source's, or None if it stays."""
     return state.moved_to if state.moved_seen >= MOVED_TIMES else None
 
 
 def health(state: FetchState, median_gap: float | None, now: datetime) -> Health:
-    """How the source is doing; `median_gap` is the median of the seconds between its entries, None if unknown."""
+    """Return the source's health. `median_gap` is the median number of seconds between its entries, None if unknown."""
+    # A 404 counts at once: unlike other failures it rarely fixes itself.
     if state.gone or state.fails >= ERROR_FAILS or (state.fails and state.error_category == MissingError.category):
         return Health.ERROR
     if state.fails or state.error_category == ThrottledError.category:
         return Health.DEGRADED
     if state.last_ok is None:
         return Health.UNKNOWN
-    return Health.STALE if _stale(state, median_gap, now) else Health.HEALTHY
+    return Health.STALE if _is_stale(state, median_gap, now) else Health.HEALTHY
 
 
 def eligible(published: datetime | None, seen: datetime, first_fetch: bool, first_fetch_hours: float) -> bool:  # noqa: FBT001 - as in every call
-    """Whether an entry may become a draft: of a first fetch only those of the last hours, the others are history."""
+    """Return True if an entry may become a draft. A first fetch counts only recent entries; the rest is history."""
     return not first_fetch or published is None or seen - published <= timedelta(hours=first_fetch_hours)
 
 
 def _after_throttling(state: FetchState, error: FetchError, now: datetime, jitter: float) -> FetchState:
-    """Not a failure: the source works, and only wants to be asked less often."""
-    wait = min(max(_span(error.retry_after) or USUAL_WAIT, 1.0), LONGEST_WAIT)
+    """Return the state after a 429: not a failure, only a request to poll less often."""
+    wait = min(max(_safe_duration(error.retry_after) or USUAL_WAIT, 1.0), LONGEST_WAIT)
+    # Only later, never earlier than asked: hence the absolute value.
     later = min(_vary(wait, abs(jitter)), LONGEST_WAIT)
     return replace(
         state,
@@ -184,62 +199,68 @@ def _after_throttling(state: FetchState, error: FetchError, now: datetime, jitte
     )
 
 
-def _gap(state: FetchState, outcome: Fetched, now: datetime) -> float | None:
-    """The running mean with what this fetch shows of the time between two entries."""
-    seen = _observed_gap(state, outcome, now)
-    if seen is None:
+def _updated_gap(state: FetchState, outcome: Fetched, now: datetime) -> float | None:
+    """Return the moving average of the time between entries, updated by this fetch."""
+    observed = _observed_gap(state, outcome, now)
+    if observed is None:
         return state.gap
-    seen = min(max(seen, 0.0), LONGEST_GAP)
-    return seen if state.gap is None else state.gap + GAP_WEIGHT * (seen - state.gap)
+    observed = min(max(observed, 0.0), LONGEST_GAP)
+    return observed if state.gap is None else state.gap + GAP_WEIGHT * (observed - state.gap)
 
 
 def _observed_gap(state: FetchState, outcome: Fetched, now: datetime) -> float | None:
+    """Return the mean seconds between the new entries, None if this fetch does not tell."""
     if outcome.published and state.last_new is not None:
         return (now - state.last_new).total_seconds() / len(outcome.published)
-    # At the first fetch there is only what the entries say. The time of the fetch, or one after it, says nothing.
+    # At the first fetch only the entries' own dates tell. Dates that are missing were set to the time of the fetch.
     dates = sorted(date for date in outcome.published if date < now)
     return (dates[-1] - dates[0]).total_seconds() / (len(dates) - 1) if len(dates) > 1 else None
 
 
-def _interval(state: FetchState, outcome: Fetched, gap: float | None) -> float:
-    """Half the gap, longer with every fetch that brings nothing, and back to half the gap with one that does."""
+def _updated_interval(state: FetchState, outcome: Fetched, gap: float | None) -> float:
+    """Return half the gap after a fetch with new entries, else the previous interval times the backoff."""
     if not outcome.published:
         return min((state.interval or FIRST) * SLOWER, LONGEST)
     return FIRST if gap is None else min(max(gap / 2, SHORTEST), LONGEST)
 
 
-def _moved_seen(state: FetchState, outcome: Fetched) -> int:
+def _redirect_count(state: FetchState, outcome: Fetched) -> int:
     if outcome.moved_to is None:
         return 0
     return state.moved_seen + 1 if outcome.moved_to == state.moved_to else 1
 
 
-def _words(error: FetchError, fails: int, missing_since: datetime | None, now: datetime) -> str:
+def _error_message(error: FetchError, fails: int, missing_since: datetime | None, now: datetime) -> str:
+    """Return the error to store; a 404 that has lasted gets advice of its own."""
     if missing_since is None or fails < MISSING_TIMES or (now - missing_since).total_seconds() < MISSING_AFTER:
         return str(error)
     days = (now - missing_since).days
     return f"{error.message} It has been so for {days} days: look for the feed's new address on the site."
 
 
-def _stale(state: FetchState, median_gap: float | None, now: datetime) -> bool:
+def _is_stale(state: FetchState, median_gap: float | None, now: datetime) -> bool:
     if state.last_new is None:
         return False
-    patience = max(STALE_GAPS * _span(median_gap), STALE_AFTER)
-    return (now - state.last_new).total_seconds() > patience
+    limit = max(STALE_GAPS * _safe_duration(median_gap), STALE_AFTER)
+    return (now - state.last_new).total_seconds() > limit
 
 
-def _passed(moment: datetime | None, now: datetime) -> bool:
-    """Whether `moment` has passed. One that is farther off than we ever wait was written by a wrong clock."""
-    return moment is None or moment <= now or (moment - now).total_seconds() > LONGEST_WAIT
+def _is_past(instant: datetime | None, now: datetime) -> bool:
+    """Return True if `instant` is None or past.
+
+    One further ahead than the maximum wait was written while the clock was wrong; it must not block the source for
+    years.
+    """
+    return instant is None or instant <= now or (instant - now).total_seconds() > LONGEST_WAIT
 
 
 def _configured(minutes: int | None) -> float | None:
-    """The seconds between two fetches as the user set them."""
+    """Return the user's interval in seconds, between a minute and a week; None if not set."""
     return None if minutes is None else min(max(minutes, 1) * 60, WEEK)
 
 
-def _span(seconds: float | None) -> float:
-    """A span that somebody else named: none, negative and endless ones are 0."""
+def _safe_duration(seconds: float | None) -> float:
+    """Return a duration from an untrusted source; None, negative and infinite values become 0."""
     return seconds if seconds is not None and isfinite(seconds) and seconds > 0 else 0.0
 
 

@@ -1,4 +1,4 @@
-"""An answer in JSON, read with distrust: typed, capped, and one bad row never costs the others."""
+"""JSON responses of web APIs, decoded defensively: typed and bounded, and one bad row never costs the others."""
 
 import codecs
 import contextlib
@@ -16,39 +16,40 @@ T = TypeVar("T")
 
 
 def decode(body: bytes, kind: type[T], whose: str) -> T:
-    """`body` as `kind`. Numbers may come as strings; fields that are not known are passed over.
+    """Decode `body` as `kind`. Numbers may be strings; unknown fields are ignored.
 
-    Raises NotAFeedError, which names `whose` answer it is.
+    `service` names the sender in the error. Raise NotAFeedError if it does not match.
     """
     try:
+        # msgspec refuses a byte order mark.
         return msgspec.json.decode(body.removeprefix(codecs.BOM_UTF8), type=kind, strict=False)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise NotAFeedError(f"{whose} answered with something else than expected ({_reason(error)}).") from None
 
 
 def rows(raws: Sequence[msgspec.Raw], kind: type[T], whose: str) -> list[T]:
-    """Those of `raws` that are of `kind`. Raises NotAFeedError where there are some, but none is."""
-    good: list[T] = []
+    """Return the items that match `kind`, decoded. Raise NotAFeedError if there are items but none matches."""
+    decoded: list[T] = []
     for raw in raws:
         with contextlib.suppress(NotAFeedError):
-            good.append(decode(bytes(raw), kind, whose))
-    if raws and not good:
+            decoded.append(decode(bytes(raw), kind, whose))
+    if raws and not decoded:
         raise NotAFeedError(f"{whose} answered with a list in which nothing is as expected.")
-    return good
+    return decoded
 
 
 def count(value: int | None) -> int | None:
-    """A figure, kept within what a database stores."""
+    """Return a count limited to ±`MAX_COUNT`, so that any database column holds it."""
     return None if value is None else max(-MAX_COUNT, min(value, MAX_COUNT))
 
 
 def moment(seconds: float | None) -> datetime | None:
-    """The time so many seconds after 1970; None for one that cannot be, as in the dates of feeds."""
+    """Return the UTC time of a Unix timestamp, None if it is missing or implausible (see `parse_date`)."""
     try:
-        found = datetime.fromtimestamp(seconds or 0, UTC)
+        parsed = datetime.fromtimestamp(seconds or 0, UTC)
     except (OverflowError, ValueError, OSError):
         return None
-    return found if found.year >= EARLIEST else None
+    return parsed if parsed.year >= EARLIEST else None
 
 
 def _reason(error: Exception) -> str:

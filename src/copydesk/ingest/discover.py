@@ -1,4 +1,4 @@
-"""A web page -> the addresses of the feeds that it names."""
+"""Find the feeds that a web page links to."""
 
 import re
 from collections.abc import Iterator
@@ -20,13 +20,14 @@ WELL_KNOWN_PATHS = (
     "/blog/feed",
     "/blog/rss.xml",
 )
-"""Where a site's feed often is that its pages do not name, the most frequent first."""
+"""Paths to try on sites whose pages link to no feed, most frequent first."""
 
 MAX_PAGE = 512 * 1024
+"""Bytes of the page that are read."""
 MAX_FOUND = 20
-_MOST_LOOKED_AT = 5_000
+_MAX_ELEMENTS = 5_000
 
-# Like plaintext's, linear in its length: what is never closed takes the rest with it, and a tag ends at the next `<`.
+# Linear time: unclosed elements swallow the rest as in a browser, and outside quotes a tag ends at the next `<`.
 _ATTRIBUTES = r"""((?:[^<>"']++|"[^"]*+"|'[^']*+')*+)"""
 _ELEMENT = re.compile(
     rf"<(?:!--(?:-?>|.*?--!?>|.*)|(?i:script|style|template)\b[^<>]*+>(?:.*?</(?i:script|style|template)|.*)"
@@ -34,54 +35,58 @@ _ELEMENT = re.compile(
     re.DOTALL,
 )
 _ATTRIBUTE = re.compile(r"""([^\s=<>"'/]++)(?:\s*+=\s*+(?:"([^"]*+)"|'([^']*+)'|([^\s"'<>]++)))?+""")
-_TYPES = frozenset(
+_FEED_TYPES = frozenset(
     ["application/rss+xml", "application/atom+xml", "application/feed+json", "application/rdf+xml", "text/rss+xml"]
 )
-_LOOSE_TYPES = frozenset(["application/xml", "text/xml", "application/json"])
-_LIKE_A_FEED = re.compile(
+_GENERIC_TYPES = frozenset(["application/xml", "text/xml", "application/json"])
+_FEED_PATH = re.compile(
     r"(?:[/.?=_-](?:feeds?|rss2?|atom|rdf)(?:[/.?=_-](?:xml|json|rss2?|atom|index|\d))*|/index\.xml)/?\Z", re.IGNORECASE
 )
 
 
 def discover_feeds(html: bytes, base_url: str, charset: str | None) -> tuple[str, ...]:
-    """The feeds that a page names in `<link>`, in its order but those of comments last; or else in `<a>`.
+    """Return the URLs of the feeds that a page links to.
 
-    Reads the first 512 KiB. Web addresses only, absolute, each once, at most 20; nothing raises.
+    Those in `<link>` come in page order, comment feeds last; without any, feed-like `<a>` links are taken.
+
+    URLs are absolute http(s), without duplicates, at most 20. Only the first 512 KiB are read. Never raises.
     """
-    text = mend(html[:MAX_PAGE], charset).decode()
-    named: list[str] = []
-    linked: list[str] = []
+    page = mend(html[:MAX_PAGE], charset).decode()
+    linked_feeds: list[str] = []
+    anchors: list[str] = []
     base = base_url
-    for name, attributes in islice(_elements(text), _MOST_LOOKED_AT):
-        address = absolute(attributes.get("href", ""), base) or ""
-        if name == "base" and address:
-            base = address
-        elif name == "link" and address and _names_a_feed(attributes):
-            named.append(address)
-        elif name == "a" and address and _LIKE_A_FEED.search(address.partition("#")[0]):
-            linked.append(address)
-    found = sorted(named or linked, key=lambda address: "comment" in address)
-    return tuple(address for address in dict.fromkeys(found) if address != base_url)[:MAX_FOUND]
+    for name, attributes in islice(_elements(page), _MAX_ELEMENTS):
+        url = absolute(attributes.get("href", ""), base) or ""
+        if name == "base" and url:
+            base = url
+        elif name == "link" and url and _is_feed_link(attributes):
+            linked_feeds.append(url)
+        elif name == "a" and url and _FEED_PATH.search(url.partition("#")[0]):
+            anchors.append(url)
+    # Stable: page order is kept among feeds and among comment feeds.
+    urls = sorted(linked_feeds or anchors, key=lambda url: "comment" in url)
+    return tuple(url for url in dict.fromkeys(urls) if url != base_url)[:MAX_FOUND]
 
 
 def _elements(text: str) -> Iterator[tuple[str, dict[str, str]]]:
-    """Name and attributes of the elements that may hold a feed's address."""
-    for found in _ELEMENT.finditer(text):
-        if found[1] and "href" in found[2].lower():
+    """Yield name and attributes of each `<link>`, `<a>` and `<base>` with an href."""
+    for match in _ELEMENT.finditer(text):
+        if match[1] and "href" in match[2].lower():
             yield (
-                found[1].lower(),
+                match[1].lower(),
                 {
                     part[1].lower(): unescape(part[2] or part[3] or part[4] or "").strip()
-                    for part in _ATTRIBUTE.finditer(found[2])
+                    for part in _ATTRIBUTE.finditer(match[2])
                 },
             )
 
 
-def _names_a_feed(attributes: dict[str, str]) -> bool:
+def _is_feed_link(attributes: dict[str, str]) -> bool:
+    """Return True if a `<link>` is a feed. Generic XML and JSON types count only with a feed-like path."""
     relations = attributes.get("rel", "").lower().split()
     kind = attributes.get("type", "").partition(";")[0].strip().lower()
     if "feed" in relations:
         return True
     if "alternate" not in relations:
         return False
-    return kind in _TYPES or (kind in _LOOSE_TYPES and bool(_LIKE_A_FEED.search(attributes["href"])))
+    return kind in _FEED_TYPES or (kind in _GENERIC_TYPES and bool(_FEED_PATH.search(attributes["href"])))

@@ -1,4 +1,4 @@
-"""The bytes of a feed or a page -> UTF-8, by what they say about themselves."""
+"""Decode feeds and pages of any declared encoding to UTF-8."""
 
 import codecs
 import re
@@ -17,8 +17,8 @@ _DECLARATION = re.compile(
 )
 _ANY_DECLARATION = re.compile(r"\s*<\?xml\s[^>]{0,400}?\?>")
 
-# Names that are used for a larger set than they stand for, as browsers read them (WHATWG Encoding Standard).
-_LARGER = {
+# Labels that browsers decode as a superset of the named encoding (WHATWG Encoding Standard).
+_SUPERSETS = {
     "ascii": "cp1252",
     "iso8859-1": "cp1252",
     "iso8859-9": "cp1254",
@@ -29,29 +29,29 @@ _LARGER = {
     "euc_kr": "cp949",
     "big5": "big5hkscs",
 }
-# Only character sets: Python's codecs also unpack archives, escapes and punycode by name.
-_SETS = re.compile(
+# Character sets only: Python's codec registry also holds compression, escapes and punycode.
+_CHARACTER_SETS = re.compile(
     r"utf-(8|16|32)(-[bl]e)?|ascii|iso8859-\d+|cp\d{3,4}|koi8-[rtu]|mac-[a-z]+|gb2312|gbk|gb18030|hz|big5(hkscs)?"
     r"|euc_[a-z0-9_]+|shift_jis\w*|iso2022_\w+|johab|tis-620|kz1048|ptcp154"
 )
 
-# What surrogateescape leaves of a byte -> the character that Windows-1252 has for it.
-_WINDOWS = {0xDC00 + byte: bytes((byte,)).decode("cp1252", "replace") for byte in range(0x80, 0x100)}
+# Surrogates produced by surrogateescape -> the character of that byte in Windows-1252.
+_WINDOWS_1252 = {0xDC00 + byte: bytes((byte,)).decode("cp1252", "replace") for byte in range(0x80, 0x100)}
 
 
 def to_utf8(body: bytes, charset: str | None) -> bytes:
-    """`body` as UTF-8 without a byte order mark or an XML declaration.
+    """Return `body` as UTF-8 without byte order mark and XML declaration.
 
-    The first of these that decodes every byte: byte order mark, `charset` of the HTTP answer, XML declaration, UTF-8;
-    Latin-1, whoever says it, comes after UTF-8.
-    Where nothing but UTF-8 is in question, it is left to the parser to check it. Raises Refused where none does.
+    Takes the first encoding that decodes every byte: byte order mark, HTTP `charset`, XML declaration, UTF-8. A
+    declared Latin-1 comes after UTF-8. If UTF-8 is the only candidate, checking it is left to the parser. Raise
+    StrictParseError if none decodes.
     """
-    mark, encoding = _marked(body)
+    mark, encoding = _byte_order_mark(body)
     body = body[len(mark) :].lstrip()
-    names = [encoding] if encoding else _candidates(charset, _declared(body))
-    if names == ["utf-8"]:
+    candidates = [encoding] if encoding else _candidates(charset, _declared_encoding(body))
+    if candidates == ["utf-8"]:
         return _without_declaration(body)
-    for name in names:
+    for name in candidates:
         try:
             text = body.decode(name)
         except UnicodeDecodeError:
@@ -61,54 +61,55 @@ def to_utf8(body: bytes, charset: str | None) -> bytes:
 
 
 def mend(body: bytes, charset: str | None) -> bytes:
-    """`body` as readable UTF-8, whatever is in it: for what to_utf8 refuses.
+    """Return `body` as valid UTF-8 whatever it holds; for what `to_utf8` refuses.
 
-    A byte that is no UTF-8 is taken as Windows-1252, each for itself: a file that is wholly Latin-1 under a false
-    label is read right, and one that is UTF-8 with a broken byte keeps the rest.
+    Invalid bytes are decoded one by one as Windows-1252, so that a mislabelled Latin-1 file is read correctly and a
+    UTF-8 file with one broken byte keeps the rest.
     """
-    mark, encoding = _marked(body)
+    mark, encoding = _byte_order_mark(body)
     body = body[len(mark) :].lstrip()
-    encoding = encoding or _known(charset) or _known(_declared(body)) or "utf-8"
+    encoding = encoding or _codec_name(charset) or _codec_name(_declared_encoding(body)) or "utf-8"
     if encoding == "utf-8":
-        text = body.decode("utf-8", "surrogateescape").translate(_WINDOWS)
+        text = body.decode("utf-8", "surrogateescape").translate(_WINDOWS_1252)
     else:
         text = body.decode(encoding, "replace")
     return _text_without_declaration(text).encode("utf-8", "replace")
 
 
-def _marked(body: bytes) -> tuple[bytes, str | None]:
-    """The byte order mark, and the encoding that it or the zeros around the first `<` tell."""
+def _byte_order_mark(body: bytes) -> tuple[bytes, str | None]:
+    """Return the byte order mark, and the encoding told by it or by the zero bytes around the first `<`."""
     for mark, encoding in _BOMS:
         if body.startswith(mark):
             return mark, encoding
     return b"", {b"<\0": "utf-16-le", b"\0<": "utf-16-be"}.get(body[:2])
 
 
-def _declared(body: bytes) -> str | None:
-    found = _DECLARATION.match(body[:600])
-    return found[1].decode() if found else None
+def _declared_encoding(body: bytes) -> str | None:
+    match = _DECLARATION.match(body[:600])
+    return match[1].decode() if match else None
 
 
 def _candidates(charset: str | None, declared: str | None) -> list[str]:
-    names = [name for name in dict.fromkeys((_known(charset), _known(declared), "utf-8")) if name]
-    # Latin-1 is what is said without a thought, and any bytes are valid in it. What is valid UTF-8 is not so by chance.
+    names = [name for name in dict.fromkeys((_codec_name(charset), _codec_name(declared), "utf-8")) if name]
+    # Latin-1 is often a careless default, and any bytes are valid in it; text that is valid UTF-8 rarely is so by
+    # chance.
     return sorted(names, key="utf-8".__ne__) if "cp1252" in names else names
 
 
-def _known(name: str | None) -> str | None:
-    """Python's name of a character set, or None for what is none."""
+def _codec_name(name: str | None) -> str | None:
+    """Return Python's name of the character set, None if `name` is not one."""
     try:
-        known = codecs.lookup((name or "").strip(" \"'")[:40]).name
+        codec = codecs.lookup((name or "").strip(" \"'")[:40]).name
     except (LookupError, ValueError):
         return None
-    return _LARGER.get(known, known) if _SETS.fullmatch(known) else None
+    return _SUPERSETS.get(codec, codec) if _CHARACTER_SETS.fullmatch(codec) else None
 
 
 def _without_declaration(body: bytes) -> bytes:
-    found = _DECLARATION.match(body[:600])
-    return body[found.end() :].lstrip() if found else body
+    match = _DECLARATION.match(body[:600])
+    return body[match.end() :].lstrip() if match else body
 
 
 def _text_without_declaration(text: str) -> str:
-    found = _ANY_DECLARATION.match(text)
-    return text[found.end() :].lstrip() if found else text
+    match = _ANY_DECLARATION.match(text)
+    return text[match.end() :].lstrip() if match else text

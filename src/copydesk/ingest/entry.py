@@ -1,4 +1,4 @@
-"""What a parser found -> entries as they are kept: plain text, within caps, web addresses only, each with an id."""
+"""Build entries from parsed feeds: plain text within limits, http(s) URLs only, a unique id each."""
 
 import re
 from collections import Counter
@@ -17,6 +17,7 @@ from copydesk.ingest.raw import RawEntry
 from copydesk.model.item import Entry
 from copydesk.text.digest import digest
 
+# Characters, except MAX_TAGS and MAX_COUNT. Entries are untrusted: the limits bound storage and the later regex work.
 MAX_TITLE = 1_000
 MAX_SUMMARY = 5_000
 MAX_TEXT = 100_000
@@ -27,69 +28,71 @@ MAX_TAGS = 20
 MAX_TAG = 50
 MAX_COUNT = 1_000_000_000
 
-_TITLES = ("title", "title 2", "title 3")
-_SUMMARIES = ("summary", "summary 2", "summary 3", "summary 4")
-_DATES = ("published", "date", "updated", "created")
-_LINKS = ("original link", "link", "alternate", "alternate 2")
+_TITLE_FIELDS = ("title", "title 2", "title 3")
+_SUMMARY_FIELDS = ("summary", "summary 2", "summary 3", "summary 4")
+_DATE_FIELDS = ("published", "date", "updated", "created")
+_LINK_FIELDS = ("original link", "link", "alternate", "alternate 2")
 _LANGUAGE = re.compile(r"[a-z]{2,3}(?:-[a-z0-9]{2,8}){0,3}")
 _NAME_AFTER_MAIL = re.compile(r"[^\s@()]+@[^\s@()]+\s+\(([^()]+)\)")
 _MAIL_AFTER_NAME = re.compile(r"\s*<[^\s<>]*@[^\s<>]*>")
 
 
 class Setting(NamedTuple):
-    """What an entry takes from its feed."""
+    """Defaults that entries inherit from their feed."""
 
     base: str
-    """Where the feed's relative addresses start from."""
+    """Base URL for relative links."""
     language: str | None = None
     atom: bool = False
+    """Atom declares which texts are HTML; RSS does not."""
 
 
 def make_entries(raws: Sequence[RawEntry], setting: Setting) -> tuple[Entry, ...]:
-    """The entries of one document, each with an id that no other one of them has."""
-    return _distinct([_entry(raw, setting) for raw in raws])
+    """Return the entries of one document; no two share an id."""
+    return _with_unique_ids([_entry(raw_entry, setting) for raw_entry in raws])
 
 
 def title_of(raw: RawEntry, *, atom: bool) -> str:
-    """The title on one line; in RSS it is HTML if it looks like it, since nothing says which."""
-    field, value = _first(raw.texts, _TITLES)
+    """Return the title on one line. RSS does not say whether it is HTML, so that is guessed."""
+    field, value = _first_field(raw.texts, _TITLE_FIELDS)
     if "<" not in value and "&" not in value:
         return plain_line(value, MAX_TITLE)
-    markup = raw.is_markup.get(field)
-    if markup is None:
-        markup = not (atom and field == "title") and looks_like_markup(value)
-    return plain_line(value, MAX_TITLE, markup=markup)
+    is_html = raw.is_markup.get(field)
+    if is_html is None:
+        is_html = not (atom and field == "title") and looks_like_markup(value)
+    return plain_line(value, MAX_TITLE, markup=is_html)
 
 
 def link_of(raw: RawEntry, base: str) -> str | None:
-    """Where the entry, or the feed, leads."""
+    """Return the entry's URL: the first valid link, then an id that is a URL, then the enclosure; None without one."""
     texts = raw.texts
-    for field in _LINKS:
+    for field in _LINK_FIELDS:
         if field in texts:
-            link = absolute(texts[field], base)
-            if link:
-                return link
-    ident = texts.get("ident", "")
-    if ident[:4].lower() == "http" and "opaque" not in texts:
-        return absolute(ident, base)
+            url = absolute(texts[field], base)
+            if url:
+                return url
+    guid = texts.get("ident", "")
+    if guid[:4].lower() == "http" and "opaque" not in texts:
+        return absolute(guid, base)
     return absolute(texts["enclosure"], base) if "enclosure" in texts else None
 
 
 def language_of(text: str) -> str | None:
-    """`text` if it is a language code, in small letters: `en-us`."""
+    """Return `text` as a lower-case language code such as `en-us`, None if it is not one."""
     code = text.strip().lower().replace("_", "-")
     return code if _LANGUAGE.fullmatch(code) else None
 
 
-def _entry(raw: RawEntry, setting: Setting) -> Entry:
+def _entry(raw: RawEntry, defaults: Setting) -> Entry:
     texts = raw.texts
-    base = (absolute(raw.base, setting.base) if raw.base else None) or setting.base
+    base = (absolute(raw.base, defaults.base) if raw.base else None) or defaults.base
     url = link_of(raw, base)
-    title = title_of(raw, atom=setting.atom)
+    title = title_of(raw, atom=defaults.atom)
     published = _published(texts)
     guid = texts.get("ident") or texts.get("about") or ""
-    ident = _ident(guid) or url or _hash(title, published, texts.get("summary") or texts.get("content", ""))
-    summary, text = _bodies(raw, setting)
+    # Without a guid the URL identifies the entry, and without both its content does.
+    ident = _bounded_id(guid) or url or _hash(title, published, texts.get("summary") or texts.get("content", ""))
+    summary, text = _summary_and_text(raw, defaults)
     image, image_alt = _image(raw, base)
     return Entry(
         ident=ident,
@@ -98,11 +101,11 @@ def _entry(raw: RawEntry, setting: Setting) -> Entry:
         url=url,
         summary=summary,
         text=text,
-        author=_names(raw) if raw.authors or "author 2" in texts else None,
+        author=_author_names(raw) if raw.authors or "author 2" in texts else None,
         published=published,
         image=image,
         image_alt=image_alt,
-        language=language_of(texts["language"]) if "language" in texts else setting.language,
+        language=language_of(texts["language"]) if "language" in texts else defaults.language,
         publisher=plain_line(texts["publisher"], MAX_NAME) or None if "publisher" in texts else None,
         discussion=absolute(texts["discussion"], base) if "discussion" in texts else None,
         comments=_count(texts["comments"]) if "comments" in texts else None,
@@ -110,31 +113,32 @@ def _entry(raw: RawEntry, setting: Setting) -> Entry:
     )
 
 
-def _bodies(raw: RawEntry, setting: Setting) -> tuple[str, str]:
-    """Summary and text. Where there is no content, a long summary is the text."""
-    field, short = _first(raw.texts, _SUMMARIES)
+def _summary_and_text(raw: RawEntry, defaults: Setting) -> tuple[str, str]:
+    """Return summary and text. Without content, an over-long summary becomes the text."""
+    field, raw_summary = _first_field(raw.texts, _SUMMARY_FIELDS)
     content = raw.texts.get("content", "")
-    text = _body(raw, "content", content, setting) if content else ""
-    if not short:
+    text = _field_text(raw, "content", content, defaults) if content else ""
+    if not raw_summary:
         return "", text
-    if short == content:
+    if raw_summary == content:
         return text[:MAX_SUMMARY].rstrip(), text
-    summary = _body(raw, field, short, setting)
+    summary = _field_text(raw, field, raw_summary, defaults)
     if len(summary) <= MAX_SUMMARY:
         return summary, text
     return summary[:MAX_SUMMARY].rstrip(), text or summary
 
 
-def _body(raw: RawEntry, field: str, value: str, setting: Setting) -> str:
-    markup = raw.is_markup.get(field)
-    if markup is None:
-        own = field in {"summary", "content"}
-        markup = not setting.atom if own else looks_like_markup(value)
-    return plain_text(value, MAX_TEXT) if markup else plain_lines(value, MAX_TEXT)
+def _field_text(raw: RawEntry, field: str, value: str, defaults: Setting) -> str:
+    """Return the field as plain text. Atom declares HTML; RSS descriptions are HTML, extension fields may be."""
+    is_html = raw.is_markup.get(field)
+    if is_html is None:
+        is_format_field = field in {"summary", "content"}
+        is_html = not defaults.atom if is_format_field else looks_like_markup(value)
+    return plain_text(value, MAX_TEXT) if is_html else plain_lines(value, MAX_TEXT)
 
 
-def _first(texts: dict[str, str], fields: tuple[str, ...]) -> tuple[str, str]:
-    """The first of `fields` that is there, and its text."""
+def _first_field(texts: dict[str, str], fields: tuple[str, ...]) -> tuple[str, str]:
+    """Return the first of `fields` that is present, and its text."""
     for field in fields:
         if field in texts:
             return field, texts[field]
@@ -142,41 +146,44 @@ def _first(texts: dict[str, str], fields: tuple[str, ...]) -> tuple[str, str]:
 
 
 def _published(texts: dict[str, str]) -> datetime | None:
-    for field in _DATES:
+    for field in _DATE_FIELDS:
         if field in texts:
-            moment = parse_date(texts[field])
-            if moment:
-                return moment
+            published = parse_date(texts[field])
+            if published:
+                return published
     return None
 
 
 def _image(raw: RawEntry, base: str) -> tuple[str | None, str | None]:
-    """The entry's picture, and what is said of it where it stands in the text."""
-    address, alt = raw.picture, ""
+    """Return the entry's image URL, and its alternative text if it was found in the text."""
+    url, alt = raw.picture, ""
     for field in ("content", "summary"):
-        if not address:
-            address, alt = first_in(raw.texts.get(field, ""))
-    image = absolute(address, base) if address else None
+        if not url:
+            url, alt = first_in(raw.texts.get(field, ""))
+    image = absolute(url, base) if url else None
     return image, (plain_line(alt, MAX_ALT) or None) if image else None
 
 
-def _names(raw: RawEntry) -> str | None:
+def _author_names(raw: RawEntry) -> str | None:
+    """Return the authors, separated by commas."""
     names = [_name(name) for name in raw.authors[:MAX_TAGS] or [raw.texts["author 2"]]]
     return ", ".join(dict.fromkeys(filter(None, names)))[:MAX_NAME].rstrip(", ") or None
 
 
+# Feeds repeat few authors and tags over many entries.
 @lru_cache(1_000)
 def _name(text: str) -> str:
-    """The person in `mail@site (Person)` or `Person <mail@site>`."""
+    """Return the person in `mail@site (Person)` or `Person <mail@site>`."""
     line = plain_line(unescape(text) if "&" in text else text, MAX_NAME)
-    found = _NAME_AFTER_MAIL.fullmatch(line)
-    return found[1].strip() if found else _MAIL_AFTER_NAME.sub("", line)
+    match = _NAME_AFTER_MAIL.fullmatch(line)
+    return match[1].strip() if match else _MAIL_AFTER_NAME.sub("", line)
 
 
-def _tags(raws: list[str]) -> tuple[str, ...]:
-    """The first tags, without those that are too long to be one."""
+def _tags(raw_tags: list[str]) -> tuple[str, ...]:
+    """Return the first tags without case-insensitive duplicates; over-long ones are dropped."""
     tags: dict[str, str] = {}
-    for tag in map(_tag, raws[: 2 * MAX_TAGS]):
+    # Twice the limit leaves room for duplicates and empty tags.
+    for tag in map(_tag, raw_tags[: 2 * MAX_TAGS]):
         tags.setdefault(tag.lower(), tag)
     tags.pop("", None)
     return tuple(tags.values())[:MAX_TAGS]
@@ -189,47 +196,50 @@ def _tag(text: str) -> str:
 
 
 def _count(text: str) -> int | None:
+    # The length is checked first: int() takes quadratic time.
     return min(int(text), MAX_COUNT) if text.isdecimal() and len(text) < 20 else None
 
 
-def _ident(guid: str) -> str:
+def _bounded_id(guid: str) -> str:
+    # Nearly all ids are printable; others are folded to one line, at twice the limit because folding shortens them.
     if not guid.isprintable():
         guid = plain_line(guid, 2 * MAX_IDENT)
     return guid if len(guid) <= MAX_IDENT else _hash(guid)
 
 
 def _hash(*parts: object) -> str:
+    # repr() keeps the boundaries between the parts.
     return digest(repr(parts).encode("utf-8", "replace")).hex()
 
 
-def _distinct(entries: list[Entry]) -> tuple[Entry, ...]:
-    """`entries` with a link, and then a number, added to ids that repeat; an alias that repeats gives way to the id."""
-    idents = Counter(entry.ident for entry in entries)
-    if len(idents) < len(entries):
-        entries = _numbered([_with_link(entry) if idents[entry.ident] > 1 else entry for entry in entries])
-    aliases = Counter(entry.alias for entry in entries)
-    if len(aliases) < len(entries):
-        entries = [replace(entry, alias=entry.ident) if aliases[entry.alias] > 1 else entry for entry in entries]
+def _with_unique_ids(entries: list[Entry]) -> tuple[Entry, ...]:
+    """Make ids unique by appending the URL, then a number. An alias that repeats is replaced by the id."""
+    id_counts = Counter(entry.ident for entry in entries)
+    if len(id_counts) < len(entries):
+        entries = _number_duplicates([_with_link(entry) if id_counts[entry.ident] > 1 else entry for entry in entries])
+    alias_counts = Counter(entry.alias for entry in entries)
+    if len(alias_counts) < len(entries):
+        entries = [replace(entry, alias=entry.ident) if alias_counts[entry.alias] > 1 else entry for entry in entries]
     return tuple(entries)
 
 
 def _with_link(entry: Entry) -> Entry:
     if not entry.url or entry.url == entry.ident:
         return entry
-    return _renamed(entry, f"{entry.ident} {entry.url}")
+    return _with_id(entry, f"{entry.ident} {entry.url}")
 
 
-def _numbered(entries: list[Entry]) -> list[Entry]:
-    """The second of the same id gets ` 2`, and so on."""
-    seen: Counter[str] = Counter()
+def _number_duplicates(entries: list[Entry]) -> list[Entry]:
+    """Append ` 2`, ` 3`... to ids that repeat."""
+    counts: Counter[str] = Counter()
     numbered = []
     for entry in entries:
-        seen[entry.ident] += 1
-        number = seen[entry.ident]
-        numbered.append(entry if number == 1 else _renamed(entry, f"{entry.ident} {number}"))
+        counts[entry.ident] += 1
+        number = counts[entry.ident]
+        numbered.append(entry if number == 1 else _with_id(entry, f"{entry.ident} {number}"))
     return numbered
 
 
-def _renamed(entry: Entry, ident: str) -> Entry:
+def _with_id(entry: Entry, ident: str) -> Entry:
     ident = ident if len(ident) <= MAX_IDENT else _hash(ident)
     return replace(entry, ident=ident, alias=ident)

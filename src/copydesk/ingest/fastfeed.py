@@ -1,7 +1,7 @@
-"""RSS, RDF and Atom -> what they hold, streamed through the standard library's expat.
+"""Streaming parser for RSS, RDF and Atom on the standard library's expat.
 
-Strict: it reads well-formed XML of a known kind and raises Refused on anything else, so that what it returns is
-never a guess. Nothing is expanded and nothing is opened: a document that declares an entity is refused.
+Strict: reads well-formed XML of a known format and raises StrictParseError on anything else, so its results are never
+guesses. No entity is expanded and no external resource is opened; a document that declares entities is refused.
 """
 
 import re
@@ -16,79 +16,88 @@ from copydesk.ingest.picture import offer
 from copydesk.ingest.raw import RawEntry, RawFeed, Refused
 
 MAX_DEPTH = 100
-_MAX_ENTITY = 1_000
-"""Characters of a declared entity that may still be an abbreviation."""
-_ENTRY = re.compile(rb"<(?:[\w-]{1,20}:)?(?:item|entry)[\s>]")
+"""Nested elements. Real feeds stay far below; deeper nesting is an attack."""
+_MAX_ENTITY_LENGTH = 1_000
+"""Characters. A longer entity value is not a mere abbreviation."""
+_ENTRY_TAG = re.compile(rb"<(?:[\w-]{1,20}:)?(?:item|entry)[\s>]")
 _REFERENCE = re.compile(r"&[^#]")
 
 
-class _Enough(Exception):  # noqa: N818 - not an error
-    """As many entries as were asked for have been read."""
+class _EntryLimitReached(Exception):  # noqa: N818 - not an error
+    """Ends parsing once `max_entries` entries have been read."""
 
 
 def parse_fast(body: bytes, max_entries: int) -> RawFeed:
-    """What the feed `body` (UTF-8) holds. Raises Refused when in doubt, NotAFeedError for an entity bomb."""
-    reader = _Reader(max_entries)
+    """Parse a feed in UTF-8.
+
+    Raise StrictParseError when in doubt, NotAFeedError for an entity declaration that is an attack.
+    """
+    handler = _Reader(max_entries)
     try:
-        _parser(reader).Parse(body, True)  # noqa: FBT003 - expat takes no names
+        _create_parser(handler).Parse(body, True)  # noqa: FBT003 - expat takes no names
     except (expat.ExpatError, UnicodeDecodeError) as error:
         raise Refused(str(error)) from None
-    except _Enough:
-        return reader.result(more=True)
-    if not reader.entries and _ENTRY.search(body):
+    except _EntryLimitReached:
+        return handler.result(more=True)
+    # No entries found but entry-like tags: an unknown namespace, not an empty feed.
+    if not handler.entries and _ENTRY_TAG.search(body):
         raise Refused("entries in a namespace that is not known")
-    return reader.result(more=False)
+    return handler.result(more=False)
 
 
-def _parser(reader: "_Reader") -> expat.XMLParserType:
-    """A parser that calls `reader`, which knows nothing of it: so both go as soon as the parsing is done."""
+def _create_parser(handler: "_Reader") -> expat.XMLParserType:
+    """Create a parser that calls `handler`.
+
+    Only the parser refers to the handler: without a reference cycle both are freed as soon as parsing ends.
+    """
     parser = expat.ParserCreate(namespace_separator=" ")
     parser.buffer_text = True
     parser.buffer_size = 1 << 18
-    # With a DTD that is never read, an undeclared &nbsp; is no error but comes to SkippedEntityHandler.
+    # With a foreign DTD that is never read, an undeclared &nbsp; is no error but a call of SkippedEntityHandler.
     parser.UseForeignDTD(True)  # noqa: FBT003 - expat takes no names
     parser.ExternalEntityRefHandler = lambda *_: 1
-    parser.EntityDeclHandler = reader.entity
-    parser.SkippedEntityHandler = reader.skipped
-    parser.StartElementHandler = reader.start
-    parser.EndElementHandler = reader.end
-    # Straight into the list: what belongs to no field is thrown away when the next one opens.
-    parser.CharacterDataHandler = reader.pieces.append
+    parser.EntityDeclHandler = handler.entity
+    parser.SkippedEntityHandler = handler.skipped
+    parser.StartElementHandler = handler.start
+    parser.EndElementHandler = handler.end
+    # Text goes straight into the list, without a Python call; what belongs to no field is cleared when the next one
+    # opens.
+    parser.CharacterDataHandler = handler.pieces.append
     return parser
 
 
 class _Reader:
-    """The handlers that expat calls, and where in the document they are."""
+    """The handlers that expat calls, and their position in the document."""
 
     def __init__(self, max_entries: int) -> None:
         self.max_entries = max_entries
         self.entries: list[RawEntry] = []
         self.atom = False
         self.declares = False
-        """Whether there are entities of the document's own."""
+        """The document declares entities of its own."""
         self.depth = 0
         self.level = 0
-        """The depth at which the fields of the feed, or of the open entry, are."""
+        """Depth of the child elements that are fields of the feed or of the open entry."""
         self.about = self.found = RawEntry()
-        """What the feed says of itself, and what the open entry does; the feed too where none is open."""
+        """Metadata of the feed, and the open entry; both are the feed while no entry is open."""
         self.texts = self.about.texts
-        """Those of `found`."""
+        """`current.texts`."""
         self.feed_level = 0
         self.fields = names.FEED_FIELDS
         self.entry_depth = 0
-        """Where an entry is open; 0 where none is."""
+        """Depth of the open entry; 0 if none is open."""
         self.in_group = False
         self.field = ""
-        """The field that is open, whose text is being gathered."""
+        """The open field, whose text is being collected."""
         self.field_depth = 0
         self.pieces: list[str] = []
         self.markup: list[str] | None = None
-        """What the open field holds as markup, once there is an element in it."""
+        """Markup of the open field; None until it contains an element."""
 
     def result(self, *, more: bool) -> RawFeed:
         return RawFeed(about=self.about, entries=self.entries, atom=self.atom, more=more)
 
-    # These two run for every element, so the common case is written out in them.
+    # These two run for every element: the common case is inlined, because calls would dominate the time.
 
     def start(self, name: str, attributes: dict[str, str]) -> None:
         self.depth = depth = self.depth + 1
@@ -101,11 +110,11 @@ class _Reader:
                 self.field_depth = depth
                 self.pieces.clear()
                 if attributes:
-                    self._qualify(attributes)
+                    self._apply_attributes(attributes)
             elif attributes or name in names.EMPTY:
-                self._start_other(name, attributes)
+                self._start_empty_element(name, attributes)
         else:
-            self._start_elsewhere(name, attributes)
+            self._start_outside_fields(name, attributes)
 
     def end(self, name: str) -> None:
         depth = self.depth
@@ -115,54 +124,57 @@ class _Reader:
             if depth == self.entry_depth:
                 self._close_entry()
         elif depth == self.field_depth:
-            text = "".join(self.pieces).strip() if self.markup is None else self._close_markup()
+            text = "".join(self.pieces).strip() if self.markup is None else self._finish_markup()
             self.field = ""
             if field == "tag":
                 self.found.tags.append(text)
             elif field == "author":
                 self.found.authors.append(text)
+            # The first of repeated elements wins.
             elif text and field not in self.texts:
                 self.texts[field] = text
         else:
             self._end_markup(name)
 
-    def _qualify(self, attributes: dict[str, str]) -> None:
-        """What the attributes of the open field say about its text."""
+    def _apply_attributes(self, attributes: dict[str, str]) -> None:
+        """Apply the attributes of the open field to how its text is read."""
         field = self.field
         if field == "ident":
             if attributes.get("isPermaLink", "true").strip().lower() == "false":
                 self.texts["opaque"] = "yes"
         elif field in names.TEXTS:
-            self._say_type(attributes.get("type", "").strip().lower(), attributes.get("mode", ""))
+            self._set_content_type(attributes.get("type", "").strip().lower(), attributes.get("mode", ""))
         elif field == "link" and "href" in attributes:
-            self._link(attributes)
+            self._add_link(attributes)
         if names.BASE in attributes:
             self.found.base = join(self.found.base, attributes[names.BASE])
 
-    def _say_type(self, kind: str, mode: str) -> None:
-        if mode == "base64" or not (kind in names.KNOWN_TYPES or kind.startswith("text/")):
-            raise Refused("type " + kind[:40])
-        if kind:
-            self.found.is_markup[self.field] = kind in names.HTML
-        if kind in names.XHTML:
+    def _set_content_type(self, media_type: str, mode: str) -> None:
+        """Record whether the text is HTML; raise StrictParseError for types that are neither text nor HTML."""
+        if mode == "base64" or not (media_type in names.KNOWN_TYPES or media_type.startswith("text/")):
+            raise Refused("type " + media_type[:40])
+        if media_type:
+            self.found.is_markup[self.field] = media_type in names.HTML
+        # XHTML content consists of elements: collect it as markup from the start.
+        if media_type in names.XHTML:
             self.markup = []
 
-    def _close_markup(self) -> str:
-        """The text of the open field that has elements in it, as HTML; of a person or a source, its name."""
-        markup = self._markup_so_far()
+    def _finish_markup(self) -> str:
+        """Return the content of the open field as HTML; for a person or a source, its name."""
+        markup = self._flush_markup()
         self.markup = None
-        part = names.PARTS.get(self.field)
-        if part:
-            return _text_of(part, "".join(markup))
+        name_element = names.PARTS.get(self.field)
+        if name_element:
+            return _element_text(name_element, "".join(markup))
         self.found.is_markup[self.field] = True
         return "".join(markup).strip()
 
-    def _start_other(self, name: str, attributes: dict[str, str]) -> None:
-        """An element among the fields that is none by its text."""
+    def _start_empty_element(self, name: str, attributes: dict[str, str]) -> None:
+        """Handle a child element whose content is in its attributes, or that opens an entry or a group."""
         if name in names.PICTURES:
-            self._picture(attributes)
+            self._add_enclosure(attributes)
         elif name in names.LINKS:
-            self._link(attributes)
+            self._add_link(attributes)
         elif name in names.ITEMS:
             self._open_entry(attributes)
         elif name in names.CATEGORIES:
@@ -170,38 +182,38 @@ class _Reader:
         elif name in names.GROUPS:
             self.in_group = True
 
-    def _link(self, attributes: dict[str, str]) -> None:
-        """An Atom link, or another that has its address in an attribute."""
-        address = attributes.get("href", "").strip()
-        relation, kind = attributes.get("rel", "alternate"), attributes.get("type", "text/html")
+    def _add_link(self, attributes: dict[str, str]) -> None:
+        """Add an Atom link, or another element with its URL in an attribute."""
+        url = attributes.get("href", "").strip()
+        relation, media_type = attributes.get("rel", "alternate"), attributes.get("type", "text/html")
         if names.BASE in attributes:
-            address = join(join(self.found.base, attributes[names.BASE]), address)
+            url = join(join(self.found.base, attributes[names.BASE]), url)
         if relation == "alternate":
-            self.texts.setdefault("alternate" if kind in names.HTML else "alternate 2", address)
+            self.texts.setdefault("alternate" if media_type in names.HTML else "alternate 2", url)
         elif relation == "enclosure":
-            self._picture(attributes)
-        elif relation == "replies" and kind in names.HTML:
-            self.texts.setdefault("discussion", address)
+            self._add_enclosure(attributes)
+        elif relation == "replies" and media_type in names.HTML:
+            self.texts.setdefault("discussion", url)
 
-    def _picture(self, attributes: dict[str, str]) -> None:
-        """An enclosure or a media element: a picture, or else perhaps where the entry leads."""
+    def _add_enclosure(self, attributes: dict[str, str]) -> None:
+        """Add an enclosure or media element as the image; if it is not an image, as a fallback for the entry's link."""
         if not offer(self.found, attributes):
             self.texts.setdefault("enclosure", (attributes.get("url") or attributes.get("href", "")).strip())
 
-    def _start_elsewhere(self, name: str, attributes: dict[str, str]) -> None:
-        """An element that is not among the fields: what the fields are in, or something within one of no interest."""
+    def _start_outside_fields(self, name: str, attributes: dict[str, str]) -> None:
+        """Handle an element at another depth than the fields: a container, or a descendant without meaning here."""
         if self.depth > MAX_DEPTH:
             raise Refused("depth")
         if self.depth == 1:
             self._open_root(name, attributes)
         elif self.entry_depth:
             if name in names.PICTURES:
-                self._picture(attributes)
+                self._add_enclosure(attributes)
             elif self.in_group and self.depth == self.level + 1 and name in names.GROUP_FIELDS:
                 self.field, self.field_depth = names.GROUP_FIELDS[name], self.depth
                 self.pieces.clear()
         elif self.depth == 2 and name in names.CHANNELS:
-            self._describe_feed(3, attributes)
+            self._enter_feed(3, attributes)
         elif self.depth <= 3 and name in names.ITEMS:
             self._open_entry(attributes)
 
@@ -211,16 +223,18 @@ class _Reader:
         self.atom = name in names.ATOM_ROOTS
         if not self.atom and name not in names.RSS_ROOTS:
             raise Refused("root " + name[:80])
-        self._describe_feed(2 if self.atom else 0, attributes)
+        # RDF and RSS have their fields in <channel>, which sets the depth when it opens.
+        self._enter_feed(2 if self.atom else 0, attributes)
 
-    def _describe_feed(self, level: int, attributes: dict[str, str]) -> None:
-        """The fields of the feed are at depth `level` from here on."""
+    def _enter_feed(self, level: int, attributes: dict[str, str]) -> None:
+        """Read the feed's fields at depth `level` from here on."""
         self.level = self.feed_level = level
-        self._describe(attributes)
+        self._apply_xml_attributes(attributes)
 
     def _open_entry(self, attributes: dict[str, str]) -> None:
+        # Checked when one more entry opens: only then is the result known to be truncated.
         if len(self.entries) == self.max_entries:
-            raise _Enough
+            raise _EntryLimitReached
         self.entry_depth = self.depth
         self.level = self.depth + 1
         self.fields = names.ENTRY_FIELDS
@@ -228,10 +242,10 @@ class _Reader:
         self.found = RawEntry(base=self.about.base)
         self.texts = self.found.texts
         if attributes:
-            self._describe(attributes)
+            self._apply_xml_attributes(attributes)
 
-    def _describe(self, attributes: dict[str, str]) -> None:
-        """What the attributes of the feed or of an entry say."""
+    def _apply_xml_attributes(self, attributes: dict[str, str]) -> None:
+        """Apply xml:base, xml:lang and rdf:about of the feed or of an entry."""
         if names.BASE in attributes:
             self.found.base = join(self.found.base, attributes[names.BASE])
         if names.LANGUAGE in attributes:
@@ -248,19 +262,19 @@ class _Reader:
         self.texts = self.about.texts
 
     def _start_markup(self, name: str, attributes: dict[str, str]) -> None:
-        """An element inside a field: written down as it was."""
+        """Append an element inside a field to the field's markup."""
         if self.field not in names.TEXTS and self.field not in names.PARTS:
             raise Refused("markup in " + self.field)
         if self.depth > MAX_DEPTH:
             raise Refused("depth")
-        said = "".join(f' {_local(key)}="{escape(value)}"' for key, value in attributes.items())
-        self._markup_so_far().append(f"<{_local(name)}{said}>")
+        serialized = "".join(f' {_local_name(key)}="{escape(value)}"' for key, value in attributes.items())
+        self._flush_markup().append(f"<{_local_name(name)}{serialized}>")
 
     def _end_markup(self, name: str) -> None:
-        self._markup_so_far().append(f"</{_local(name)}>")
+        self._flush_markup().append(f"</{_local_name(name)}>")
 
-    def _markup_so_far(self) -> list[str]:
-        """The markup of the open field, with the text that has come in."""
+    def _flush_markup(self) -> list[str]:
+        """Return the markup list of the open field after moving the collected text to it."""
         if self.markup is None:
             self.markup = []
         self.markup.append(escape("".join(self.pieces), quote=False))
@@ -274,26 +288,30 @@ class _Reader:
         value: str | None,
         *_where: str | None,
     ) -> None:
-        """A declared entity: an abbreviation is left to feedparser, what brings in others or a file is an attack."""
+        """Handle an entity declaration.
+
+        An abbreviation makes the document unfit for strict parsing. Raise NotAFeedError for entities that refer to
+        others, to a file or to a long text.
+        """
         self.declares = True
-        if not is_parameter and (value is None or len(value) > _MAX_ENTITY or _REFERENCE.search(value)):
+        if not is_parameter and (value is None or len(value) > _MAX_ENTITY_LENGTH or _REFERENCE.search(value)):
             raise NotAFeedError(
                 f"The feed declares an entity ({name[:40]!r}) that stands for other entities, a file or a long text.",
                 hint="That is how a small document is made to fill the memory, so it was not read.",
             )
 
     def skipped(self, name: str, is_parameter: bool) -> None:  # noqa: FBT001 - as expat calls it
-        """An entity that nobody declared."""
+        """Replace a reference to an undeclared entity by HTML's character; raise StrictParseError if HTML has none."""
         character = html5.get(name + ";")
         if character is None and not is_parameter:
             raise Refused("entity " + name[:40])
         self.pieces.append(character or "")
 
 
-def _local(name: str) -> str:
+def _local_name(name: str) -> str:
     return name.rpartition(" ")[2]
 
 
-def _text_of(element: str, markup: str) -> str:
-    found = re.search(f"<{element}>([^<]*)<", markup)
-    return unescape(found[1]).strip() if found else ""
+def _element_text(element: str, markup: str) -> str:
+    match = re.search(f"<{element}>([^<]*)<", markup)
+    return unescape(match[1]).strip() if match else ""

@@ -1,8 +1,7 @@
-"""The bytes of a feed -> its entries. The public surface of feed parsing is what this module lists in `__all__`.
+"""Parse feeds of any format.
 
-RSS, RDF and Atom are read by a strict parser of our own (`fastfeed`); what it refuses goes to feedparser in a
-process of its own (`slowfeed`). JSON Feed is read by `jsonfeed`. What each of them finds becomes entries in one
-place (`entry`). Everything else is refused.
+RSS, RDF and Atom are parsed by the strict parser on expat; what it refuses is repaired by feedparser in a subprocess.
+JSON Feed has a parser of its own. Their results become entries in `entries`. Everything else is refused.
 """
 
 import asyncio
@@ -31,41 +30,42 @@ from copydesk.model.wire import Struct
 
 __all__ = ["MAX_BODY", "MAX_ENTRIES", "MAX_SUMMARY", "MAX_TEXT", "MAX_TITLE", "Feed", "parse_feed"]
 
+# Bytes.
 MAX_BODY = 16 * 1024 * 1024
 MAX_ENTRIES = 10_000
 INLINE = 256 * 1024
-"""Bytes of a feed that is parsed at once, in some 3 ms; a larger one goes to a thread."""
+"""Bytes. A feed up to this size is parsed on the event loop, in some 3 ms; a larger one in a thread."""
 
 How = Literal["expat", "json", "feedparser"]
-_FEED = re.compile(rb"<(?:[a-z0-9]{1,20}:)?(?:rss|feed|rdf|channel)\b", re.IGNORECASE)
-_PAGE = re.compile(rb"<!doctype\s+html|<(?:html|head|body)\b", re.IGNORECASE)
-_WEEK = 7 * 24 * 3600
+_FEED_TAG = re.compile(rb"<(?:[a-z0-9]{1,20}:)?(?:rss|feed|rdf|channel)\b", re.IGNORECASE)
+_HTML_TAG = re.compile(rb"<!doctype\s+html|<(?:html|head|body)\b", re.IGNORECASE)
+_MAX_TTL = 7 * 24 * 3600
 
 
 class Feed(Struct, frozen=True):
-    """What a feed says, within caps."""
+    """A parsed feed, within limits."""
 
     title: str
     link: str | None
-    """The page that it is the feed of."""
+    """The web page that the feed belongs to."""
     language: str | None
-    """A code in small letters: `en-us`."""
+    """A lower-case code such as `en-us`."""
     ttl_seconds: int | None
-    """How long it asks to be left alone; at most a week."""
+    """Polling interval that the feed asks for; at most a week."""
     entries: tuple[Entry, ...]
-    """In the feed's order. No two have the same `ident`."""
+    """In document order; ids are unique."""
     how: How
-    """Which parser read it."""
+    """The parser that read it."""
     more: bool = False
-    """There were more than `max_entries`; these are the first."""
+    """The document has more than `max_entries` entries; these are the first."""
 
 
 async def parse_feed(body: bytes, *, charset: str | None, base_url: str, max_entries: int = MAX_ENTRIES) -> Feed:
-    """The feed that `body` is.
+    """Parse a feed.
 
-    `charset` is that of the HTTP answer; `base_url` is where the answer came from, and relative addresses start there.
-    Raises NotAFeedError for what is no feed, TooLargeError beyond 16 MiB, TooSlowError for a damaged feed that takes
-    too long to repair.
+    `charset` is that of the HTTP response; relative URLs are resolved against `base_url`, the URL of the response.
+    Raise NotAFeedError for anything else, TooLargeError above 16 MiB, TooSlowError if repairing a damaged feed takes
+    too long.
     """
     if len(body) > MAX_BODY:
         raise TooLargeError(f"The feed has {len(body):,} bytes; at most {MAX_BODY:,} are read.")
@@ -77,56 +77,58 @@ async def parse_feed(body: bytes, *, charset: str | None, base_url: str, max_ent
         )
     except Refused:
         text = await asyncio.to_thread(mend, body.lstrip(), charset)
-    return await _repaired(text, base_url, max_entries)
+    return await _parse_damaged(text, base_url, max_entries)
 
 
-async def _repaired(text: bytes, base_url: str, max_entries: int) -> Feed:
-    """The feed that the readable UTF-8 `text` is meant to be."""
+async def _parse_damaged(text: bytes, base_url: str, max_entries: int) -> Feed:
+    """Parse a feed that the strict parser refused; `text` is UTF-8 made readable."""
     if text.startswith(b"{"):
-        return await asyncio.to_thread(lambda: _feed(parse_json(text, max_entries), base_url, "json"))
-    _check_start(text)
-    raw = await parse_slow(text, max_entries)
-    return await asyncio.to_thread(_feed, raw, base_url, "feedparser")
+        return await asyncio.to_thread(lambda: _build_feed(parse_json(text, max_entries), base_url, "json"))
+    _check_format(text)
+    raw_feed = await parse_slow(text, max_entries)
+    return await asyncio.to_thread(_build_feed, raw_feed, base_url, "feedparser")
 
 
 def parse_strictly(body: bytes, *, charset: str | None, base_url: str, max_entries: int = MAX_ENTRIES) -> Feed:
-    """The feed that `body` is, if it is a sound one. Raises Refused where a repair may help, else NotAFeedError."""
+    """Parse a sound feed. Raise StrictParseError if repair may help, else NotAFeedError."""
     text = to_utf8(body.lstrip(), charset)
     if text.startswith(b"{"):
-        return _feed(parse_json(text, max_entries), base_url, "json")
-    _check_start(text)
-    return _feed(parse_fast(text, max_entries), base_url, "expat")
+        return _build_feed(parse_json(text, max_entries), base_url, "json")
+    _check_format(text)
+    return _build_feed(parse_fast(text, max_entries), base_url, "expat")
 
 
-def _check_start(text: bytes) -> None:
-    """Raise NotAFeedError for what does not even start like a feed."""
+def _check_format(text: bytes) -> None:
+    """Raise NotAFeedError unless the document starts like XML or a JSON Feed and is not a web page."""
     if not text:
         raise NotAFeedError("The answer is empty.")
     if not text.startswith(b"<"):
         raise NotAFeedError("The answer is neither XML nor a JSON Feed.")
-    page = _PAGE.search(text[:2_000])
-    if page and not _FEED.search(text[: page.start()]):
+    html_tag = _HTML_TAG.search(text[:2_000])
+    if html_tag and not _FEED_TAG.search(text[: html_tag.start()]):
         raise NotAFeedError(
             "The answer is a web page, not a feed.",
             hint="Give the address of the page's feed: it often ends in /feed, /rss or /atom.xml.",
         )
 
 
-def _feed(raw: RawFeed, base_url: str, how: How) -> Feed:
-    base = absolute(raw.about.base, base_url) or base_url
-    link = link_of(raw.about, base)
-    language = language_of(raw.about.texts.get("language", ""))
+def _build_feed(raw_feed: RawFeed, base_url: str, how: How) -> Feed:
+    base = absolute(raw_feed.about.base, base_url) or base_url
+    link = link_of(raw_feed.about, base)
+    language = language_of(raw_feed.about.texts.get("language", ""))
+    # Without an xml:base of its own, an entry's relative links are resolved against the feed's web page if it names
+    # one.
     return Feed(
-        title=title_of(raw.about, atom=raw.atom),
+        title=title_of(raw_feed.about, atom=raw_feed.atom),
         link=link,
         language=language,
-        ttl_seconds=_seconds(raw.about.texts.get("ttl", "")),
-        entries=make_entries(raw.entries, Setting(base=link or base, language=language, atom=raw.atom)),
+        ttl_seconds=_parse_ttl(raw_feed.about.texts.get("ttl", "")),
+        entries=make_entries(raw_feed.entries, Setting(base=link or base, language=language, atom=raw_feed.atom)),
         how=how,
-        more=raw.more,
+        more=raw_feed.more,
     )
 
 
-def _seconds(minutes: str) -> int | None:
-    """A time to live, or None for what is no number of minutes."""
-    return min(int(minutes) * 60, _WEEK) if minutes.isdecimal() and 0 < len(minutes) < 10 else None
+def _parse_ttl(minutes: str) -> int | None:
+    """Return RSS's ttl, which is in minutes, in seconds; None if it is not a number."""
+    return min(int(minutes) * 60, _MAX_TTL) if minutes.isdecimal() and 0 < len(minutes) < 10 else None

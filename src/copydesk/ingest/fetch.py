@@ -1,8 +1,8 @@
-"""The guarded HTTP client: everything that Copydesk reads from outside comes through it.
+"""The guarded HTTP client for everything that is read from outside.
 
-For our sake: public addresses only, a deadline for the whole of a fetch, bodies within bounds, redirects checked one by
-one. For the sake of the others: conditional requests, one at a time for each host, and no request before the time that
-a host asked for.
+It protects this machine: public addresses only, a timeout for the whole fetch, bounded bodies, every redirect checked.
+It protects the hosts: conditional requests, one request at a time per host, and no request before the time a host asked
+for.
 """
 
 import asyncio
@@ -27,75 +27,74 @@ from copydesk.network.transport import FAILURES, GuardedTransport, failure
 
 MiB = 2**20
 MAX_ADDRESS = 4096
-"""Characters of an address, also of one that a server redirects to."""
+"""Characters, for redirect targets as well."""
 
 _SUCCESS = (200, 201, 203, 226)
-_PERMANENT = (301, 308)
-_REDIRECT = (301, 302, 303, 307, 308)
-_HOST = re.compile(rb"[a-z0-9._-]{1,253}|[0-9a-f:.]{2,45}")
-"""A name or an address; httpx lets through what is neither."""
-_FORM = "application/x-www-form-urlencoded"
+_PERMANENT_REDIRECTS = (301, 308)
+_REDIRECTS = (301, 302, 303, 307, 308)
+_VALID_HOST = re.compile(rb"[a-z0-9._-]{1,253}|[0-9a-f:.]{2,45}")
+"""A name or an IP address; httpx accepts hosts that are neither."""
+_FORM_TYPE = "application/x-www-form-urlencoded"
 
 
 class Limits(Struct, frozen=True):
-    """How far the client goes."""
+    """Bounds of the client."""
 
     timeout: float = 30.0
-    """Seconds on the network for one fetch, redirects included; waiting for one's turn does not count."""
+    """Seconds on the network for one fetch with its redirects; waiting for the host's turn does not count."""
     max_wire: int = 4 * MiB
-    """Bytes of a packed body."""
+    """Bytes of a body as transferred, compressed."""
     max_body: int = 10 * MiB
-    """Bytes of a body once it is unpacked."""
+    """Bytes of a body after decompression."""
     redirects: int = 5
     concurrency: int = 16
-    """Requests under way at once."""
+    """Concurrent requests."""
     allow_private: bool = False
-    """Let sources be on this machine and the local network."""
+    """Allow sources on this machine and the local network."""
     user_agent: str = f"Copydesk/{__version__}"
 
 
 class Hop(Struct, frozen=True):
-    """One request of a fetch."""
+    """One request of a fetch: the first, or the one after a redirect."""
 
     method: str
     url: httpx.URL
     own: dict[str, str]
-    """The headers that go to whichever host answers."""
+    """Headers for whichever host responds."""
     theirs: dict[str, str]
-    """The caller's headers, credentials among them: for the first host alone."""
+    """The caller's headers, which may hold credentials: dropped when a redirect leaves the origin."""
     content: bytes = b""
     permanent: bool = True
-    """Whether every redirect so far was a permanent one."""
+    """Every redirect so far was permanent."""
     count: int = 0
-    """Redirects so far."""
+    """Redirects followed so far."""
 
     @property
     def host(self) -> str:
-        """The host as in `cooldowns` and in messages: its name, with the port where that is not the usual one."""
+        """Host name with any unusual port: the key of `cooldowns`, and the name used in messages."""
         return self.url.netloc.decode("ascii")
 
     @property
     def conditional(self) -> bool:
-        """Whether it may be answered with 304."""
+        """True if 304 is a valid response."""
         return "if-none-match" in self.own or "if-modified-since" in self.own
 
     def to(self, url: httpx.URL, *, permanent: bool) -> "Hop":
-        """The request that follows a redirect to `url`."""
+        """Return the request that follows a redirect to `url`."""
         return Hop(
             method=self.method,
             url=url,
             own=self.own,
-            theirs=self.theirs if _same_place(self.url, url) else {},
+            theirs=self.theirs if _is_same_origin(self.url, url) else {},
             permanent=self.permanent and permanent,
             count=self.count + 1,
         )
 
 
 class Fetcher:
-    """Reads what sources answer. An async context manager, for one event loop.
+    """Fetches sources. An async context manager, bound to one event loop.
 
-    With a `transport` the requests go through it instead of the network: addresses are not checked then, everything
-    else holds. Whoever gives it closes it.
+    A `transport` replaces the network: addresses are then not checked, everything else holds. Its owner closes it.
     """
 
     def __init__(
@@ -109,7 +108,7 @@ class Fetcher:
         self._clock = clock
         self._hosts = Hosts(clock)
         self._slots = asyncio.Semaphore(limits.concurrency)
-        self._given = transport is not None
+        self._external_transport = transport is not None
         self._transport = transport or GuardedTransport(
             allow_private=limits.allow_private, concurrency=limits.concurrency
         )
@@ -120,12 +119,12 @@ class Fetcher:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if not self._given:
+        if not self._external_transport:
             await self._transport.aclose()
 
     @property
     def cooldowns(self) -> dict[str, datetime]:
-        """Until when which host is to be left alone; to be kept, and set again, over a restart."""
+        """End of each host's cooldown. Save it on exit and set it again, so that it survives a restart."""
         return self._hosts.cooldowns
 
     @cooldowns.setter
@@ -142,76 +141,85 @@ class Fetcher:
         headers: Mapping[str, str] = {},
         host_gap: float = 0.0,
     ) -> Answer:
-        """What is at `url`; conditional where a validator is given.
+        """Fetch `url`; the request is conditional if a validator is given.
 
-        `headers` go to this host only, not to another one that it redirects to. `host_gap` is how many seconds must
-        have passed since the last request to a host. Raises FetchError, with the class that says what happened.
+        `headers` are sent to this origin only, not to others it redirects to. `host_gap` is the minimum number of
+        seconds since the last request to the host. Raise a FetchError whose class tells the cause.
         """
-        own = self._own(accept)
-        own["a-im"] = "feed"
+        base_headers = self._base_headers(accept)
+        # RFC 3229 with "feed": a server that supports it answers 226 with the new entries only.
+        base_headers["a-im"] = "feed"
         if etag:
-            own["if-none-match"] = etag
+            base_headers["if-none-match"] = etag
         if last_modified:
-            own["if-modified-since"] = last_modified
-        return await self._fetch(Hop(method="GET", url=_address(url), own=own, theirs=_lower(headers)), host_gap)
+            base_headers["if-modified-since"] = last_modified
+        return await self._fetch(
+            Hop(method="GET", url=_parse_url(url), own=base_headers, theirs=_lower_names(headers)), host_gap
+        )
 
     async def post_form(self, url: str, data: Mapping[str, str], headers: Mapping[str, str] = {}) -> Answer:
-        """The answer to a form, such as a request for a token. Redirects are not followed. Raises FetchError."""
+        """Post a form, such as a token request. Redirects are not followed. Raise FetchError."""
         hop = Hop(
             method="POST",
-            url=_address(url),
-            own={**self._own("application/json"), "content-type": _FORM},
-            theirs=_lower(headers),
+            url=_parse_url(url),
+            # Forms are only posted to token endpoints, which respond in JSON.
+            own={**self._base_headers("application/json"), "content-type": _FORM_TYPE},
+            theirs=_lower_names(headers),
             content=urlencode(data).encode(),
         )
         return await self._fetch(hop, 0.0)
 
-    def _own(self, accept: str) -> dict[str, str]:
+    def _base_headers(self, accept: str) -> dict[str, str]:
         return {"user-agent": self.limits.user_agent, "accept": accept, "accept-encoding": "gzip, deflate"}
 
     async def _fetch(self, hop: Hop, host_gap: float) -> Answer:
-        """Ask, and follow redirects, until there is an answer."""
-        left = self.limits.timeout
+        """Send the request and follow redirects until there is a response."""
+        remaining = self.limits.timeout
         while True:
+            # The host first: a request that waits for its host must not occupy a slot.
             async with self._hosts.turn(hop.host, host_gap), self._slots:
-                began = asyncio.get_running_loop().time()
-                got = await self._in_time(hop, left)
-            if isinstance(got, Answer):
-                return got
-            left -= asyncio.get_running_loop().time() - began
-            hop = got
+                started = asyncio.get_running_loop().time()
+                result = await self._send_with_timeout(hop, remaining)
+            if isinstance(result, Answer):
+                return result
+            remaining -= asyncio.get_running_loop().time() - started
+            hop = result
 
-    async def _in_time(self, hop: Hop, seconds: float) -> Answer | Hop:
-        """The answer or the next hop, within `seconds`: each single read may be quick in a fetch that never ends."""
+    async def _send_with_timeout(self, hop: Hop, seconds: float) -> Answer | Hop:
+        """Return the response or the next hop within `seconds`.
+
+        httpx's timeouts are per read: a server that sends a byte at a time would never hit them.
+        """
         try:
             async with asyncio.timeout(seconds):
-                return await self._ask(hop)
+                return await self._send(hop)
         except FAILURES as error:
             raise failure(error, hop.host) from error
 
-    async def _ask(self, hop: Hop) -> Answer | Hop:
-        response = await self._transport.handle_async_request(_request(hop))
+    async def _send(self, hop: Hop) -> Answer | Hop:
+        response = await self._transport.handle_async_request(_build_request(hop))
         assert isinstance(response.stream, httpx.AsyncByteStream)
         try:
-            return await self._take(hop, response)
+            return await self._handle_response(hop, response)
         finally:
             await response.stream.aclose()
 
-    async def _take(self, hop: Hop, response: httpx.Response) -> Answer | Hop:
-        """What the response means; its body is read only where it is wanted."""
+    async def _handle_response(self, hop: Hop, response: httpx.Response) -> Answer | Hop:
+        """Interpret the response. Its body is read only if it is needed."""
         status, headers, now = response.status_code, header_map(response.headers.raw), self._clock()
-        wait = host_wait(status, headers, now, shy=_answers_403_for_429(hop))
-        if wait is not None:
-            self._hosts.cool(hop.host, wait)
-        if status in _REDIRECT and "location" in headers and hop.method == "GET":
-            return self._next(hop, headers["location"], permanent=status in _PERMANENT)
+        cooldown = host_wait(status, headers, now, shy=_forbidden_means_throttled(hop))
+        # Before anything can raise: redirects and error responses carry rate limits, too.
+        if cooldown is not None:
+            self._hosts.cool(hop.host, cooldown)
+        if status in _REDIRECTS and "location" in headers and hop.method == "GET":
+            return self._redirect(hop, headers["location"], permanent=status in _PERMANENT_REDIRECTS)
         if status not in _SUCCESS and not (status == 304 and hop.conditional):
-            raise refusal(status, headers, hop.host, wait, now)
-        body = b"" if status == 304 else await self._body(hop, response, headers)
+            raise refusal(status, headers, hop.host, cooldown, now)
+        body = b"" if status == 304 else await self._read_body(hop, response, headers)
         moved_to = str(hop.url) if hop.count and hop.permanent else None
         return answer(str(hop.url), status, headers, body, now, moved_to)
 
-    async def _body(self, hop: Hop, response: httpx.Response, headers: Mapping[str, str]) -> bytes:
+    async def _read_body(self, hop: Hop, response: httpx.Response, headers: Mapping[str, str]) -> bytes:
         assert isinstance(response.stream, httpx.AsyncByteStream)
         return await read_body(
             response.stream,
@@ -222,16 +230,16 @@ class Fetcher:
             max_body=self.limits.max_body,
         )
 
-    def _next(self, hop: Hop, location: str, *, permanent: bool) -> Hop:
-        """The request that a redirect asks for, if it may be made."""
+    def _redirect(self, hop: Hop, location: str, *, permanent: bool) -> Hop:
+        """Return the request for a redirect; raise a FetchError if it may not be followed."""
         if hop.count >= self.limits.redirects:
             raise AnswerError(f"{hop.host} redirects more than {hop.count} times.", hint="Check the address.")
-        # Servers send UTF-8 there although only ASCII is allowed.
+        # Servers send UTF-8 in Location although only ASCII is allowed; header values were decoded as Latin-1.
         target = location.encode("latin-1").decode("utf-8", "replace")
         try:
-            url = _checked(hop.url.join(target))
+            url = _validate_url(hop.url.join(target))
         except httpx.InvalidURL:
-            raise _no_address() from None
+            raise _invalid_url_error() from None
         if hop.url.scheme == "https" and url.scheme == "http" and "authorization" in hop.theirs:
             raise RefusedAddressError(
                 f"{hop.host} redirects to an address without encryption; the credentials were not sent there.",
@@ -240,15 +248,15 @@ class Fetcher:
         return hop.to(url, permanent=permanent)
 
 
-def _request(hop: Hop) -> httpx.Request:
-    headers = [(b"host", hop.url.netloc), *_encoded({**hop.own, **hop.theirs})]
+def _build_request(hop: Hop) -> httpx.Request:
+    headers = [(b"host", hop.url.netloc), *_encode_headers({**hop.own, **hop.theirs})]
     if hop.method == "POST":
         headers.append((b"content-length", str(len(hop.content)).encode()))
-    # With a stream httpx adds no headers of its own.
+    # httpx adds headers of its own unless the body is a stream.
     return httpx.Request(hop.method, hop.url, headers=headers, stream=httpx.ByteStream(hop.content))
 
 
-def _encoded(headers: Mapping[str, str]) -> list[tuple[bytes, bytes]]:
+def _encode_headers(headers: Mapping[str, str]) -> list[tuple[bytes, bytes]]:
     try:
         return [(name.encode("latin-1"), value.encode("latin-1")) for name, value in headers.items()]
     except UnicodeEncodeError:
@@ -259,20 +267,20 @@ def _encoded(headers: Mapping[str, str]) -> list[tuple[bytes, bytes]]:
 
 
 @lru_cache(1_000)
-def _address(url: str) -> httpx.URL:
-    """The address, taken apart once: those of the sources are asked for again and again."""
+def _parse_url(url: str) -> httpx.URL:
+    """Parse and check a URL. Cached, because the same source URLs are fetched again and again."""
     try:
-        return _checked(httpx.URL(url))
+        return _validate_url(httpx.URL(url))
     except httpx.InvalidURL:
-        raise _no_address() from None
+        raise _invalid_url_error() from None
 
 
-def _checked(url: httpx.URL) -> httpx.URL:
-    """`url` without its fragment, if it is one that is read at all; raises RefusedAddressError."""
-    known = url.scheme in ("http", "https") and _HOST.fullmatch(url.raw_host)
+def _validate_url(url: httpx.URL) -> httpx.URL:
+    """Return `url` without its fragment; raise RefusedAddressError if it must not be fetched."""
+    is_supported = url.scheme in ("http", "https") and _VALID_HOST.fullmatch(url.raw_host)
     port = 80 if url.port is None else url.port
-    if not known or not 0 < port < 65536 or len(url.raw_path) > MAX_ADDRESS:
-        raise _no_address()
+    if not is_supported or not 0 < port < 65536 or len(url.raw_path) > MAX_ADDRESS:
+        raise _invalid_url_error()
     if url.userinfo:
         raise RefusedAddressError(
             f"The address at {url.raw_host.decode('ascii')} holds a user name or a password.",
@@ -281,21 +289,23 @@ def _checked(url: httpx.URL) -> httpx.URL:
     return url.copy_with(fragment=None) if url.fragment else url
 
 
-def _no_address() -> RefusedAddressError:
+def _invalid_url_error() -> RefusedAddressError:
     return RefusedAddressError("This is no address that can be read.", hint="It must begin with https:// or http://.")
 
 
-def _lower(headers: Mapping[str, str]) -> dict[str, str]:
+def _lower_names(headers: Mapping[str, str]) -> dict[str, str]:
     return {name.lower(): value for name, value in headers.items()}
 
 
-def _same_place(here: httpx.URL, there: httpx.URL) -> bool:
-    """Whether `there` is the same host, at the same port or at the one that https has by itself."""
-    upgraded = (here.scheme, here.port, there.scheme, there.port) == ("http", None, "https", None)
-    return here.raw_host == there.raw_host and (upgraded or (here.scheme == there.scheme and here.port == there.port))
+def _is_same_origin(origin: httpx.URL, target: httpx.URL) -> bool:
+    """Return True if both are one origin; an upgrade from http to https on the default ports counts as the same."""
+    is_upgrade = (origin.scheme, origin.port, target.scheme, target.port) == ("http", None, "https", None)
+    return origin.raw_host == target.raw_host and (
+        is_upgrade or (origin.scheme == target.scheme and origin.port == target.port)
+    )
 
 
-def _answers_403_for_429(hop: Hop) -> bool:
-    """Reddit does, since 2026, to programs that come without credentials."""
-    name = hop.url.host
-    return "authorization" not in hop.theirs and (name == "reddit.com" or name.endswith(".reddit.com"))
+def _forbidden_means_throttled(hop: Hop) -> bool:
+    """Return True for Reddit without credentials, which answers 403 to throttled programs since 2026."""
+    host = hop.url.host
+    return "authorization" not in hop.theirs and (host == "reddit.com" or host.endswith(".reddit.com"))

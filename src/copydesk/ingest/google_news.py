@@ -1,8 +1,7 @@
-"""google_news: a search, a topic or the front page of Google News, over its feeds.
+"""Source type google_news: a search, a topic or the front page of Google News, by its feeds.
 
-An item's address is Google's own redirect, which only a browser resolves since 2024; the same story from another
-source usually has the real one. The three settings of the place (`hl`, `gl`, `ceid`) must agree, or Google answers
-with another edition.
+An entry's URL is Google's redirect, which since 2024 only a browser can resolve; the same story from another source
+usually has the publisher's. `hl`, `gl` and `ceid` must agree, or Google responds with another edition.
 """
 
 import re
@@ -19,125 +18,131 @@ from copydesk.model.source import SourceConfig
 SITE = "https://news.google.com"
 EXPECTED = f"{SITE} with config.query, or the address of a search or a topic there"
 WINDOW = "when:7d"
-"""Added to a search that names no time: without it Google mixes in stories of many years."""
-_TIMES = re.compile(r"\b(?:when|after|before):", re.IGNORECASE)
-_TOPIC = re.compile(r"/(?:topics|publications|headlines/section)/[\w/-]{1,500}\Z", re.ASCII)
+"""Added to a search without a time filter: otherwise Google mixes in stories of many years."""
+_TIME_FILTER = re.compile(r"\b(?:when|after|before):", re.IGNORECASE)
+_TOPIC_PATH = re.compile(r"/(?:topics|publications|headlines/section)/[\w/-]{1,500}\Z", re.ASCII)
 _LANGUAGE = re.compile(r"[a-z]{2,3}(?:-[A-Za-z0-9]{2,8})?\Z")
 _COUNTRY = re.compile(r"[A-Z]{2}\Z")
-_EDITION = re.compile(r"[A-Z]{2}:[a-z]{2,3}(?:-[A-Za-z0-9]{2,8})?\Z")
+_CEID = re.compile(r"[A-Z]{2}:[a-z]{2,3}(?:-[A-Za-z0-9]{2,8})?\Z")
 _EDITION_LANGUAGES = {"pt-BR": "pt-419", "zh-CN": "zh-Hans", "zh-TW": "zh-Hant", "zh-HK": "zh-Hant"}
-"""Where an edition's language is not the first part of `hl`."""
+"""`hl` -> language in `ceid`, where that is not the first part of `hl`."""
 
 
 def normalise(url: str, config: SourceConfig) -> str:
-    """The address of the feed of that page, with its own query and place. Raises InvalidError."""
+    """Return the URL of the page's feed, with only the query and the edition kept. Raise InvalidError."""
     parts = split(url, expected=EXPECTED)
     if parts.hostname != "news.google.com":
         refuse("url", f"is not Google News; give {EXPECTED}")
     if config.query is not None and not config.query.strip():
         refuse("config.query", "is empty; give the words to search for, or leave it out")
-    asked = _parameters(parts.query)
-    _place(config, asked)
-    path = _path(parts.path, searches=bool(config.query or asked.get("q")))
-    return f"{SITE}/rss{path}{'?' if asked else ''}{urlencode(asked)}"
+    parameters = _parameters(parts.query)
+    _edition(config, parameters)
+    path = _feed_path(parts.path, is_search=bool(config.query or parameters.get("q")))
+    return f"{SITE}/rss{path}{'?' if parameters else ''}{urlencode(parameters)}"
 
 
 async def read(visit: Visit) -> Reading:
-    """The stories of the feed. Raises FetchError."""
-    body = await get_body(visit, _address(visit), accept=FEEDS)
+    """Fetch the entries of the feed. Raise FetchError."""
+    body = await get_body(visit, _feed_url(visit), accept=FEEDS)
     if body.unchanged:
         return body.reading()
     feed = await body.feed()
-    return body.reading([_story(entry) for entry in feed.entries], ttl=feed.ttl_seconds, title=feed.title)
+    return body.reading([_clean_entry(entry) for entry in feed.entries], ttl=feed.ttl_seconds, title=feed.title)
 
 
 class Place(NamedTuple):
-    """Which edition is read: language of the interface, country, and country with language."""
+    """An edition: language of the interface, country, and country with language."""
 
     hl: str
     gl: str
     ceid: str
 
 
-def _address(visit: Visit) -> str:
-    config = visit.spec.config
-    parts = urlsplit(normalise(visit.spec.url, config))
-    asked = _parameters(parts.query)
-    query = (config.query or asked.get("q", "")).strip()
-    if query and not _TIMES.search(query):
+def _feed_url(ctx: Visit) -> str:
+    config = ctx.spec.config
+    parts = urlsplit(normalise(ctx.spec.url, config))
+    parameters = _parameters(parts.query)
+    query = (config.query or parameters.get("q", "")).strip()
+    if query and not _TIME_FILTER.search(query):
         query = f"{query} {WINDOW}"
     search = {"q": query} if parts.path == "/rss/search" else {}
-    return f"{visit.endpoints.google_news}{parts.path}?{urlencode({**search, **_place(config, asked)._asdict()})}"
+    return f"{ctx.endpoints.google_news}{parts.path}?{urlencode({**search, **_edition(config, parameters)._asdict()})}"
 
 
 def _parameters(query: str) -> dict[str, str]:
-    """Those parameters of an address that say what is searched for and where."""
-    given = parse_qs(query)
-    return {name: given[name][0].strip() for name in ("q", "hl", "gl", "ceid") if name in given}
+    """Return the parameters of a URL that select the search and the edition."""
+    parsed = parse_qs(query)
+    return {name: parsed[name][0].strip() for name in ("q", "hl", "gl", "ceid") if name in parsed}
 
 
-def _path(path: str, *, searches: bool) -> str:
-    """What follows `/rss` in the address of a page's feed."""
+def _feed_path(path: str, *, is_search: bool) -> str:
+    """Return the part of the feed's URL after `/rss`."""
     path = path.removeprefix("/rss").rstrip("/")
-    if path == "/search" and not searches:
+    if path == "/search" and not is_search:
         refuse("config.query", "is missing; give the words to search for")
     if path in {"", "/home", "/search"}:
-        return "/search" if searches else ""
-    if not _TOPIC.match(path):
+        return "/search" if is_search else ""
+    if not _TOPIC_PATH.match(path):
         refuse("url", f"is not a page of Google News that has a feed; give {EXPECTED}")
     return path
 
 
-def _place(config: SourceConfig, asked: dict[str, str]) -> Place:
-    """The edition that the settings name, then the address; what they leave open follows from the rest.
+def _edition(config: SourceConfig, parameters: dict[str, str]) -> Place:
+    """Return the edition by the settings, then by the URL's parameters; derive what both leave open.
 
-    Raises InvalidError where that contradicts itself, or leaves the language or the country open.
+    Raise InvalidError if they contradict each other, or leave the language or the country open.
     """
-    hl, gl, ceid = config.hl or asked.get("hl"), config.gl or asked.get("gl"), config.ceid or asked.get("ceid")
-    _check_forms(hl, gl, ceid)
+    hl, gl, ceid = (
+        config.hl or parameters.get("hl"),
+        config.gl or parameters.get("gl"),
+        config.ceid or parameters.get("ceid"),
+    )
+    _validate_formats(hl, gl, ceid)
     country, _, language = (ceid or "").partition(":")
     gl = gl or country or _country_of(hl)
     hl = hl or _language_of(gl, language)
+    # Google has no plain English edition: `hl` must name the country.
     if hl == "en":
         hl = f"en-{gl}"
     if not ceid:
-        spoken = hl if hl.endswith("-419") else hl.partition("-")[0]
-        ceid = f"{gl}:{_EDITION_LANGUAGES.get(hl, spoken)}"
+        # es-419, Latin American Spanish, keeps its region in `ceid`.
+        language_code = hl if hl.endswith("-419") else hl.partition("-")[0]
+        ceid = f"{gl}:{_EDITION_LANGUAGES.get(hl, language_code)}"
     if country and country != gl:
         refuse("config.ceid", f"names another country than gl, which is {gl}: {gl}:{language} would agree")
     return Place(hl, gl, ceid)
 
 
-def _check_forms(hl: str | None, gl: str | None, ceid: str | None) -> None:
+def _validate_formats(hl: str | None, gl: str | None, ceid: str | None) -> None:
     if hl and not _LANGUAGE.match(hl):
         refuse("config.hl", "is not a language; give one such as en-US or de")
     if gl and not _COUNTRY.match(gl):
         refuse("config.gl", "is not a country; give two capitals such as US or DE")
-    if ceid and not _EDITION.match(ceid):
+    if ceid and not _CEID.match(ceid):
         refuse("config.ceid", "is not country and language; give both such as US:en or DE:de")
 
 
 def _country_of(hl: str | None) -> str:
-    """The country that goes with a language, where only that is given."""
+    """Derive the country from the language."""
     language, _, region = (hl or "en-US").partition("-")
     if _COUNTRY.match(region):
         return region
     return "US" if language == "en" else refuse("config.gl", f"is missing; {hl} is read in which country?")
 
 
-def _language_of(gl: str, spoken: str) -> str:
-    """The language of the interface, where only the edition or only the country is given."""
-    if not spoken and gl != "US":
+def _language_of(gl: str, language: str) -> str:
+    """Derive the language of the interface from the edition or the country."""
+    if not language and gl != "US":
         refuse("config.hl", f"is missing; in which language is {gl} to be read?")
-    return spoken or "en"
+    return language or "en"
 
 
-def _story(entry: Entry) -> Entry:
-    """The entry without what Google adds: the press in its title, and a list of links for a summary."""
+def _clean_entry(entry: Entry) -> Entry:
+    """Return the entry without Google's additions: the publisher in the title, a list of links as the summary."""
     title, publisher = entry.title, entry.publisher
     if publisher is None:
-        before, dash, after = title.rpartition(" - ")
-        title, publisher = (before, after) if dash else (title, None)
+        headline, separator, suffix = title.rpartition(" - ")
+        title, publisher = (headline, suffix) if separator else (title, None)
     else:
         title = title.removesuffix(f" - {publisher}")
     return replace(entry, title=title or entry.title, publisher=publisher, summary="", text="", author=None)

@@ -1,8 +1,9 @@
-"""hackernews: a list or a search of Hacker News, over Algolia's API, and over Firebase where that does not serve.
+"""Source type hackernews: a list or a search of Hacker News, by Algolia's API with Firebase as the fallback.
 
-Algolia answers a list with one request, points and comments included; since June 2026 it filters by `created_at_i`
-only (by points: HTTP 400). Firebase has the list `best`, and wants a request for every story.
-Forms: https://hn.algolia.com/api and https://github.com/HackerNews/API.
+Algolia returns a list in one request, with points and comments; since June 2026 its only numeric filter is
+`created_at_i` (`points` is answered with 400). Firebase has the list `best`, and needs one request per story.
+
+Reference: https://hn.algolia.com/api and https://github.com/HackerNews/API.
 """
 
 import asyncio
@@ -26,22 +27,22 @@ SITE = "https://news.ycombinator.com"
 EXPECTED = f"an address of Hacker News, such as {SITE}"
 PAGE_SIZE = 100
 MOST_PAGES = 10
-"""Algolia gives no more than 1,000 hits of one search."""
+"""Algolia returns at most 1,000 hits per search."""
 MOST_ITEMS = 30
-"""Stories of one list that Firebase is asked for: a page of the site."""
+"""Stories fetched from a Firebase list: one page of the site."""
 RECENT = timedelta(hours=48)
-"""For so long points still change much: stories of this age are asked for at every look."""
+"""Points still change much within this age: these stories are fetched again on every poll."""
 FIRST_LOOK = timedelta(days=30)
-"""So far back the first look goes, to show what a rare search finds."""
-_Number = Annotated[int, msgspec.Meta(ge=1, le=2**63 - 1)]
+"""Age of the oldest stories of the first fetch, so that a rare search has results."""
+_ItemId = Annotated[int, msgspec.Meta(ge=1, le=2**63 - 1)]
 _ALGOLIA, _FIREBASE = "Hacker News' search", "Hacker News' API"
-_TAGS = {
+_ALGOLIA_TAGS = {
     HackerNewsList.TOP: "front_page",
     HackerNewsList.NEW: "story",
     HackerNewsList.ASK: "ask_hn",
     HackerNewsList.SHOW: "show_hn",
 }
-_PAGES = {
+_LISTS_BY_PAGE = {
     "newest": HackerNewsList.NEW,
     "best": HackerNewsList.BEST,
     "ask": HackerNewsList.ASK,
@@ -50,37 +51,37 @@ _PAGES = {
 
 
 def normalise(url: str, config: SourceConfig) -> str:
-    """The site's address, with the page of a list where one is named. Raises InvalidError."""
+    """Return the site's URL, with the path of a list if it has one. Raise InvalidError."""
     parts = split(url, expected=EXPECTED)
     if (parts.hostname or "").removeprefix("www.") != "news.ycombinator.com":
         refuse("url", f"is not Hacker News; give {EXPECTED}")
     if config.query is not None and not config.query.strip():
         refuse("config.query", "is empty; give the words to search for, or leave it out")
     page = parts.path.strip("/")
-    return f"{SITE}/{page}" if page in _PAGES else f"{SITE}/"
+    return f"{SITE}/{page}" if page in _LISTS_BY_PAGE else f"{SITE}/"
 
 
 async def read(visit: Visit) -> Reading:
-    """The stories of the list or the search. Raises FetchError."""
+    """Fetch the stories of the list or the search. Raise FetchError."""
     config = visit.spec.config
     if config.query:
-        narrowed = config.list in (HackerNewsList.ASK, HackerNewsList.SHOW)
-        return await _search(visit, _TAGS[config.list] if narrowed else "story")
-    listed = _list(visit)
-    if listed not in _TAGS:
-        return await _stories(visit, listed)
+        is_narrowed = config.list in (HackerNewsList.ASK, HackerNewsList.SHOW)
+        return await _fetch_search(visit, _ALGOLIA_TAGS[config.list] if is_narrowed else "story")
+    story_list = _configured_list(visit)
+    if story_list not in _ALGOLIA_TAGS:
+        return await _fetch_list(visit, story_list)
     try:
-        return await _search(visit, _TAGS[listed])
+        return await _fetch_search(visit, _ALGOLIA_TAGS[story_list])
     except FetchError:
-        # Firebase is another service, and has every list.
-        return await _stories(visit, listed)
+        # Firebase is a separate service, and has every list.
+        return await _fetch_list(visit, story_list)
 
 
-def _list(visit: Visit) -> HackerNewsList:
-    """The list that the settings name, else the one whose page the address is."""
-    named = visit.spec.config.list
-    page = visit.spec.url.rstrip("/").rsplit("/", 1)[-1]
-    return _PAGES.get(page, named) if named is HackerNewsList.TOP else named
+def _configured_list(ctx: Visit) -> HackerNewsList:
+    """Return the list of the settings; if that is the default, the list whose page the URL is."""
+    configured = ctx.spec.config.list
+    page = ctx.spec.url.rstrip("/").rsplit("/", 1)[-1]
+    return _LISTS_BY_PAGE.get(page, configured) if configured is HackerNewsList.TOP else configured
 
 
 class _Hits(msgspec.Struct, frozen=True):
@@ -89,9 +90,9 @@ class _Hits(msgspec.Struct, frozen=True):
 
 
 class _Hit(msgspec.Struct, frozen=True):
-    """A story as Algolia has it."""
+    """A story in Algolia's format."""
 
-    id: _Number = msgspec.field(name="objectID")
+    id: _ItemId = msgspec.field(name="objectID")
     title: str | None = None
     url: str | None = None
     author: str | None = None
@@ -102,9 +103,9 @@ class _Hit(msgspec.Struct, frozen=True):
 
 
 class _Item(msgspec.Struct, frozen=True):
-    """A story as Firebase has it."""
+    """A story in Firebase's format."""
 
-    id: _Number
+    id: _ItemId
     title: str | None = None
     url: str | None = None
     author: str | None = msgspec.field(name="by", default=None)
@@ -117,16 +118,17 @@ class _Item(msgspec.Struct, frozen=True):
     deleted: bool | None = None
 
 
-async def _search(visit: Visit, tags: str) -> Reading:
-    """Algolia's newest stories with these tags; as many pages as it takes to reach the last look's."""
-    newest = _known_newest(visit)
-    hits, pages, digest = await _hits(visit, tags, 0)
-    unchanged = digest == visit.state.body_hash
+async def _fetch_search(ctx: Visit, tags: str) -> Reading:
+    """Fetch Algolia's newest stories with these tags, as many pages as it takes to reach those of the last fetch."""
+    newest = _newest_stored(ctx)
+    hits, pages, digest = await _fetch_hits(ctx, tags, 0)
+    unchanged = digest == ctx.state.body_hash
     page = 1
-    while newest and hits and page < min(pages, MOST_PAGES) and _time(hits[-1]) > newest:
-        more, pages, _ = await _hits(visit, tags, page)
-        hits, page = hits + more, page + 1
-    latest = max([newest, *(_time(hit) for hit in hits if _time(hit) <= visit.now.timestamp())])
+    while newest and hits and page < min(pages, MOST_PAGES) and _created_timestamp(hits[-1]) > newest:
+        next_hits, pages, _ = await _fetch_hits(ctx, tags, page)
+        hits, page = hits + next_hits, page + 1
+    # Timestamps in the future are ignored: they would end the paging of later fetches too early.
+    latest = max([newest, *(_created_timestamp(hit) for hit in hits if _created_timestamp(hit) <= ctx.now.timestamp())])
     return Reading(
         entries=() if unchanged else _entries(hits),
         unchanged=unchanged,
@@ -135,71 +137,73 @@ async def _search(visit: Visit, tags: str) -> Reading:
     )
 
 
-async def _hits(visit: Visit, tags: str, page: int) -> tuple[list[_Hit], int, bytes]:
-    """One page of a search, the number of pages there are, and the hash of the hits alone.
+async def _fetch_hits(ctx: Visit, tags: str, page: int) -> tuple[list[_Hit], int, bytes]:
+    """Fetch one page of a search. Return its hits, the number of pages and the digest of the hits.
 
-    The rest of the answer is different every time: it holds how long the search took.
+    The digest leaves out the rest of the response, which changes every time: it holds the search's duration.
     """
-    url = f"{visit.endpoints.algolia}/search_by_date?{urlencode(_parameters(visit, tags, page))}"
-    answer = await visit.http.get(url, accept=JSON)
-    found = decode(answer.body, _Hits, _ALGOLIA)
-    raws = decode(bytes(found.hits), tuple[msgspec.Raw, ...], _ALGOLIA)
-    return rows(raws, _Hit, _ALGOLIA), found.pages, hash_of(bytes(found.hits))
+    url = f"{ctx.endpoints.algolia}/search_by_date?{urlencode(_parameters(ctx, tags, page))}"
+    response = await ctx.http.get(url, accept=JSON)
+    result = decode(response.body, _Hits, _ALGOLIA)
+    raw_hits = decode(bytes(result.hits), tuple[msgspec.Raw, ...], _ALGOLIA)
+    return rows(raw_hits, _Hit, _ALGOLIA), result.pages, hash_of(bytes(result.hits))
 
 
-def _parameters(visit: Visit, tags: str, page: int) -> dict[str, str]:
+def _parameters(ctx: Visit, tags: str, page: int) -> dict[str, str]:
     parameters = {"tags": tags}
-    if visit.spec.config.query:
-        parameters["query"] = visit.spec.config.query
-    if tags != _TAGS[HackerNewsList.TOP]:
-        parameters["numericFilters"] = f"created_at_i>{_since(visit)}"
+    if ctx.spec.config.query:
+        parameters["query"] = ctx.spec.config.query
+    # The front page is a fixed list: a time filter would only cut off older stories that are still on it.
+    if tags != _ALGOLIA_TAGS[HackerNewsList.TOP]:
+        parameters["numericFilters"] = f"created_at_i>{_earliest_creation(ctx)}"
     return {**parameters, "hitsPerPage": str(PAGE_SIZE), **({"page": str(page)} if page else {})}
 
 
-def _since(visit: Visit) -> int:
-    newest = _known_newest(visit)
+def _earliest_creation(ctx: Visit) -> int:
+    newest = _newest_stored(ctx)
     if not newest:
-        return int((visit.now - FIRST_LOOK).timestamp())
-    return min(newest, int((visit.now - RECENT).timestamp()))
+        return int((ctx.now - FIRST_LOOK).timestamp())
+    return min(newest, int((ctx.now - RECENT).timestamp()))
 
 
-def _known_newest(visit: Visit) -> int:
-    """The time of the newest story that the last look brought; 0 at the first."""
-    known = visit.state.cursor.get("newest", "")
-    return int(known) if known.isdecimal() else 0
+def _newest_stored(ctx: Visit) -> int:
+    """Return the Unix timestamp of the newest story of the last fetch, 0 before the first."""
+    stored = ctx.state.cursor.get("newest", "")
+    return int(stored) if stored.isdecimal() else 0
 
 
-def _time(hit: _Hit) -> int:
-    """Seconds since 1970; 0 where the hit says nothing sensible."""
+def _created_timestamp(hit: _Hit) -> int:
+    """Return the Unix timestamp of the hit, 0 if missing or implausible."""
     created = moment(hit.created)
     return int(created.timestamp()) if created else 0
 
 
-async def _stories(visit: Visit, listed: HackerNewsList) -> Reading:
-    """Firebase's list, and its first stories one by one; one that fails does not lose the others."""
-    body = await get_body(visit, f"{visit.endpoints.firebase}/{listed.value}stories.json", accept=JSON)
-    newest = _known_newest(visit)
-    kept = {"newest": str(newest)} if newest else {}
+async def _fetch_list(ctx: Visit, story_list: HackerNewsList) -> Reading:
+    """Fetch a list from Firebase and its first stories one by one; stories that fail are left out."""
+    body = await get_body(ctx, f"{ctx.endpoints.firebase}/{story_list.value}stories.json", accept=JSON)
+    newest = _newest_stored(ctx)
+    cursor = {"newest": str(newest)} if newest else {}
     if body.unchanged:
-        return body.reading(cursor=kept)
-    raws = decode(body.answer.body, tuple[msgspec.Raw, ...], _FIREBASE)
-    ids = rows(raws[:MOST_ITEMS], _Number, _FIREBASE)
-    results = await asyncio.gather(*(_item(visit, number) for number in ids), return_exceptions=True)
+        return body.reading(cursor=cursor)
+    raw_ids = decode(body.answer.body, tuple[msgspec.Raw, ...], _FIREBASE)
+    ids = rows(raw_ids[:MOST_ITEMS], _ItemId, _FIREBASE)
+    results = await asyncio.gather(*(_fetch_item(ctx, item_id) for item_id in ids), return_exceptions=True)
     items = [item for item in results if isinstance(item, _Item)]
     errors = [error for error in results if isinstance(error, BaseException)]
+    # Errors are tolerated only if some stories arrived, and only failures of the fetch.
     for error in errors:
         if not items or not isinstance(error, FetchError):
             raise error
-    # Without the hash the list counts as changed next time, and the missing stories are asked for again.
-    reading = body.reading(_entries(items), cursor=kept)
-    return msgspec.structs.replace(reading, etag=None, last_modified=None, body_hash=None) if errors else reading
+    # Without validators and hash the next poll sees a changed list and fetches the missing stories.
+    result = body.reading(_entries(items), cursor=cursor)
+    return msgspec.structs.replace(result, etag=None, last_modified=None, body_hash=None) if errors else result
 
 
-async def _item(visit: Visit, number: int) -> _Item | None:
-    answer = await visit.http.get(f"{visit.endpoints.firebase}/item/{number}.json", accept=JSON)
-    if answer.body.strip() == b"null":
+async def _fetch_item(ctx: Visit, item_id: int) -> _Item | None:
+    response = await ctx.http.get(f"{ctx.endpoints.firebase}/item/{item_id}.json", accept=JSON)
+    if response.body.strip() == b"null":
         return None
-    item = decode(answer.body, _Item, _FIREBASE)
+    item = decode(response.body, _Item, _FIREBASE)
     return item if item.type == "story" and not item.dead and not item.deleted else None
 
 

@@ -1,4 +1,4 @@
-"""The head of a web page -> what it says of the page: Open Graph, Twitter's cards, JSON-LD and plain HTML. Pure."""
+"""Metadata in the head of a web page: Open Graph, Twitter cards, JSON-LD and plain HTML. Pure."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -15,8 +15,9 @@ from copydesk.ingest.plaintext import looks_like_markup, plain_line, unescape
 from copydesk.model.wire import Struct
 
 MAX_SCRIPTS = 5
+"""JSON-LD scripts that are parsed."""
 
-# Where each field stands, the most trustworthy place first. `ld:` is JSON-LD, `rel:` a link, `html:` the page's own.
+# Keys of each field, most trustworthy first. `ld:` is JSON-LD, `rel:` a <link>, `html:` a plain HTML element.
 _TITLE = ("og:title", "ld:headline", "twitter:title", "dc.title", "html:title")
 _SUMMARY = ("og:description", "description", "ld:description", "twitter:description", "dc.description")
 _URL = ("rel:canonical", "og:url")
@@ -31,70 +32,70 @@ _PUBLISHED = (
 )
 _LANGUAGE = ("html:lang", "og:locale", "ld:inLanguage", "content-language")
 _PUBLISHER = ("og:site_name", "ld:publisher", "application-name")
-_WANTED = frozenset(
+_USED_KEYS = frozenset(
     (*_TITLE, *_SUMMARY, *_URL, *_IMAGE, _OG_ALT, _TWITTER_ALT, *_AUTHOR, *_PUBLISHED, *_LANGUAGE, *_PUBLISHER)
 )
 
 _SEPARATORS = (" | ", " - ", " – ", " — ", " · ", " :: ")
-_SAME_SITE = ("www.", "m.", "mobile.", "amp.")
+_HOST_PREFIXES = ("www.", "m.", "mobile.", "amp.")
 
 
 class Head(Struct, frozen=True):
-    """What a page says of itself: plain text on one line, within the caps of an entry, web addresses only."""
+    """Metadata of a page: plain text on one line within the limits of an entry, http(s) URLs only."""
 
     title: str = ""
     summary: str = ""
     url: str | None = None
-    """The address that it names as its own, if that may be: see `own_address`."""
+    """The URL that the page declares as its own, if acceptable: see `canonical_url`."""
     image: str | None = None
     image_alt: str | None = None
-    """What the page says that its picture shows; None where it says so of another picture or of none."""
+    """Alternative text of `image`; None if there is none or it belongs to another image."""
     author: str | None = None
     published: datetime | None = None
-    """UTC; None where it gives none or an impossible one."""
+    """UTC; None if missing or impossible."""
     language: str | None = None
-    """A code in small letters: `en-us`."""
+    """A lower-case code such as `en-us`."""
     publisher: str | None = None
     """The name of the site."""
 
 
-class _Said(msgspec.Struct):
-    """What stands in the head, as it is written; of several in one place the first."""
+class _HeadFields(msgspec.Struct):
+    """Raw values of the head by key; the first of duplicates wins."""
 
     texts: dict[str, str] = {}
     base: str = ""
     scripts: int = 0
     another_picture: bool = False
-    """Whether the second `og:image` has begun; what is said of it follows it, and is not about the first."""
+    """A second `og:image` has started: the properties after it describe that one and not the first."""
 
     def add(self, place: str, text: str) -> None:
-        """Keep `text` if it is of use and the place is still empty."""
-        if not text or place not in _WANTED or (self.another_picture and place.startswith("og:image:")):
+        """Store `text` under `key` unless it is empty, unused or already set."""
+        if not text or place not in _USED_KEYS or (self.another_picture and place.startswith("og:image:")):
             return
-        kept = self.texts.setdefault(place, text)
-        self.another_picture = self.another_picture or (place == "og:image" and kept != text)
+        stored = self.texts.setdefault(place, text)
+        self.another_picture = self.another_picture or (place == "og:image" and stored != text)
 
     def each(self, places: Sequence[str]) -> list[str]:
-        """The texts in `places`, in their order."""
+        """Return the values under `keys`, in that order."""
         return [self.texts[place] for place in places if place in self.texts]
 
 
 def read_head(page: str, url: str) -> Head:
-    """What the head of `page`, which is at `url`, says. Nothing raises."""
-    said = _Said()
+    """Parse the head of the page at `url`. Never raises."""
+    fields = _HeadFields()
     for element in head_elements(page):
-        _note(said, element)
-    base = absolute(said.base, url) or url if said.base else url
-    dates = (parse_date(text) for text in said.each(_PUBLISHED))
-    languages = (language_of(text) for text in said.each(_LANGUAGE))
-    publisher = _first_line(said.each(_PUBLISHER), MAX_NAME)
+        _collect(fields, element)
+    base = absolute(fields.base, url) or url if fields.base else url
+    dates = (parse_date(text) for text in fields.each(_PUBLISHED))
+    languages = (language_of(text) for text in fields.each(_LANGUAGE))
+    publisher = _first_line(fields.each(_PUBLISHER), MAX_NAME)
     return Head(
-        title=_title(said, publisher),
-        summary=_first_line(said.each(_SUMMARY), MAX_SUMMARY),
-        url=next((own for text in said.each(_URL) if (own := own_address(text, base, url))), None),
-        image=_picture(said, _IMAGE, base),
-        image_alt=_alt(said, base),
-        author=_author(said.each(_AUTHOR)),
+        title=_title(fields, publisher),
+        summary=_first_line(fields.each(_SUMMARY), MAX_SUMMARY),
+        url=next((canonical for text in fields.each(_URL) if (canonical := own_address(text, base, url))), None),
+        image=_first_image(fields, _IMAGE, base),
+        image_alt=_image_alt(fields, base),
+        author=_author(fields.each(_AUTHOR)),
         published=next(filter(None, dates), None),
         language=next(filter(None, languages), None),
         publisher=publisher or None,
@@ -102,84 +103,90 @@ def read_head(page: str, url: str) -> Head:
 
 
 def own_address(named: str, base: str, url: str) -> str | None:
-    """The address that the page at `url` names as its own, seen from `base`; None for one that cannot be.
+    """Return the URL that the page at `url` declares as its own, resolved against `base`; None if it is not acceptable.
 
-    It is what gets posted, so a page may not speak for another site, put a name before an @, go back to http, or, as
-    careless sites do, call each of its pages its home page.
+    This URL gets posted, so a page may not speak for another site, put credentials before an @, downgrade to http or,
+    as careless sites do, declare the home page on every page.
     """
-    address = absolute(named, base)
-    if address is None:
+    resolved = absolute(named, base)
+    if resolved is None:
         return None
-    there, here = urlsplit(address), urlsplit(url)
-    same = _same_site(there.netloc.lower(), here.netloc.lower())
-    downgrade = here.scheme == "https" and there.scheme.lower() != "https"
-    home = there.path in ("", "/") and not there.query and (here.path not in ("", "/") or bool(here.query))
-    return address if same and not downgrade and not home else None
+    declared_parts, page_parts = urlsplit(resolved), urlsplit(url)
+    is_same_site = _is_same_site(declared_parts.netloc.lower(), page_parts.netloc.lower())
+    is_downgrade = page_parts.scheme == "https" and declared_parts.scheme.lower() != "https"
+    is_home_page = (
+        declared_parts.path in ("", "/")
+        and not declared_parts.query
+        and (page_parts.path not in ("", "/") or bool(page_parts.query))
+    )
+    return resolved if is_same_site and not is_downgrade and not is_home_page else None
 
 
-def _same_site(there: str, here: str) -> bool:
-    """Whether two hosts are one but for the usual names in front, or one is above the other."""
-    for name in _SAME_SITE:
-        there, here = there.removeprefix(name), here.removeprefix(name)
-    if "@" in there or there.count(":") != here.count(":"):
+def _is_same_site(host: str, other_host: str) -> bool:
+    """Return True if the hosts differ only by a usual prefix, or one is a subdomain of the other."""
+    for prefix in _HOST_PREFIXES:
+        host, other_host = host.removeprefix(prefix), other_host.removeprefix(prefix)
+    # Another port is another site, and so is anything with credentials.
+    if "@" in host or host.count(":") != other_host.count(":"):
         return False
-    above, below = sorted((there, here), key=len)
-    return above == below or ("." in above and below.endswith(f".{above}"))
+    parent, child = sorted((host, other_host), key=len)
+    # The dot keeps a bare top-level domain from being the parent of every site below it.
+    return parent == child or ("." in parent and child.endswith(f".{parent}"))
 
 
-def _note(said: _Said, element: Element) -> None:
-    """Keep what `element` says."""
+def _collect(fields: _HeadFields, element: Element) -> None:
+    """Collect the values of one element."""
     attributes = element.attributes
     if element.name == "meta":
         content = attributes.get("content", "")
         for name in ("property", "name", "itemprop", "http-equiv"):
-            said.add(attributes.get(name, "").lower(), content)
+            fields.add(attributes.get(name, "").lower(), content)
     elif element.name == "link":
         for relation in attributes.get("rel", "").lower().split():
-            said.add(f"rel:{relation}", attributes.get("href", ""))
+            fields.add(f"rel:{relation}", attributes.get("href", ""))
     elif element.name == "base":
-        said.base = said.base or attributes.get("href", "")
+        fields.base = fields.base or attributes.get("href", "")
     elif element.name == "html":
-        said.add("html:lang", attributes.get("lang", "") or attributes.get("xml:lang", ""))
+        fields.add("html:lang", attributes.get("lang", "") or attributes.get("xml:lang", ""))
     elif element.name == "title":
-        said.add("html:title", unescape(element.inside[:MAX_VALUE]).strip())
-    elif "ld+json" in attributes.get("type", "").lower() and said.scripts < MAX_SCRIPTS:
-        said.scripts += 1
+        fields.add("html:title", unescape(element.inside[:MAX_VALUE]).strip())
+    elif "ld+json" in attributes.get("type", "").lower() and fields.scripts < MAX_SCRIPTS:
+        fields.scripts += 1
         for field, text in linked_data(element.inside).items():
-            said.add(f"ld:{field}", text)
+            fields.add(f"ld:{field}", text)
 
 
-def _picture(said: _Said, places: Sequence[str], base: str) -> str | None:
-    """The first address of a picture in `places`, seen from `base`."""
-    addresses = (absolute(address, base) for address in said.each(places) if address.strip("/#? "))
-    return next(filter(None, addresses), None)
+def _first_image(fields: _HeadFields, keys: Sequence[str], base: str) -> str | None:
+    """Return the first image URL under `keys`, resolved against `base`."""
+    urls = (absolute(url, base) for url in fields.each(keys) if url.strip("/#? "))
+    return next(filter(None, urls), None)
 
 
-def _alt(said: _Said, base: str) -> str | None:
-    """What is said of the picture that is taken. A card without a picture of its own shows that of Open Graph."""
-    graph, card = _picture(said, _OG_IMAGE, base), _picture(said, _TWITTER_IMAGE, base)
-    places = (_OG_ALT,) if graph else ()
-    if (graph or card) and card in (None, graph or card):
-        places = (*places, _TWITTER_ALT)
-    return _first_line(said.each(places), MAX_ALT) or None
+def _image_alt(fields: _HeadFields, base: str) -> str | None:
+    """Return the alternative text of the chosen image. A Twitter card without an image shows Open Graph's."""
+    og_image, twitter_image = _first_image(fields, _OG_IMAGE, base), _first_image(fields, _TWITTER_IMAGE, base)
+    keys = (_OG_ALT,) if og_image else ()
+    if (og_image or twitter_image) and twitter_image in (None, og_image or twitter_image):
+        keys = (*keys, _TWITTER_ALT)
+    return _first_line(fields.each(keys), MAX_ALT) or None
 
 
-def _title(said: _Said, publisher: str) -> str:
-    """The title, without the site's name at its end where it is the one for the browser's tab."""
-    title = _first_line(said.each(_TITLE), MAX_TITLE)
+def _title(fields: _HeadFields, publisher: str) -> str:
+    """Return the title, without a separator and the site's name at its end."""
+    title = _first_line(fields.each(_TITLE), MAX_TITLE)
     for separator in _SEPARATORS if publisher else ():
-        shorter = title.removesuffix(separator + publisher)
-        if shorter and shorter != title:
-            return shorter.rstrip()
+        stripped = title.removesuffix(separator + publisher)
+        if stripped and stripped != title:
+            return stripped.rstrip()
     return title
 
 
 def _first_line(texts: Sequence[str], limit: int) -> str:
-    """The first of `texts` that has something to read, on one line; many a page escapes twice."""
+    """Return the first non-empty text on one line. Many pages escape HTML twice, so markup is removed."""
     lines = (plain_line(text, limit, markup=looks_like_markup(text)) for text in texts)
     return next(filter(None, lines), "")
 
 
 def _author(texts: Sequence[str]) -> str | None:
-    """The first name; an address of a profile is none."""
+    """Return the first name. `article:author` is often a profile URL, which is not one."""
     return _first_line([text for text in texts if "://" not in text], MAX_NAME) or None

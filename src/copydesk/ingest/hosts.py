@@ -1,4 +1,4 @@
-"""Manners towards hosts: one request at a time, a pause between two, and silence for as long as a host asks for."""
+"""Per-host politeness: one request at a time, a pause between requests, and cooldowns that hosts ask for."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
@@ -9,8 +9,8 @@ from copydesk.ingest.answer import throttled
 from copydesk.network.headers import LONGEST_WAIT
 
 
-class _Door:
-    """One host: who is inside, and when the last one left (seconds of the event loop's clock)."""
+class _HostState:
+    """State of one host: its lock, and the end of its last request on the event loop's clock."""
 
     def __init__(self) -> None:
         self.lock = asyncio.Lock()
@@ -18,31 +18,33 @@ class _Door:
 
 
 class Hosts:
-    """Who may ask which host when. `cooldowns` says until when a host is left alone."""
+    """Limits requests by host. `cooldowns` maps a host to the end of its cooldown."""
 
     def __init__(self, clock: Callable[[], datetime]) -> None:
         self.cooldowns: dict[str, datetime] = {}
         self._clock = clock
-        self._doors: dict[str, _Door] = {}
+        self._doors: dict[str, _HostState] = {}
 
     @asynccontextmanager
     async def turn(self, host: str, gap: float) -> AsyncIterator[None]:
-        """Wait until nobody else asks `host` and `gap` seconds have passed since the last request to it.
+        """Hold `host` for one request, after any running one has ended and `min_interval` seconds after the last.
 
-        Raises ThrottledError while the host cools down, also when that begins while waiting.
+        Raise ThrottledError if the host cools down, or starts to while waiting.
         """
         self.check(host)
-        door = self._doors.setdefault(host, _Door())
-        async with door.lock:
-            await self._pause(door, gap)
+        state = self._doors.setdefault(host, _HostState())
+        # The lock is held during the pause, so that waiting requests start one interval apart.
+        async with state.lock:
+            await self._wait_for_gap(state, gap)
             self.check(host)
             try:
                 yield
             finally:
-                door.left = asyncio.get_running_loop().time()
+                # Also after a failure: the host was contacted.
+                state.left = asyncio.get_running_loop().time()
 
     def cool(self, host: str, seconds: float) -> None:
-        """Leave `host` alone for `seconds`, or for as long as was said before if that is longer."""
+        """Start a cooldown of `seconds`; a longer one in force stays."""
         until = self._clock() + timedelta(seconds=min(seconds, LONGEST_WAIT))
         self.cooldowns[host] = max(until, self.cooldowns.get(host, until))
 
@@ -51,16 +53,16 @@ class Hosts:
         until = self.cooldowns.get(host)
         if until is None:
             return
-        left = (until - self._clock()).total_seconds()
-        # More than the longest wait was never written; the clock was wrong then or is now.
-        if 0 < left <= LONGEST_WAIT:
-            raise throttled(host, left)
+        remaining = (until - self._clock()).total_seconds()
+        # A longer cooldown is never set: the clock was wrong then or is now.
+        if 0 < remaining <= LONGEST_WAIT:
+            raise throttled(host, remaining)
         del self.cooldowns[host]
 
     @staticmethod
-    async def _pause(door: _Door, gap: float) -> None:
-        if gap <= 0 or door.left is None:
+    async def _wait_for_gap(state: _HostState, min_interval: float) -> None:
+        if min_interval <= 0 or state.left is None:
             return
-        left = door.left + gap - asyncio.get_running_loop().time()
-        if left > 0:
-            await asyncio.sleep(left)
+        remaining = state.left + min_interval - asyncio.get_running_loop().time()
+        if remaining > 0:
+            await asyncio.sleep(remaining)

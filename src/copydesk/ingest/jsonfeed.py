@@ -1,4 +1,4 @@
-"""JSON Feed (https://jsonfeed.org/version/1.1) -> what it holds."""
+"""Parser for JSON Feed (https://jsonfeed.org/version/1.1)."""
 
 import json
 from collections.abc import Iterator
@@ -7,7 +7,7 @@ from copydesk.errors import NotAFeedError
 from copydesk.ingest.picture import offer
 from copydesk.ingest.raw import RawEntry, RawFeed, Refused
 
-_TEXTS = {
+_FIELDS = {
     "id": "ident",
     "external_url": "original link",
     "url": "link",
@@ -20,9 +20,10 @@ _TEXTS = {
 
 
 def parse_json(body: bytes, max_entries: int) -> RawFeed:
-    """What the feed `body` (UTF-8) holds. Raises NotAFeedError for any other JSON, and for what is none."""
+    """Parse a feed in UTF-8. Raise NotAFeedError for other JSON and for invalid JSON."""
     try:
-        # Not msgspec, which is stricter than feeds are: half an emoji is cut off in many a title.
+        # Not msgspec, which is stricter than real feeds: many titles are cut in the middle of a surrogate pair.
+        # strict=False allows raw control characters in strings.
         document = json.loads(body, strict=False)
     except UnicodeDecodeError:
         raise Refused("encoding") from None
@@ -33,10 +34,11 @@ def parse_json(body: bytes, max_entries: int) -> RawFeed:
     if not isinstance(items, list):
         raise NotAFeedError("The answer is JSON, but no JSON Feed: it has no list of items.")
     entries = [_entry(item) for item in items[:max_entries] if isinstance(item, dict)]
-    return RawFeed(about=_about(document), entries=entries, atom=True, more=len(items) > max_entries)
+    return RawFeed(about=_feed_metadata(document), entries=entries, atom=True, more=len(items) > max_entries)
 
 
-def _about(document: dict[str, object]) -> RawEntry:
+def _feed_metadata(document: dict[str, object]) -> RawEntry:
+    """Return the feed's own title, link and language."""
     texts = {
         "title": document.get("title"),
         "link": document.get("home_page_url"),
@@ -47,15 +49,15 @@ def _about(document: dict[str, object]) -> RawEntry:
 
 def _entry(item: dict[str, object]) -> RawEntry:
     entry = RawEntry()
-    for name, field in _TEXTS.items():
+    for name, field in _FIELDS.items():
         text = _text(item.get(name))
         if text:
             entry.texts[field] = text
     _add_content(entry, item)
     entry.tags = [_text(tag) for tag in _list(item.get("tags"))]
-    people = [*_list(item.get("authors")), item.get("author")]
-    entry.authors = [_text(person.get("name")) for person in people if isinstance(person, dict)]
-    for attributes in _pictures(item):
+    authors = [*_list(item.get("authors")), item.get("author")]
+    entry.authors = [_text(author.get("name")) for author in authors if isinstance(author, dict)]
+    for attributes in _image_candidates(item):
         offer(entry, attributes)
     return entry
 
@@ -69,7 +71,8 @@ def _add_content(entry: RawEntry, item: dict[str, object]) -> None:
             return
 
 
-def _pictures(item: dict[str, object]) -> Iterator[dict[str, str]]:
+def _image_candidates(item: dict[str, object]) -> Iterator[dict[str, str]]:
+    """Yield attributes of possible images, in the form of an RSS enclosure."""
     for name in ("image", "banner_image"):
         yield {"url": _text(item.get(name)), "type": "image"}
     for attachment in _list(item.get("attachments")):
@@ -82,7 +85,7 @@ def _list(value: object) -> list[object]:
 
 
 def _text(value: object) -> str:
-    """A text; a number that stands where the text should is one too."""
+    """Return a string stripped and a number as a string: some feeds have numeric ids."""
     if isinstance(value, str):
         return value.strip()
     return str(value) if isinstance(value, int | float) and not isinstance(value, bool) else ""

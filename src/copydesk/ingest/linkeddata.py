@@ -1,4 +1,4 @@
-"""JSON-LD in a page's head -> what it says of the article, by schema.org's names. Pure; nothing raises."""
+"""JSON-LD of articles by schema.org's vocabulary. Pure; never raises."""
 
 from collections.abc import Iterator
 from itertools import islice
@@ -8,15 +8,18 @@ import msgspec
 from copydesk.ingest.elements import MAX_SCRIPT
 
 MAX_NODES = 200
+"""Nodes of a script that are examined."""
 MAX_PEOPLE = 5
+"""Items of a list that are read."""
 
 _FIELDS = ("headline", "description", "datePublished", "author", "publisher", "inLanguage")
-_TYPES = ("Article", "Posting", "Report", "Review")
-"""How the types end that an article has: NewsArticle, BlogPosting..."""
+_TYPE_SUFFIXES = ("Article", "Posting", "Report", "Review")
+"""Suffixes of article types: NewsArticle, BlogPosting..."""
 
 
 def linked_data(script: str) -> dict[str, str]:
-    """The fields of the first article in `script`; none where it is not JSON or has no article."""
+    """Return the fields of the first article in `script`; empty if it is not JSON or has no article."""
+    # The reader of the head truncates longer scripts, and truncated JSON is invalid.
     if len(script) > MAX_SCRIPT:
         return {}
     try:
@@ -25,13 +28,13 @@ def linked_data(script: str) -> dict[str, str]:
         return {}
     for node in islice(_nodes(data), MAX_NODES):
         if _is_article(node.get("@type")):
-            texts = {field: _text(node.get(field)) for field in _FIELDS} | {"image": _address(node.get("image"))}
+            texts = {field: _text(node.get(field)) for field in _FIELDS} | {"image": _image_url(node.get("image"))}
             return {field: text for field, text in texts.items() if text}
     return {}
 
 
 def _nodes(data: object) -> Iterator[dict[str, object]]:
-    """The things that it speaks of, as far as they stand at the top or in a graph there."""
+    """Yield the nodes at the top level and in a graph there."""
     for node in data if isinstance(data, list) else [data]:
         if isinstance(node, dict):
             yield node
@@ -42,20 +45,20 @@ def _nodes(data: object) -> Iterator[dict[str, object]]:
 
 def _is_article(type: object) -> bool:
     names = type if isinstance(type, list) else [type]
-    return any(isinstance(name, str) and name.endswith(_TYPES) for name in names[:MAX_PEOPLE])
+    return any(isinstance(name, str) and name.endswith(_TYPE_SUFFIXES) for name in names[:MAX_PEOPLE])
 
 
 def _text(value: object) -> str:
-    """A text, the name of a thing, or the names of several."""
+    """Return a string, the name of a thing, or the names of several separated by commas."""
     if isinstance(value, list):
-        return ", ".join(filter(None, (_text(one) for one in value[:MAX_PEOPLE] if not isinstance(one, list))))
+        return ", ".join(filter(None, (_text(item) for item in value[:MAX_PEOPLE] if not isinstance(item, list))))
     if isinstance(value, dict):
         value = value.get("name")
     return value.strip() if isinstance(value, str) else ""
 
 
-def _address(value: object) -> str:
-    """The address of a picture, or of the first of several."""
+def _image_url(value: object) -> str:
+    """Return the URL of an image or of the first of several."""
     if isinstance(value, list):
         value = value[0] if value else None
     if isinstance(value, dict):

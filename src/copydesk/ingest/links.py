@@ -1,4 +1,4 @@
-"""The addresses in a feed: made absolute, web addresses only, and reduced to a key."""
+"""URLs in feeds and pages: resolved against a base, limited to http(s), reduced to a key for comparison."""
 
 import re
 from urllib.parse import quote, urljoin, urlsplit
@@ -6,12 +6,13 @@ from urllib.parse import quote, urljoin, urlsplit
 from copydesk.text import HIDDEN
 
 MAX_ADDRESS = 2_000
+"""Characters."""
 
-_USUAL = re.compile(r"https?://[a-zA-Z0-9.-]+(?::[0-9]{1,5})?(?:[/?#][!-\[\]-~]*)?")
-_UNFIT = re.compile(r"[\s\\]|" + HIDDEN.pattern)
-_WEB = re.compile(r"https?://", re.IGNORECASE)
-_PARTS = re.compile(r"https?://([^/?#]*)([^?#]*)(?:\?([^#]*))?(?:#(.*))?", re.IGNORECASE | re.DOTALL)
-_TRACKING = re.compile(
+_PLAIN_URL = re.compile(r"https?://[a-zA-Z0-9.-]+(?::[0-9]{1,5})?(?:[/?#][!-\[\]-~]*)?")
+_UNSAFE_CHARACTER = re.compile(r"[\s\\]|" + HIDDEN.pattern)
+_HTTP_SCHEME = re.compile(r"https?://", re.IGNORECASE)
+_URL_PARTS = re.compile(r"https?://([^/?#]*)([^?#]*)(?:\?([^#]*))?(?:#(.*))?", re.IGNORECASE | re.DOTALL)
+_TRACKING_PARAMETER = re.compile(
     r"(?:utm_|mtm_|pk_|itm_|at_|ns_)\w*|fbclid|gclid|dclid|msclkid|twclid|yclid|igshid|mc_[ce]id|mkt_tok|cmp(?:id)?"
     r"|ref_src|ref_url|rss|partner|ftag|ocid|icid|ncid|oc|xtor|smid|smtyp|sr_share|taid|traffic_source",
     re.IGNORECASE,
@@ -19,15 +20,21 @@ _TRACKING = re.compile(
 
 
 def absolute(address: str, base: str) -> str | None:
-    """`address` as seen from `base`, if it is one that a browser opens as a page and not too long; else None."""
-    if len(address) <= MAX_ADDRESS and _USUAL.fullmatch(address):
+    """Return `url` resolved against `base_url` and percent-encoded, or None.
+
+    None means it is not http(s), has no host, cannot be parsed or is longer than `MAX_URL_LENGTH` characters.
+    """
+    # Fast path: most URLs in feeds are absolute and need no escaping.
+    if len(address) <= MAX_ADDRESS and _PLAIN_URL.fullmatch(address):
         return address
+    # Browsers drop tabs and line breaks inside a URL (WHATWG URL Standard). Twice the maximum leaves room for what is
+    # stripped.
     address = re.sub("[\t\r\n]", "", address[: 2 * MAX_ADDRESS].strip())
     try:
         address = urljoin(base, address) if address else ""
-        if not _USUAL.fullmatch(address):
-            address = _UNFIT.sub(_escaped, address)
-        if _WEB.match(address) and urlsplit(address).hostname and len(address) <= MAX_ADDRESS:
+        if not _PLAIN_URL.fullmatch(address):
+            address = _UNSAFE_CHARACTER.sub(_percent_encode, address)
+        if _HTTP_SCHEME.match(address) and urlsplit(address).hostname and len(address) <= MAX_ADDRESS:
             return address
     except ValueError:
         pass
@@ -35,7 +42,7 @@ def absolute(address: str, base: str) -> str | None:
 
 
 def join(base: str, address: str) -> str:
-    """`address` as seen from `base`; `base` itself where that cannot be said."""
+    """Return `url` resolved against `base_url`; `base_url` itself if it cannot be parsed."""
     try:
         return urljoin(base, address.strip())
     except ValueError:
@@ -43,31 +50,31 @@ def join(base: str, address: str) -> str:
 
 
 def alias_of(key: str) -> str:
-    """`key` without what a site changes now and then, where it is an address; as it is, where it is none.
+    """Return `key` without the parts that a site changes now and then; return it unchanged if it is not an http(s) URL.
 
-    Dropped are scheme, `www.`, tracking parameters, a slash at the end, and a fragment that tracks. Another
-    fragment stays, and so does a parameter such as `ref` that tracks here and numbers there: status pages and release
-    notes tell their entries apart by nothing else.
+    Dropped are the scheme, `www.`, tracking parameters, a trailing slash and a tracking fragment. Other fragments stay,
+    and so do parameters such as `ref`, which track on one site and identify the entry on another: status pages and
+    release notes tell their entries apart by nothing else.
     """
-    found = _PARTS.match(key)
-    if not found:
+    match = _URL_PARTS.match(key)
+    if not match:
         return key
-    host, path, query, fragment = found.groups("")
+    host, path, query, fragment = match.groups("")
     alias = host.lower().removeprefix("www.") + path.rstrip("/")
     if query:
-        kept = [pair for pair in query.split("&") if not _tracks(pair)]
-        alias += "?" + "&".join(kept) if kept else ""
-    return f"{alias}#{fragment}" if fragment and not _fragment_tracks(fragment) else alias
+        pairs = [pair for pair in query.split("&") if not _is_tracking(pair)]
+        alias += "?" + "&".join(pairs) if pairs else ""
+    return f"{alias}#{fragment}" if fragment and not _is_tracking_fragment(fragment) else alias
 
 
-def _tracks(pair: str) -> bool:
-    return _TRACKING.fullmatch(pair.partition("=")[0]) is not None
+def _is_tracking(pair: str) -> bool:
+    return _TRACKING_PARAMETER.fullmatch(pair.partition("=")[0]) is not None
 
 
-def _fragment_tracks(fragment: str) -> bool:
-    """Whether it is a tracking parameter with its value, or `rss`; a mere name could be a place in the page."""
-    return fragment.lower() == "rss" or ("=" in fragment and _tracks(fragment))
+def _is_tracking_fragment(fragment: str) -> bool:
+    """Return True for `rss` or a tracking parameter with a value; a bare name may be an anchor in the page."""
+    return fragment.lower() == "rss" or ("=" in fragment and _is_tracking(fragment))
 
 
-def _escaped(found: re.Match[str]) -> str:
-    return quote(found[0], safe="", errors="replace")
+def _percent_encode(match: re.Match[str]) -> str:
+    return quote(match[0], safe="", errors="replace")

@@ -1,4 +1,4 @@
-"""Which picture stands for an entry."""
+"""Choose the image of an entry."""
 
 import re
 from itertools import islice
@@ -8,20 +8,23 @@ from copydesk.ingest.raw import RawEntry
 
 _IMG = re.compile(r"<[iI][mM][gG]\b([^<>]*)")
 _SRC = re.compile(r"\bsrc\s*+=\s*+(?:\"([^\"]*)\"|'([^']*)'|([^\s\"'>]+))", re.IGNORECASE)
-# After a space, for addresses end in ?alt=media.
+# Only after white space: URLs may end in ?alt=media.
 _ALT = re.compile(r"(?<!\S)alt\s*+=\s*+(?:\"([^\"]*)\"|'([^']*)')", re.IGNORECASE)
-_PIXEL = re.compile(r"=(?:(?<=width=)|(?<=height=))[\"']?[01](?![\d.%])")
+_TRACKING_PIXEL = re.compile(r"=(?:(?<=width=)|(?<=height=))[\"']?[01](?![\d.%])")
 _EXTENSION = re.compile(r"\.(?:jpe?g|png|webp|gif|avif)(?:[?#]|\Z)", re.IGNORECASE)
-_MOST_LOOKED_AT = 5
-_NEAR = 10_000
-"""Characters of markup: a picture further down illustrates something else."""
+_MAX_IMAGES = 5
+_MAX_DISTANCE = 10_000
+"""Characters of markup. Images further down usually illustrate something else."""
 
 
 def offer(entry: RawEntry, attributes: dict[str, str]) -> bool:
-    """Whether an enclosure or media element with these attributes is a picture; `entry` keeps the widest."""
+    """Take the enclosure or media element as the image of `entry` if it is wider than the present one.
+
+    Return True if it is an image at all.
+    """
     url = attributes.get("url") or attributes.get("href") or ""
-    kind = attributes.get("type") or attributes.get("medium") or ""
-    if not url or not (kind.startswith("image") if kind else _EXTENSION.search(url)):
+    media_type = attributes.get("type") or attributes.get("medium") or ""
+    if not url or not (media_type.startswith("image") if media_type else _EXTENSION.search(url)):
         return False
     width = attributes.get("width", "")
     pixels = int(width) if width.isdecimal() and len(width) < 6 else 0
@@ -31,16 +34,16 @@ def offer(entry: RawEntry, attributes: dict[str, str]) -> bool:
 
 
 def first_in(markup: str) -> tuple[str, str]:
-    """The first picture near the top of an HTML fragment that is meant to be seen: its address, and what it shows.
+    """Return URL and alternative text of the first image near the top of an HTML fragment that is no tracking pixel.
 
-    Empty where there is none, and where nothing is said of it.
+    Both are empty if there is none.
     """
     if "<" not in markup:
         return "", ""
-    for image in islice(_IMG.finditer(markup, 0, _NEAR), _MOST_LOOKED_AT):
-        source = _SRC.search(image[1])
-        if source and not _PIXEL.search(image[1]):
-            alt = _ALT.search(image[1])
-            address = unescape(source[1] or source[2] or source[3] or "").strip()
-            return address, unescape(alt[1] or alt[2] or "") if alt else ""
+    for img in islice(_IMG.finditer(markup, 0, _MAX_DISTANCE), _MAX_IMAGES):
+        src = _SRC.search(img[1])
+        if src and not _TRACKING_PIXEL.search(img[1]):
+            alt = _ALT.search(img[1])
+            url = unescape(src[1] or src[2] or src[3] or "").strip()
+            return url, unescape(alt[1] or alt[2] or "") if alt else ""
     return "", ""

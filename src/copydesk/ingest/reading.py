@@ -1,4 +1,4 @@
-"""Reads a source of any type, and brings the address that a user gives for one into its form."""
+"""Registry of source types: fetch a source of any type, and normalize its URL."""
 
 from collections.abc import Awaitable, Callable
 from datetime import datetime
@@ -9,7 +9,7 @@ from copydesk.model.source import FetchState, SourceConfig, SourceSpec, SourceTy
 
 __all__ = ["Credentials", "Endpoints", "Http", "Reading", "normalise", "read_source"]
 
-_READERS: dict[SourceType, Callable[[Visit], Awaitable[Reading]]] = {
+_FETCHERS: dict[SourceType, Callable[[Visit], Awaitable[Reading]]] = {
     SourceType.RSS: rss.read,
     SourceType.TWITTER: twitter.read,
     SourceType.REDDIT: reddit.read,
@@ -17,7 +17,7 @@ _READERS: dict[SourceType, Callable[[Visit], Awaitable[Reading]]] = {
     SourceType.GOOGLE_NEWS: google_news.read,
     SourceType.SUBSTACK: substack.read,
 }
-_ADDRESSES: dict[SourceType, Callable[[str, SourceConfig], str]] = {
+_URL_NORMALIZERS: dict[SourceType, Callable[[str, SourceConfig], str]] = {
     SourceType.RSS: rss.normalise,
     SourceType.TWITTER: twitter.normalise,
     SourceType.REDDIT: reddit.normalise,
@@ -36,17 +36,17 @@ async def read_source(
     now: datetime,
     endpoints: Endpoints = Endpoints(),  # noqa: B008 - frozen
 ) -> Reading:
-    """What `spec` has to say since the look that `state` remembers; an empty state makes it the first.
+    """Fetch the entries of `spec` that are new or changed since `state`; an empty state makes it the first fetch.
 
-    `now` is aware and in UTC. Raises FetchError, and InvalidError for an address that is none of its type.
+    `now` is aware and in UTC. Raise FetchError, and InvalidError for a URL that does not fit the type.
     """
-    visit = Visit(spec=spec, state=state, http=http, credentials=credentials, now=now, endpoints=endpoints)
-    return await _READERS[spec.type](visit)
+    ctx = Visit(spec=spec, state=state, http=http, credentials=credentials, now=now, endpoints=endpoints)
+    return await _FETCHERS[spec.type](ctx)
 
 
 def normalise(type: SourceType, url: str, config: SourceConfig) -> str:
-    """The address of a source in the form in which it is kept.
+    """Return the URL of a source in the form in which it is stored.
 
-    Raises InvalidError, which names the field (`url`, `config.query`...) and what would be right.
+    Raise InvalidError, which names the field (`url`, `config.query`...) and a valid value.
     """
-    return _ADDRESSES[type](url, config)
+    return _URL_NORMALIZERS[type](url, config)

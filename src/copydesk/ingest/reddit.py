@@ -1,7 +1,7 @@
-"""reddit: a subreddit, or several as one, over its feed, or over the API where credentials are set.
+"""Source type reddit: one or more subreddits, by feed, or by the API if credentials are set.
 
-Since 2026 Reddit answers programs without credentials about once a minute, with feeds only, and says 403 where it
-means 429. Its feeds know neither points nor comments.
+Since 2026 Reddit answers programs without credentials about once a minute, with feeds only, and sends 403 instead of
+429. Its feeds have neither points nor comment counts.
 """
 
 import html
@@ -21,22 +21,23 @@ from copydesk.model.source import Listing, SourceConfig
 EXPECTED = f"a subreddit's address, such as {SITE}/r/Python/ or {SITE}/r/Python+sqlite/"
 WINDOWS = ("hour", "day", "week", "month", "year", "all")
 GAP = 60.0
-"""Seconds between two requests without credentials."""
+"""Seconds between requests without credentials."""
 USUAL_WAIT = 900.0
+"""Seconds to wait after a refusal that names no time."""
 _HOSTS = {"reddit.com", "old.reddit.com", "new.reddit.com", "np.reddit.com", "m.reddit.com", "sh.reddit.com"}
-_SHORT = re.compile(r"/?r/")
+_SHORT_FORM = re.compile(r"/?r/")
 _PATH = re.compile(
     r"/r/(?P<names>\w{2,50}(?:\+\w{2,50}){0,99})(?:/(?P<listing>hot|new|top|rising))?/?(?:\.rss)?\Z", re.ASCII
 )
-_REMOVED = {"[removed]", "[deleted by user]", "[ removed by reddit ]", "[ removed by moderator ]"}
-_CREDENTIALS = (
+_REMOVED_TITLES = {"[removed]", "[deleted by user]", "[ removed by reddit ]", "[ removed by moderator ]"}
+_CREDENTIALS_HINT = (
     "Reddit lets programs without credentials ask about once a minute. With COPYDESK_REDDIT__CLIENT_ID and"
     " COPYDESK_REDDIT__CLIENT_SECRET Copydesk reads over its API."
 )
 
 
 class Place(NamedTuple):
-    """What is read: subreddits joined by `+`, their listing, and the period of `top`."""
+    """A listing: subreddits joined by `+`, their order, and the period of `top`."""
 
     names: str
     listing: Listing
@@ -44,105 +45,108 @@ class Place(NamedTuple):
 
     @property
     def path(self) -> str:
-        """What follows the host."""
+        """Path of the URL."""
         return f"/r/{self.names}/{self.listing.value}"
 
     @property
     def parameters(self) -> dict[str, str]:
-        """How much of it."""
+        """Query of the URL: the period, and the maximum number of posts."""
         period = {"t": self.window} if self.listing is Listing.TOP else {}
         return {**period, "limit": "100"}
 
 
 def normalise(url: str, config: SourceConfig) -> str:
-    """`https://www.reddit.com/r/NAME/`, with a listing where the address names one. Raises InvalidError."""
+    """Return `https://www.reddit.com/r/NAME/`, with a listing if the URL has one. Raise InvalidError."""
     url = url.strip()
-    if _SHORT.match(url):
+    if _SHORT_FORM.match(url):
         url = f"{SITE}/{url.lstrip('/')}"
     parts = split(url, expected=EXPECTED)
     if (parts.hostname or "").removeprefix("www.") not in _HOSTS:
         refuse("url", f"is not an address of Reddit; give {EXPECTED}")
-    found = _PATH.match(parts.path)
-    if found is None:
+    match = _PATH.match(parts.path)
+    if match is None:
         refuse("url", f"is not a subreddit; give {EXPECTED}")
-    window = config.window or parse_qs(parts.query).get("t", [None])[0]
-    if window is not None and window not in WINDOWS:
+    period_name = config.window or parse_qs(parts.query).get("t", [None])[0]
+    if period_name is not None and period_name not in WINDOWS:
         refuse("config.window", f"is not a period; give one of {', '.join(WINDOWS)}")
-    listing = f"{found['listing']}/" if found["listing"] else ""
-    period = f"?t={window}" if listing == "top/" and window else ""
-    return f"{SITE}/r/{found['names']}/{listing}{period}"
+    listing = f"{match['listing']}/" if match["listing"] else ""
+    period = f"?t={period_name}" if listing == "top/" and period_name else ""
+    return f"{SITE}/r/{match['names']}/{listing}{period}"
 
 
 async def read(visit: Visit) -> Reading:
-    """The posts of the listing, without those that were removed. Raises FetchError."""
-    place = _place(visit.spec.url, visit.spec.config)
+    """Fetch the posts of the listing, without removed ones. Raise FetchError."""
+    target = _target(visit.spec.url, visit.spec.config)
     if visit.credentials.reddit is not None:
-        parameters = urlencode({**place.parameters, "raw_json": "1"})
-        return await read_listing(visit, f"{place.path}?{parameters}")
-    return await _read_feed(visit, place)
+        parameters = urlencode({**target.parameters, "raw_json": "1"})
+        return await read_listing(visit, f"{target.path}?{parameters}")
+    return await _fetch_feed(visit, target)
 
 
-def _place(url: str, config: SourceConfig) -> Place:
-    """What the settings name, else what the address does."""
+def _target(url: str, config: SourceConfig) -> Place:
+    """Return the listing of the settings; what they leave at its default follows from the URL."""
     parts = urlsplit(normalise(url, config))
-    found = _PATH.match(parts.path)
-    assert found is not None
+    match = _PATH.match(parts.path)
+    assert match is not None
     listing = config.listing
-    if listing is Listing.NEW and found["listing"]:
-        listing = Listing(found["listing"])
-    window = config.window or parse_qs(parts.query).get("t", ["day"])[0]
-    return Place(found["names"], listing, window)
+    # NEW is the default of the setting: then the URL decides.
+    if listing is Listing.NEW and match["listing"]:
+        listing = Listing(match["listing"])
+    period = config.window or parse_qs(parts.query).get("t", ["day"])[0]
+    return Place(match["names"], listing, period)
 
 
-async def _read_feed(visit: Visit, place: Place) -> Reading:
-    url = f"{visit.endpoints.reddit}{place.path}/.rss?{urlencode(place.parameters)}"
+async def _fetch_feed(ctx: Visit, target: Place) -> Reading:
+    url = f"{ctx.endpoints.reddit}{target.path}/.rss?{urlencode(target.parameters)}"
     try:
-        body = await get_body(visit, url, accept=FEEDS, host_gap=GAP)
+        body = await get_body(ctx, url, accept=FEEDS, host_gap=GAP)
     except (ThrottledError, NeedsLoginError) as error:
         wait = error.retry_after or USUAL_WAIT
-        raise ThrottledError(error.message, hint=_CREDENTIALS, retry_after=wait) from error
+        # Without credentials a 403 means throttling as well.
+        raise ThrottledError(error.message, hint=_CREDENTIALS_HINT, retry_after=wait) from error
     if body.unchanged:
         return body.reading()
     try:
         feed = await body.feed()
     except NotAFeedError as error:
-        hint = f"Check that r/{place.names} exists and is public."
+        hint = f"Check that r/{target.names} exists and is public."
         raise NotAFeedError("Reddit answered with a page instead of a feed.", hint=hint) from error
-    outward = _outward(body.answer.body.decode("utf-8", "replace"))
-    posts = [_post(entry, outward.get(entry.ident)) for entry in feed.entries]
-    kept = [post for post in posts if post.title.lower() not in _REMOVED]
-    return body.reading(kept, ttl=feed.ttl_seconds, title=feed.title)
+    external_links = _external_links(body.answer.body.decode("utf-8", "replace"))
+    posts = [_post(entry, external_links.get(entry.ident)) for entry in feed.entries]
+    visible_posts = [post for post in posts if post.title.lower() not in _REMOVED_TITLES]
+    return body.reading(visible_posts, ttl=feed.ttl_seconds, title=feed.title)
 
 
-def _outward(feed: str) -> dict[str, str]:
-    """Where the `[link]` of each entry leads, by the entry's id.
+def _external_links(feed: str) -> dict[str, str]:
+    """Return the target of each entry's `[link]` by the entry's id.
 
-    It stands in the markup of the content, below the author's own text, and no parser of feeds keeps it.
+    It is part of the content's markup, below the author's text, which no feed parser keeps.
     """
-    found = {}
+    links = {}
     for entry in feed.split("<entry>")[1:]:
+        # The last occurrence counts: the author's own text comes first and may imitate the link.
         content = html.unescape(entry.partition("<content")[2].partition("</content>")[0])
-        before, _, _ = content.rpartition('">[link]</a>')
-        address = web_address(html.unescape(before.rpartition('<a href="')[2]))
-        if address:
-            found[entry.partition("<id>")[2].partition("</id>")[0].strip()] = address
-    return found
+        markup, _, _ = content.rpartition('">[link]</a>')
+        url = web_address(html.unescape(markup.rpartition('<a href="')[2]))
+        if url:
+            links[entry.partition("<id>")[2].partition("</id>")[0].strip()] = url
+    return links
 
 
-def _post(entry: Entry, outward: str | None) -> Entry:
-    """The entry as a post: what it links to is the story, its comments page the discussion."""
+def _post(entry: Entry, external_url: str | None) -> Entry:
+    """Return the entry as a post: its URL is the linked story, its comments page the discussion."""
     return replace(
         entry,
         alias=entry.ident,
-        url=outward or entry.url,
-        summary=_own_words(entry.summary),
-        text=_own_words(entry.text),
+        url=external_url or entry.url,
+        summary=_strip_submission_line(entry.summary),
+        text=_strip_submission_line(entry.text),
         author=(entry.author or "").lstrip("/") or None,
         discussion=entry.url,
     )
 
 
-def _own_words(text: str) -> str:
-    """The author's text without the line about the submission that Reddit adds."""
-    before, _, after = text.rpartition("submitted by")
-    return before.rstrip() if after.rstrip().endswith("[comments]") else text
+def _strip_submission_line(text: str) -> str:
+    """Return the author's text without the submission line that Reddit appends."""
+    own_text, _, submission = text.rpartition("submitted by")
+    return own_text.rstrip() if submission.rstrip().endswith("[comments]") else text

@@ -1,6 +1,6 @@
-"""Reddit's API, for those who have an application there: listings in JSON, with points and comments.
+"""Reddit's API, for users with an application there: listings in JSON, with points and comment counts.
 
-Forms: https://www.reddit.com/dev/api and https://github.com/reddit-archive/reddit/wiki/OAuth2.
+Reference: https://www.reddit.com/dev/api and https://github.com/reddit-archive/reddit/wiki/OAuth2.
 """
 
 import base64
@@ -22,8 +22,9 @@ from copydesk.model.item import Entry
 SITE = "https://www.reddit.com"
 REDDIT = "Reddit"
 EARLY = timedelta(seconds=60)
-"""A token is asked for anew so long before it expires: it must live through the request."""
+"""A token is renewed this long before it expires, so that it outlives the request."""
 LONGEST_LIFE = 86_400
+"""Seconds."""
 _HINT = "Check COPYDESK_REDDIT__CLIENT_ID and COPYDESK_REDDIT__CLIENT_SECRET, and that the subreddit is public."
 
 
@@ -33,10 +34,10 @@ class _Token(NamedTuple):
 
 
 _tokens: WeakKeyDictionary[Http, dict[str, _Token]] = WeakKeyDictionary()
-"""The tokens by application; each lives as long as the client that fetched it, and is never written anywhere."""
+"""Tokens by application id. They live as long as their client and are never stored on disk."""
 
 
-class _TokenAnswer(msgspec.Struct, frozen=True):
+class _TokenResponse(msgspec.Struct, frozen=True):
     access_token: Annotated[str, msgspec.Meta(pattern=r"^[!-~]{1,4000}\Z")] | None = None
     expires_in: float | None = None
 
@@ -50,7 +51,7 @@ class _Listing(msgspec.Struct, frozen=True):
 
 
 class _Post(msgspec.Struct, frozen=True):
-    """A link or a text that somebody submitted."""
+    """A submitted link or text."""
 
     name: Annotated[str, msgspec.Meta(pattern=r"^t3_[a-z0-9]{1,13}\Z")]
     title: str
@@ -75,66 +76,68 @@ class _Thing(msgspec.Struct, frozen=True):
 
 
 async def read_listing(visit: Visit, path: str) -> Reading:
-    """The posts of a listing, `path` being what follows the host. Raises FetchError."""
-    had_token = _known_token(visit) is not None
+    """Fetch the posts of a listing by its path and query. Raise FetchError."""
+    had_token = _cached_token(visit) is not None
     try:
-        body = await _listing(visit, path)
+        body = await _fetch_listing(visit, path)
     except NeedsLoginError as error:
         _tokens.pop(visit.http, None)
         if not had_token:
             raise NeedsLoginError(error.message, hint=_HINT) from error
-        # Reddit may take a token back before its time.
-        body = await _listing(visit, path)
+        # Reddit may revoke a token before it expires: try once more with a new one.
+        body = await _fetch_listing(visit, path)
     if body.unchanged:
         return body.reading()
     children = decode(body.answer.body, _Listing, REDDIT).data.children
     return body.reading(_entries(rows(children, _Thing, REDDIT)))
 
 
-async def _listing(visit: Visit, path: str) -> Body:
-    headers = {"Authorization": f"Bearer {await _token(visit)}"}
-    return await get_body(visit, f"{visit.endpoints.reddit_oauth}{path}", accept=JSON, headers=headers)
+async def _fetch_listing(ctx: Visit, path: str) -> Body:
+    headers = {"Authorization": f"Bearer {await _token(ctx)}"}
+    return await get_body(ctx, f"{ctx.endpoints.reddit_oauth}{path}", accept=JSON, headers=headers)
 
 
-async def _token(visit: Visit) -> str:
-    """A token that is good for another minute at least."""
-    known = _known_token(visit)
-    if known is not None:
-        return known
-    assert visit.credentials.reddit is not None
-    name, secret = visit.credentials.reddit
-    basic = base64.b64encode(f"{name}:{secret}".encode()).decode()
-    answer = await visit.http.post_form(
-        f"{visit.endpoints.reddit}/api/v1/access_token",
+async def _token(ctx: Visit) -> str:
+    """Return a cached or new token that is valid for another minute at least."""
+    cached = _cached_token(ctx)
+    if cached is not None:
+        return cached
+    assert ctx.credentials.reddit is not None
+    client_id, secret = ctx.credentials.reddit
+    basic = base64.b64encode(f"{client_id}:{secret}".encode()).decode()
+    response = await ctx.http.post_form(
+        f"{ctx.endpoints.reddit}/api/v1/access_token",
         {"grant_type": "client_credentials"},
         {"Authorization": f"Basic {basic}"},
     )
-    given = decode(answer.body, _TokenAnswer, REDDIT)
-    if given.access_token is None:
+    grant = decode(response.body, _TokenResponse, REDDIT)
+    if grant.access_token is None:
         raise NeedsLoginError("Reddit gives no token for this application.", hint=_HINT)
-    life = timedelta(seconds=max(0, min(given.expires_in or 0, LONGEST_LIFE)))
-    _tokens.setdefault(visit.http, {})[name] = _Token(given.access_token, visit.now + life - EARLY)
-    return given.access_token
+    # The lifetime is untrusted: neither negative nor longer than a day.
+    lifetime = timedelta(seconds=max(0, min(grant.expires_in or 0, LONGEST_LIFE)))
+    _tokens.setdefault(ctx.http, {})[client_id] = _Token(grant.access_token, ctx.now + lifetime - EARLY)
+    return grant.access_token
 
 
-def _known_token(visit: Visit) -> str | None:
-    assert visit.credentials.reddit is not None
-    known = _tokens.get(visit.http, {}).get(visit.credentials.reddit[0])
-    return known.value if known is not None and visit.now < known.until else None
+def _cached_token(ctx: Visit) -> str | None:
+    assert ctx.credentials.reddit is not None
+    cached = _tokens.get(ctx.http, {}).get(ctx.credentials.reddit[0])
+    return cached.value if cached is not None and ctx.now < cached.until else None
 
 
 def _entries(things: Iterable[_Thing]) -> list[Entry]:
-    """Every post but those that moderators pinned or somebody removed."""
+    """Return the entries of all posts except pinned and removed ones."""
     posts = (thing.data for thing in things)
     return [_entry(post) for post in posts if not post.stickied and not post.removed_by_category]
 
 
 def _entry(post: _Post) -> Entry:
     discussion = f"{SITE}/comments/{post.name.removeprefix('t3_')}/"
+    # The permalink is untrusted: only a path on Reddit is appended to the site's URL.
     if post.permalink and post.permalink.startswith("/r/"):
         discussion = web_address(SITE + post.permalink) or discussion
-    place = plain_line(post.subreddit or "", MAX_TAG - 2)
-    tags = (f"r/{place}" if place else "", "nsfw" if post.over_18 else "")
+    subreddit = plain_line(post.subreddit or "", MAX_TAG - 2)
+    tags = (f"r/{subreddit}" if subreddit else "", "nsfw" if post.over_18 else "")
     return Entry(
         ident=post.name,
         alias=post.name,

@@ -1,6 +1,6 @@
-"""rss: a feed (RSS, Atom, JSON Feed), or a web page whose feed is looked for.
+"""Source type rss: a feed (RSS, Atom, JSON Feed), or a web page that links to one.
 
-What the body is decides, never what the server calls it: feeds are served as text/html, and pages as XML.
+The format is detected from the body, never from Content-Type: feeds are served as text/html, and pages as XML.
 """
 
 from urllib.parse import urljoin
@@ -15,52 +15,52 @@ from copydesk.model.source import SourceConfig
 
 EXPECTED = "the address of a feed or of a web page that has one, such as https://example.com/feed"
 MOST_NAMED = 5
-"""Feeds named by a page that are tried; the first is nearly always the right one."""
+"""Feeds linked by a page that are tried; the first is nearly always right."""
 
 
 def normalise(url: str, config: SourceConfig) -> str:  # noqa: ARG001 - every type has this form
-    """The address without a fragment. Raises InvalidError."""
+    """Return the URL without fragment. Raise InvalidError."""
     return split(url, expected=EXPECTED)._replace(fragment="").geturl()
 
 
 async def read(visit: Visit) -> Reading:
-    """The entries of the feed at the source's address, or of the one that the page there leads to.
+    """Fetch the feed at the source's URL, or the one that the page there links to. Raise FetchError.
 
-    A feed is looked for only until the address itself has been one: a page that comes later in its place is a fault
-    of the site, and may be anybody's. Raises FetchError.
+    Feeds are discovered only until the URL itself has once been a feed: a page that appears in its place later is a
+    fault of the site, and its links may be anybody's.
     """
     body = await get_body(visit, visit.spec.url, accept=FEEDS)
     if body.unchanged:
         return body.reading()
     try:
-        return await _parsed(body)
+        return await _parse(body)
     except NotAFeedError:
         if visit.state.cursor.get(ASKED) == visit.spec.url:
             raise
-        found = await _find(visit, body)
-        if found is None:
+        discovered = await _discover(visit, body)
+        if discovered is None:
             raise
-        return found
+        return discovered
 
 
-async def _parsed(body: Body) -> Reading:
+async def _parse(body: Body) -> Reading:
     feed = await body.feed()
     return body.reading(feed.entries, ttl=feed.ttl_seconds, title=feed.title)
 
 
-async def _find(visit: Visit, page: Body) -> Reading | None:
-    """The first feed among those that the page names, then those at the usual places; None where there is none.
+async def _discover(ctx: Visit, page: Body) -> Reading | None:
+    """Fetch the first feed among those linked by the page, then those at common paths; None if there is none.
 
-    Raises ThrottledError as soon as the site has had enough.
+    Raise ThrottledError as soon as the site throttles: further guesses would make it worse.
     """
-    named = discover_feeds(page.answer.body, page.answer.url, page.answer.charset)[:MOST_NAMED]
-    usual = [urljoin(page.answer.url, path) for path in WELL_KNOWN_PATHS]
-    for url in dict.fromkeys([*named, *usual]):
+    linked = discover_feeds(page.answer.body, page.answer.url, page.answer.charset)[:MOST_NAMED]
+    common = [urljoin(page.answer.url, path) for path in WELL_KNOWN_PATHS]
+    for url in dict.fromkeys([*linked, *common]):
         try:
-            reading = await _parsed(await get_body(visit, url, accept=FEEDS))
+            result = await _parse(await get_body(ctx, url, accept=FEEDS))
         except ThrottledError:
             raise
         except FetchError:
             continue
-        return replace(reading, found_at=url)
+        return replace(result, found_at=url)
     return None

@@ -1,4 +1,4 @@
-"""What the strict parser refuses -> what feedparser makes of it, in a process that is killed at its deadline."""
+"""Repair feeds that the strict parser refuses, with feedparser in a subprocess that is killed at its deadline."""
 
 import re
 
@@ -9,25 +9,25 @@ from copydesk.ingest.apart import ask
 from copydesk.ingest.raw import RawFeed
 
 DEADLINE = 2.0
-"""Seconds that feedparser has for one feed, once it is loaded."""
+"""Seconds for one feed, after feedparser is imported."""
 MAX_ATTRIBUTES = 1_000
-"""Of one tag: the time that feedparser takes grows with their square."""
+"""Per tag: feedparser's time grows with their square."""
 
 _LONG_TAG = re.compile(rb"<[^<>]{4000,}")
 
 
 async def parse_slow(body: bytes, max_entries: int) -> RawFeed:
-    """What feedparser makes of `body`, which is in UTF-8.
+    """Parse a damaged feed in UTF-8.
 
-    Raises TooSlowError at the deadline, NotAFeedError for what is no feed or ends the process.
+    Raise TooSlowError at the deadline, NotAFeedError if it is not a feed or the subprocess fails.
     """
     if any(tag.count(b"=") > MAX_ATTRIBUTES for tag in _LONG_TAG.findall(body)):
         raise NotAFeedError(f"The feed is damaged: it has a tag with more than {MAX_ATTRIBUTES} attributes.")
     try:
-        answer = await ask("copydesk.ingest.looseparser", body, str(max_entries), seconds=DEADLINE)
+        output = await ask("copydesk.ingest.looseparser", body, str(max_entries), seconds=DEADLINE)
     except TimeoutError:
         raise TooSlowError("The feed is damaged, and repairing it took too long.") from None
-    feed = msgspec.msgpack.decode(answer, type=RawFeed | None) if answer else None
+    feed = msgspec.msgpack.decode(output, type=RawFeed | None) if output else None
     if feed is None:
         raise NotAFeedError("The answer is not a feed, or too damaged to be read as one.")
     return feed

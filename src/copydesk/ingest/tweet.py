@@ -1,4 +1,4 @@
-"""A post on X as an entry: its links written out, a title made from its text, its popularity."""
+"""Posts on X as entries: links expanded, a title made from the text, popularity."""
 
 import html
 import re
@@ -16,17 +16,17 @@ from copydesk.model.item import Entry
 
 LONGEST_TITLE = 120
 LONGEST_TEXT = 25_000
-"""Characters that X allows in a long post."""
+"""Maximum length of a long post on X."""
 MOST_LINKS = 50
 _OWN_HOSTS = {"x.com", "twitter.com", "t.co"}
 _LINK = re.compile(r"https?://\S+")
 _SENTENCE_END = re.compile(r"[.!?…](?=\s)")
-_NOT_LANGUAGES = {"und", "zxx", "qam", "qct", "qht", "qme", "qst"}
-"""What X says where it knows no language, or where there are only links, tags or pictures."""
+_NON_LANGUAGE_CODES = {"und", "zxx", "qam", "qct", "qht", "qme", "qst"}
+"""X's codes for an unknown language and for posts of only links, hashtags or media."""
 
 
 class Link(msgspec.Struct, frozen=True):
-    """A short address in a post's text, and what it stands for."""
+    """A short t.co link in a post, and its target."""
 
     url: str | None = None
     expanded_url: str | None = None
@@ -35,37 +35,36 @@ class Link(msgspec.Struct, frozen=True):
 
     @property
     def target(self) -> str | None:
-        """Where it leads, if that is a web page."""
+        """The expanded URL, if it is an http(s) URL."""
         return web_address(self.unwound_url) or web_address(self.expanded_url)
 
     @property
     def leaves(self) -> bool:
-        """Whether it leads away from X."""
+        """True if the target is not on X."""
         host = urlsplit(self.target or "").hostname or ""
+        # The last two labels: mobile.twitter.com is X, too.
         return bool(host) and ".".join(host.split(".")[-2:]) not in _OWN_HOSTS
 
     @property
     def is_picture(self) -> bool:
-        """Whether it stands for the post's own picture or video."""
+        """True if it stands for the post's own image or video."""
         return not self.leaves and any(part in (self.target or "") for part in ("/photo/", "/video/"))
 
 
 class Entities(msgspec.Struct, frozen=True):
-    """What X found in a text."""
+    """Entities that X found in a text."""
 
     urls: tuple[Link, ...] | None = None
 
 
 class Note(msgspec.Struct, frozen=True):
-    """The whole of a long post, of which the post's own text is only the beginning."""
+    """The full text of a long post; the post's own `text` is only its beginning."""
 
     text: str | None = None
     entities: Entities | None = None
 
 
 class Metrics(msgspec.Struct, frozen=True):
-    """How a post does."""
-
     retweet_count: int | None = None
     reply_count: int | None = None
     like_count: int | None = None
@@ -73,14 +72,14 @@ class Metrics(msgspec.Struct, frozen=True):
 
     @property
     def points(self) -> int | None:
-        """Likes, reposts and quotes together; None where X says nothing of them."""
-        figures = (self.like_count, self.retweet_count, self.quote_count)
-        known = [figure for figure in figures if figure is not None]
-        return count(sum(known)) if known else None
+        """Likes, reposts and quotes together; None if X reports none of them."""
+        counts = (self.like_count, self.retweet_count, self.quote_count)
+        reported = [value for value in counts if value is not None]
+        return count(sum(reported)) if reported else None
 
 
 class Post(msgspec.Struct, frozen=True):
-    """A post as the API gives it."""
+    """A post in the API's format."""
 
     id: Annotated[str, msgspec.Meta(pattern=r"^[0-9]{1,20}\Z")]
     text: str
@@ -92,45 +91,48 @@ class Post(msgspec.Struct, frozen=True):
 
 
 def entry(post: Post, name: str) -> Entry:
-    """The post as an entry; `name` is its account's.
+    """Return the post as an entry; `name` is its account's.
 
-    Its address is the page that it links to, where there is one: that is the story, and the post its discussion.
+    If it links to a page, that is the entry's URL and the post is its discussion.
     """
     text, links = _text(post)
-    own = f"https://x.com/{name}/status/{post.id}"
+    post_url = f"https://x.com/{name}/status/{post.id}"
     story = next((link for link in links if link.leaves), Link())
-    figures = post.public_metrics or Metrics()
+    metrics = post.public_metrics or Metrics()
     return Entry(
         ident=post.id,
         alias=post.id,
         title=_title(text) or _title(plain_line(story.title or "", LONGEST_TEXT)) or f"Post by @{name}",
-        url=story.target or own,
+        url=story.target or post_url,
         text=text,
         author=f"@{name}",
         published=parse_date(post.created_at or ""),
-        language=None if post.lang in _NOT_LANGUAGES else language_of(post.lang or ""),
-        discussion=own,
-        points=figures.points,
-        comments=count(figures.reply_count),
+        language=None if post.lang in _NON_LANGUAGE_CODES else language_of(post.lang or ""),
+        discussion=post_url,
+        points=metrics.points,
+        comments=count(metrics.reply_count),
     )
 
 
 def _text(post: Post) -> tuple[str, tuple[Link, ...]]:
-    """The whole text with its short addresses written out, and its links; those of its own pictures go."""
-    note = post.note_tweet
-    text, entities = (note.text, note.entities) if note and note.text else (post.text, post.entities)
+    """Return the full text with short links expanded, and its links. Links to the post's own media are removed."""
+    long_text = post.note_tweet
+    text, entities = (
+        (long_text.text, long_text.entities) if long_text and long_text.text else (post.text, post.entities)
+    )
     links = ((entities and entities.urls) or ())[:MOST_LINKS]
     text = text[:LONGEST_TEXT]
     for link in links:
-        short = web_address(link.url)
-        if short and link.target:
-            # Once each: what a short address becomes may be long.
-            text = text.replace(short, "" if link.is_picture else link.target, 1)
+        short_url = web_address(link.url)
+        if short_url and link.target:
+            # One replacement each: expanded URLs may be long, and a text may repeat a short one.
+            text = text.replace(short_url, "" if link.is_picture else link.target, 1)
     return plain_lines(html.unescape(text), LONGEST_TEXT), links
 
 
 def _title(text: str) -> str:
-    """The first line without its links, or as much of it as fits: whole sentences, else whole words."""
+    """Return the first line without links, cut to whole sentences, else whole words, if it is too long."""
+    # Bounded before the regular expressions run.
     line = text.partition("\n")[0][: 20 * LONGEST_TITLE]
     line = " ".join(_LINK.sub("", line).split()).rstrip(" :-–—")
     if len(line) <= LONGEST_TITLE:

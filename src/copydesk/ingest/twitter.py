@@ -1,9 +1,9 @@
-"""twitter: the posts of one account on X, over its API v2 with a bearer token.
+"""Source type twitter: the posts of one account on X, by API v2 with a bearer token.
 
-Every post read costs money, so a source reads within a budget for each UTC day, asks only for what is newer than
-the newest post it has, and keeps the account's id. What it does not get to is remembered as a gap and read later.
+Each post read costs money. A source therefore has a budget per UTC day, requests only posts newer than the newest it
+has, and caches the account's id. Posts that it does not get to are stored as a gap and read later.
 
-The forms are those of https://docs.x.com/x-api/users/get-posts and .../users/get-user-by-username.
+Reference: https://docs.x.com/x-api/users/get-posts and .../users/get-user-by-username.
 """
 
 import contextlib
@@ -25,66 +25,78 @@ from copydesk.model.source import SourceConfig
 X = "X"
 EXPECTED = "the account's page, such as https://x.com/NAME"
 FIRST_PAGE = 20
-"""Posts of the first look: they show what the account writes about, and cost money."""
+"""Posts of the first fetch: enough to show what the account writes about."""
+# Bounds of `max_results` in the API.
 LARGEST_PAGE = 100
 SMALLEST_PAGE = 5
 MOST_PAGES = 5
-"""Pages of one look, to catch up after a gap."""
+"""Pages per fetch when catching up."""
 LOOKUP_COST = 2
-"""An account costs twice what a post does."""
+"""Looking up an account costs as much as two posts."""
 FIELDS = "created_at,public_metrics,entities,lang,note_tweet"
-_HINTS = {
-    # X answers 429 to too many requests and to a usage cap that is reached, and 402 to an account without credits.
+_HINTS_BY_CATEGORY = {
+    # X sends 429 for rate limits and for a used-up monthly cap, and 402 for an account without credits.
     ThrottledError.category: "If this goes on, the usage cap of your X app is reached: see its developer console.",
     NeedsLoginError.category: "Check COPYDESK_TWITTER__BEARER_TOKEN: the token of an X developer app that may read.",
     AnswerError.category: "See your X app's developer console: whether it may read posts, and has credits left.",
 }
 _HOSTS = {"x.com", "twitter.com", "mobile.x.com", "mobile.twitter.com"}
 _NAME = re.compile(r"[A-Za-z0-9_]{1,15}\Z")
-_NOT_NAMES = {"home", "explore", "search", "i", "settings", "messages", "notifications", "hashtag", "intent", "share"}
+_RESERVED_NAMES = {
+    "home",
+    "explore",
+    "search",
+    "i",
+    "settings",
+    "messages",
+    "notifications",
+    "hashtag",
+    "intent",
+    "share",
+}
 
 
 def normalise(url: str, config: SourceConfig) -> str:  # noqa: ARG001 - every type has this form
-    """`https://x.com/NAME`. Raises InvalidError."""
+    """Return `https://x.com/NAME`. Raise InvalidError."""
     if url.strip().startswith("@"):
         url = f"https://x.com/{url.strip()[1:]}"
     parts = split(url, expected=EXPECTED)
     if (parts.hostname or "").removeprefix("www.") not in _HOSTS:
         refuse("url", f"is not an address of X; give {EXPECTED}")
     name = parts.path.strip("/").split("/")[0].removeprefix("@")
-    if not _NAME.match(name) or name.lower() in _NOT_NAMES:
+    if not _NAME.match(name) or name.lower() in _RESERVED_NAMES:
         refuse("url", f"does not name an account; give {EXPECTED}")
     return f"https://x.com/{name}"
 
 
 async def read(visit: Visit) -> Reading:
-    """The account's posts that are new since the last look, newest first.
+    """Fetch the account's new posts, newest first.
 
-    Raises FetchError; ThrottledError without any request where today's budget is used up.
+    Raise FetchError; ThrottledError without any request if today's budget is used up.
     """
     name = normalise(visit.spec.url, visit.spec.config).rsplit("/", 1)[1]
-    past = _Past.of(visit.state.cursor, name)
+    previous = _Past.of(visit.state.cursor, name)
     api = _Api(visit)
-    api.check_budget(LOOKUP_COST if past.user_id is None else 0)
-    user_id = past.user_id or await api.user_id(name)
+    api.check_budget(LOOKUP_COST if previous.user_id is None else 0)
+    user_id = previous.user_id or await api.user_id(name)
     try:
-        posts, known = await _new_posts(api, past._replace(user_id=user_id))
+        posts, current = await _fetch_new_posts(api, previous._replace(user_id=user_id))
     except FetchError as error:
-        if past.user_id is not None:
+        if previous.user_id is not None:
             raise
-        # What the look-up cost and brought must not be lost with the error.
-        kept = past._replace(user_id=user_id).cursor(api)
-        return Reading(cursor=kept, failure=error)
+        # Store the id and the cost of the lookup, which has been paid for, although the fetch failed.
+        cursor = previous._replace(user_id=user_id).cursor(api)
+        return Reading(cursor=cursor, failure=error)
     return Reading(
         entries=tuple(entry(post, name) for post in posts),
-        unchanged=not posts and past.newest_id is not None,
-        cursor=known.cursor(api),
+        unchanged=not posts and previous.newest_id is not None,
+        cursor=current.cursor(api),
         feed_title=f"@{name}",
     )
 
 
 class _Past(NamedTuple):
-    """What is remembered of an account between two looks: ids, and the posts left out so far."""
+    """State of an account between fetches: ids, and the gap of posts not read yet."""
 
     name: str
     user_id: str | None = None
@@ -94,15 +106,15 @@ class _Past(NamedTuple):
 
     @classmethod
     def of(cls, cursor: dict[str, str], name: str) -> "_Past":
-        """What the cursor holds of this account; nothing where it is another's."""
+        """Load the state from the cursor; empty if the cursor belongs to another account."""
         if cursor.get("name", "").lower() != name.lower():
             return cls(name)
         return cls(name, *(cursor.get(field) for field in cls._fields[1:]))
 
     def cursor(self, api: "_Api") -> dict[str, str]:
-        """The cursor that holds this, and what was read today."""
-        known = {field: value for field, value in self._asdict().items() if value is not None}
-        return {**known, "reads_day": api.today, "reads": str(api.reads)}
+        """Return the cursor with this state and the number of posts read today."""
+        state = {field: value for field, value in self._asdict().items() if value is not None}
+        return {**state, "reads_day": api.today, "reads": str(api.reads)}
 
 
 class _Problem(msgspec.Struct, frozen=True):
@@ -115,7 +127,7 @@ class _Account(msgspec.Struct, frozen=True):
     id: Annotated[str, msgspec.Meta(pattern=r"^[0-9]{1,20}\Z")]
 
 
-class _AccountAnswer(msgspec.Struct, frozen=True):
+class _AccountResponse(msgspec.Struct, frozen=True):
     data: _Account | None = None
     errors: tuple[_Problem, ...] | None = None
 
@@ -124,14 +136,14 @@ class _Meta(msgspec.Struct, frozen=True):
     next_token: str | None = None
 
 
-class _PostsAnswer(msgspec.Struct, frozen=True):
+class _PostsResponse(msgspec.Struct, frozen=True):
     data: tuple[msgspec.Raw, ...] | None = None
     meta: _Meta | None = None
     errors: tuple[_Problem, ...] | None = None
 
 
 class _Api:
-    """Asks X with the token, and counts what it costs."""
+    """Client for X that counts the cost of its requests."""
 
     def __init__(self, visit: Visit) -> None:
         if not visit.credentials.twitter_bearer_token:
@@ -143,8 +155,8 @@ class _Api:
         self.headers = {"Authorization": f"Bearer {visit.credentials.twitter_bearer_token}"}
         self.today = visit.now.date().isoformat()
         cursor = visit.state.cursor
-        spent = cursor.get("reads", "") if cursor.get("reads_day") == self.today else ""
-        self.reads = int(spent) if spent.isdecimal() else 0
+        stored_reads = cursor.get("reads", "") if cursor.get("reads_day") == self.today else ""
+        self.reads = int(stored_reads) if stored_reads.isdecimal() else 0
 
     @property
     def left(self) -> int:
@@ -152,75 +164,78 @@ class _Api:
         return self.visit.credentials.twitter_daily_reads - self.reads
 
     def check_budget(self, cost: int) -> None:
-        """Raise ThrottledError where `cost` and the smallest page are more than what is left."""
+        """Raise ThrottledError unless the budget covers `cost` and a page of the minimum size."""
         if self.left >= cost + SMALLEST_PAGE:
             return
         budget = self.visit.credentials.twitter_daily_reads
         raise ThrottledError(
             f"Today's budget for reading this account is used up ({self.reads} of {budget} posts).",
             hint="It begins anew at midnight UTC; the setting is twitter.daily_read_budget.",
-            retry_after=_until_midnight(self.visit.now),
+            retry_after=_seconds_until_midnight(self.visit.now),
         )
 
     async def user_id(self, name: str) -> str:
-        """The account's id. Raises MissingError where there is no such account."""
-        answer = decode(await self._get(f"users/by/username/{quote(name)}"), _AccountAnswer, X)
-        if answer.data is None:
-            raise MissingError(f"X knows no account @{name}{_detail(answer.errors)}.")
+        """Look up the account's id. Raise MissingError if there is no such account."""
+        response = decode(await self._get(f"users/by/username/{quote(name)}"), _AccountResponse, X)
+        if response.data is None:
+            raise MissingError(f"X knows no account @{name}{_detail(response.errors)}.")
         self.reads += LOOKUP_COST
-        return answer.data.id
+        return response.data.id
 
     async def posts(self, user_id: str, most: int, **params: str | None) -> tuple[list[Post], str | None]:
-        """One page of an account's posts, newest first, and the token of the next one."""
-        asked = {
+        """Fetch one page of an account's posts, newest first. Return them with the token of the next page."""
+        parameters = {
+            # Never more posts than the budget allows, but X accepts no less than the minimum.
             "max_results": str(max(SMALLEST_PAGE, min(most, LARGEST_PAGE, self.left))),
-            "exclude": _excluded(self.visit.spec.config),
+            "exclude": _excluded_types(self.visit.spec.config),
             "tweet.fields": FIELDS,
             **params,
         }
-        query = urlencode({name: value for name, value in asked.items() if value}, safe=",")
-        answer = decode(await self._get(f"users/{user_id}/tweets?{query}"), _PostsAnswer, X)
-        if answer.errors and not answer.data:
-            raise NeedsLoginError(f"X does not show this account's posts{_detail(answer.errors)}.")
-        if answer.data is None and answer.meta is None:
+        query = urlencode({name: value for name, value in parameters.items() if value}, safe=",")
+        response = decode(await self._get(f"users/{user_id}/tweets?{query}"), _PostsResponse, X)
+        # X reports a protected or suspended account with status 200.
+        if response.errors and not response.data:
+            raise NeedsLoginError(f"X does not show this account's posts{_detail(response.errors)}.")
+        if response.data is None and response.meta is None:
             raise NotAFeedError("X answered with something else than a list of posts.")
-        self.reads += len(answer.data or ())
-        token = answer.meta.next_token if answer.meta else None
-        return rows(answer.data or (), Post, X), token
+        self.reads += len(response.data or ())
+        token = response.meta.next_token if response.meta else None
+        return rows(response.data or (), Post, X), token
 
     async def _get(self, path: str) -> bytes:
         url = f"{self.visit.endpoints.twitter}/{path}"
         try:
             return (await self.visit.http.get(url, accept=JSON, headers=self.headers)).body
         except (ThrottledError, NeedsLoginError, AnswerError) as error:
-            hint = _HINTS[error.category]
+            hint = _HINTS_BY_CATEGORY[error.category]
             raise type(error)(error.message, hint=hint, retry_after=error.retry_after) from error
 
 
-async def _new_posts(api: _Api, past: _Past) -> tuple[list[Post], _Past]:
-    """The posts newer than the newest known, then those of a gap, and what is to be remembered."""
-    assert past.user_id is not None
-    if past.newest_id is None:
-        posts, _ = await api.posts(past.user_id, FIRST_PAGE)
-        return posts, past._replace(newest_id=_newest(posts, None))
-    posts, reached = await _walk(api, past.user_id, past.newest_id)
-    known = past._replace(newest_id=_newest(posts, past.newest_id))
-    if reached is not None:
-        # An older gap lies below this one. Both become one, and the posts between them are read once more.
-        return posts, known._replace(gap_since=past.gap_since or past.newest_id, gap_until=reached)
-    if past.gap_since is None or past.gap_until is None or api.left < SMALLEST_PAGE:
-        return posts, known
+async def _fetch_new_posts(api: _Api, previous: _Past) -> tuple[list[Post], _Past]:
+    """Fetch the posts newer than the newest stored, then those of a gap. Return them with the new state."""
+    assert previous.user_id is not None
+    if previous.newest_id is None:
+        posts, _ = await api.posts(previous.user_id, FIRST_PAGE)
+        return posts, previous._replace(newest_id=_newest_id(posts, None))
+    posts, oldest_read = await _fetch_range(api, previous.user_id, previous.newest_id)
+    current = previous._replace(newest_id=_newest_id(posts, previous.newest_id))
+    if oldest_read is not None:
+        # An older gap lies below this one. They are merged, and the posts between them are read again.
+        return posts, current._replace(gap_since=previous.gap_since or previous.newest_id, gap_until=oldest_read)
+    if previous.gap_since is None or previous.gap_until is None or api.left < SMALLEST_PAGE:
+        return posts, current
+    # The new posts are already paid for: a failure in the gap must not lose them.
     with contextlib.suppress(FetchError):
-        older, reached = await _walk(api, past.user_id, past.gap_since, past.gap_until)
+        older, oldest_read = await _fetch_range(api, previous.user_id, previous.gap_since, previous.gap_until)
         posts += older
-        known = known._replace(gap_since=past.gap_since if reached else None, gap_until=reached)
-    return posts, known
+        current = current._replace(gap_since=previous.gap_since if oldest_read else None, gap_until=oldest_read)
+    return posts, current
 
 
-async def _walk(api: _Api, user_id: str, since: str, until: str | None = None) -> tuple[list[Post], str | None]:
-    """The posts between two ids, and the id down to which they were read where that was not all.
+async def _fetch_range(api: _Api, user_id: str, since: str, until: str | None = None) -> tuple[list[Post], str | None]:
+    """Fetch the posts between two ids. Return them, and the oldest id read if the range was not finished.
 
-    Raises FetchError only if the first page fails.
+    Raise FetchError only if the first page fails.
     """
     posts, token = await api.posts(user_id, LARGEST_PAGE, since_id=since, until_id=until)
     for _ in range(MOST_PAGES - 1):
@@ -228,6 +243,7 @@ async def _walk(api: _Api, user_id: str, since: str, until: str | None = None) -
             break
         try:
             page, token = await api.posts(user_id, LARGEST_PAGE, since_id=since, until_id=until, pagination_token=token)
+        # Posts of earlier pages are paid for: return them, and leave the rest as a gap.
         except FetchError:
             break
         posts += page
@@ -236,21 +252,22 @@ async def _walk(api: _Api, user_id: str, since: str, until: str | None = None) -
     return posts, min((post.id for post in posts), key=int, default=until)
 
 
-def _newest(posts: list[Post], known: str | None) -> str | None:
-    return max([*(post.id for post in posts), *([known] if known else [])], key=int, default=None)
+def _newest_id(posts: list[Post], stored: str | None) -> str | None:
+    # Compared as numbers: ids grow over time, and so does their length.
+    return max([*(post.id for post in posts), *([stored] if stored else [])], key=int, default=None)
 
 
-def _excluded(config: SourceConfig) -> str:
-    unwanted = {"replies": not config.replies, "retweets": not config.reposts}
-    return ",".join(kind for kind, left_out in unwanted.items() if left_out)
+def _excluded_types(config: SourceConfig) -> str:
+    exclusions = {"replies": not config.replies, "retweets": not config.reposts}
+    return ",".join(post_type for post_type, is_excluded in exclusions.items() if is_excluded)
 
 
-def _until_midnight(now: datetime) -> float:
+def _seconds_until_midnight(now: datetime) -> float:
     midnight = now.replace(hour=0, minute=0, second=0, microsecond=0) + timedelta(days=1)
     return (midnight - now).total_seconds()
 
 
 def _detail(problems: tuple[_Problem, ...] | None) -> str:
-    """What the API says about it, in brackets."""
-    said = next((problem.detail or problem.title or "" for problem in problems or ()), "")
-    return f" ({text.clean(said)[:150].rstrip('.')})" if said else ""
+    """Return the API's explanation in brackets, or an empty string."""
+    explanation = next((problem.detail or problem.title or "" for problem in problems or ()), "")
+    return f" ({text.clean(explanation)[:150].rstrip('.')})" if explanation else ""

@@ -1,4 +1,4 @@
-"""One look at a source: what its reader is given, and what it gives back."""
+"""One fetch of one source: the context given to a source type, and the result it returns."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -15,16 +15,16 @@ from copydesk.model.wire import Struct
 from copydesk.text.digest import digest
 
 ASKED = "asked"
-"""The key of the cursor under which the address stands that the validators and the hash belong to."""
+"""Cursor key of the requested URL that the stored validators and body hash belong to."""
 JSON = "application/json"
 FEEDS = (
     "application/atom+xml, application/rss+xml, application/feed+json, application/xml;q=0.9, text/xml;q=0.8, */*;q=0.1"
 )
-"""What a reader of feeds accepts, best first."""
+"""Accept header for feeds, best first."""
 
 
 class Http(Protocol):
-    """The guarded client, as far as a reader needs it. Both raise FetchError for whatever is no success."""
+    """The guarded client as source types see it. Both methods raise FetchError unless the request succeeds."""
 
     async def get(
         self,
@@ -36,32 +36,32 @@ class Http(Protocol):
         headers: Mapping[str, str] = ...,
         host_gap: float = 0,
     ) -> Answer:
-        """The answer to a GET; conditional with a validator."""
+        """Fetch `url`; conditional if a validator is given."""
         ...
 
     async def post_form(self, url: str, data: Mapping[str, str], headers: Mapping[str, str] = ...) -> Answer:
-        """The answer to a form that was posted."""
+        """Post a form."""
         ...
 
 
 class Credentials(msgspec.Struct, frozen=True, kw_only=True):
-    """What the user has of other people's services. Empty is the same as none; shown only as set or not."""
+    """Credentials for other services. Empty values count as missing; `repr` only tells which are set."""
 
     reddit_client_id: str | None = None
     reddit_client_secret: str | None = None
     twitter_bearer_token: str | None = None
     twitter_daily_reads: int = 200
-    """Posts of one source that may be read in a UTC day; each one costs money."""
+    """Posts of one source that may be read per UTC day; each costs money."""
 
     @property
     def reddit(self) -> tuple[str, str] | None:
-        """Id and secret of the Reddit application, where both are set."""
+        """Id and secret of the Reddit application, if both are set."""
         if self.reddit_client_id and self.reddit_client_secret:
             return self.reddit_client_id, self.reddit_client_secret
         return None
 
     def __rich_repr__(self) -> list[tuple[str, object]]:
-        """Without the secrets: this is what tracebacks show."""
+        """Leave out the secrets: Rich shows this in tracebacks."""
         return [
             ("reddit", "set" if self.reddit else "not set"),
             ("twitter", "set" if self.twitter_bearer_token else "not set"),
@@ -73,7 +73,7 @@ class Credentials(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Endpoints(Struct, frozen=True):
-    """Where the services are that are not read at the source's own address; without a slash at the end."""
+    """Base URLs of services that are not read at the source's own URL; no trailing slash."""
 
     reddit: str = "https://www.reddit.com"
     reddit_oauth: str = "https://oauth.reddit.com"
@@ -84,7 +84,7 @@ class Endpoints(Struct, frozen=True):
 
 
 class Visit(Struct, frozen=True):
-    """One look at one source."""
+    """Everything a source type needs for one fetch of one source."""
 
     spec: SourceSpec
     state: FetchState
@@ -95,34 +95,34 @@ class Visit(Struct, frozen=True):
 
 
 class Reading(Struct, frozen=True):
-    """What one look at a source brought. Spans are seconds."""
+    """The result of one fetch. Durations are in seconds."""
 
     entries: tuple[Entry, ...] = ()
     unchanged: bool = False
     """Not modified, or the same body again: nothing was parsed."""
     etag: str | None = None
     last_modified: str | None = None
-    """Both are to be kept as they are, None as well."""
+    """Both validators replace the stored ones, None included."""
     body_hash: bytes | None = None
     fresh_for: float | None = None
-    """How long the answer says that it stays fresh."""
+    """Freshness lifetime of the response."""
     retry_after: float | None = None
-    """How long the answer, though a good one, asks to be left alone."""
+    """Pause that a successful response asked for."""
     ttl: float | None = None
-    """How long the feed says that it need not be asked again."""
+    """Polling interval that the feed asks for."""
     moved_to: str | None = None
-    """Where the address was permanently redirected to."""
+    """Target of a permanent redirect."""
     found_at: str | None = None
-    """The feed's address, where the source's own is a web page that names it: to be kept as the source's."""
+    """URL of the feed discovered on the source's web page; replaces the source's URL."""
     cursor: dict[str, str] = {}
-    """What the source type wants to find again at the next look; replaces the one before."""
+    """State of the source type for the next fetch; replaces the previous one."""
     feed_title: str | None = None
     failure: FetchError | None = None
-    """What ended the look early. Entries and cursor hold nevertheless and are to be kept."""
+    """Error that ended the fetch early. Entries and cursor are valid nevertheless and must be stored."""
 
 
 class Body(Struct, frozen=True):
-    """The one body of a source, and whether it is the one of the last look."""
+    """The response of a source with a single body, and whether it is that of the last fetch."""
 
     asked: str
     answer: Answer
@@ -131,10 +131,10 @@ class Body(Struct, frozen=True):
     etag: str | None
     last_modified: str | None
     moved_to: str | None
-    """None where an address was asked that was made from the source's own: that says nothing about it."""
+    """None if the requested URL was derived from the source's: its redirect says nothing about that one."""
 
     async def feed(self) -> Feed:
-        """The feed that it is. Raises NotAFeedError."""
+        """Parse the body as a feed. Raise NotAFeedError."""
         return await parse_feed(self.answer.body, charset=self.answer.charset, base_url=self.answer.url)
 
     def reading(
@@ -145,7 +145,7 @@ class Body(Struct, frozen=True):
         title: str | None = None,
         cursor: Mapping[str, str] | None = None,
     ) -> Reading:
-        """The reading that this body gives; `cursor` is what the source type adds to it."""
+        """Return the result for this body; `cursor` is the source type's own state."""
         return Reading(
             entries=tuple(entries),
             unchanged=self.unchanged,
@@ -164,31 +164,33 @@ class Body(Struct, frozen=True):
 async def get_body(
     visit: Visit, url: str, *, accept: str, headers: Mapping[str, str] | None = None, host_gap: float = 0
 ) -> Body:
-    """The body at `url`, asked for with the validators of the last look if that was at the same address.
+    """Fetch `url` with the validators of the last fetch, if that requested the same URL.
 
-    A source's address and settings may have changed since: validators of another address would hide its entries.
+    The source's URL or settings may have changed since: validators of another URL would hide all entries.
     """
-    known = visit.state if visit.state.cursor.get(ASKED) == url else FetchState()
+    previous = visit.state if visit.state.cursor.get(ASKED) == url else FetchState()
     answer = await visit.http.get(
         url,
         accept=accept,
-        etag=known.etag,
-        last_modified=known.last_modified,
+        etag=previous.etag,
+        last_modified=previous.last_modified,
         headers=headers or {},
         host_gap=host_gap,
     )
-    digest = known.body_hash if answer.not_modified else hash_of(answer.body)
+    # Many servers send no validators and repeat the same body: the digest spares parsing it.
+    digest = previous.body_hash if answer.not_modified else hash_of(answer.body)
     return Body(
         asked=url,
         answer=answer,
         digest=digest,
-        unchanged=answer.not_modified or digest == known.body_hash,
-        etag=known.etag if answer.not_modified else answer.etag,
-        last_modified=known.last_modified if answer.not_modified else answer.last_modified,
+        unchanged=answer.not_modified or digest == previous.body_hash,
+        # A 304 may omit the validators: the stored ones are still valid.
+        etag=previous.etag if answer.not_modified else answer.etag,
+        last_modified=previous.last_modified if answer.not_modified else answer.last_modified,
         moved_to=answer.moved_to if url == visit.spec.url else None,
     )
 
 
 def hash_of(body: bytes) -> bytes:
-    """What tells whether a body is the one of the last look."""
+    """Return the digest by which an unchanged body is recognized."""
     return digest(body)

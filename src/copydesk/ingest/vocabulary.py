@@ -1,4 +1,4 @@
-"""The names of feed formats: which element, in which namespace, says what."""
+"""Names of elements and attributes in feed formats, in expat's form `namespace name`."""
 
 from typing import Final
 
@@ -14,8 +14,10 @@ BASE: Final = "http://www.w3.org/XML/1998/namespace base"
 LANGUAGE: Final = "http://www.w3.org/XML/1998/namespace lang"
 ABOUT: Final = RDF + "about"
 
+# RSS 2.0 has no namespace; some Atom feeds forget theirs.
 _RSS = ("", RSS_10, RSS_090)
 _ATOMS = (ATOM, ATOM_03, "")
+# Both spellings occur in real feeds.
 _MEDIA = ("http://search.yahoo.com/mrss/ ", "http://search.yahoo.com/mrss ")
 _ITUNES = ("http://www.itunes.com/dtds/podcast-1.0.dtd ", "http://www.itunes.com/DTDs/PodCast-1.0.dtd ")
 
@@ -60,12 +62,12 @@ ENTRY_FIELDS: dict[str, str] = {
     "http://purl.org/syndication/thread/1.0 total": "comments",
     "http://rssnamespace.org/feedburner/ext/1.0 origLink": "original link",
 }
-"""Elements right below an entry -> what their text is. A number marks a second choice."""
+"""Child element of an entry -> field of `RawEntry.texts`. A number marks a second choice."""
 
 GROUP_FIELDS = {
     ns + name: field for ns in _MEDIA for name, field in (("title", "title 3"), ("description", "summary 3"))
 }
-"""The same right below a media:group."""
+"""The same for children of media:group."""
 
 FEED_FIELDS = {
     **{ns + "title": "title" for ns in (*_RSS, *_ATOMS)},
@@ -77,12 +79,12 @@ FEED_FIELDS = {
 
 TEXTS = frozenset(["title", "title 2", "title 3", "summary", "summary 2", "summary 3", "summary 4", "content"])
 PARTS = {"author": "name", "publisher": "title"}
-"""Fields that may be made of elements -> which of these counts."""
+"""Fields that may consist of elements -> the one whose text counts."""
 
 HTML = frozenset(["html", "xhtml", "text/html", "application/xhtml+xml"])
 XHTML = frozenset(["xhtml", "application/xhtml+xml"])
 KNOWN_TYPES = HTML | {"", "text", "plain"}
-"""Values of `type`."""
+"""Supported values of the `type` attribute."""
 
 LINKS = frozenset([ATOM + "link", ATOM_03 + "link"])
 CATEGORIES = frozenset([ATOM + "category", ATOM_03 + "category"])
@@ -91,4 +93,4 @@ PICTURES = frozenset(
     ["enclosure", *(ns + "image" for ns in _ITUNES), *(ns + name for ns in _MEDIA for name in ("content", "thumbnail"))]
 )
 EMPTY = ITEMS | GROUPS
-"""Elements that say something without a text and without attributes."""
+"""Elements that count although they have neither text nor attributes."""

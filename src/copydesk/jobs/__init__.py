@@ -1,4 +1,4 @@
-"""When things happen by themselves: the database says what is due, and one process at a time does it."""
+"""Background jobs: the database says what is due, and one process at a time does it."""
 
 from copydesk.jobs.jobs import Jobs, Listener, Said, running
 

@@ -1,7 +1,7 @@
-"""Wakes whoever looks for work: every half minute by the wall clock, and when the next draft is due.
+"""Call a function every 30 seconds, and when the next draft is due.
 
-APScheduler does the waking and nothing else. It keeps no job anywhere: what is due is in the database, so nothing is
-lost when a process ends, and nothing is done twice when there are two.
+APScheduler provides the timer only. No jobs are stored in it: what is due is in the database, so nothing is lost when a
+process ends and nothing runs twice in two processes.
 """
 
 import asyncio
@@ -12,59 +12,61 @@ from datetime import UTC, datetime, timedelta
 from apscheduler.schedulers.asyncio import AsyncIOScheduler
 
 EVERY = timedelta(seconds=30)
-"""A machine that slept or whose clock was set is noticed after so long."""
-_LOOK = "look"
-# Whoever wants to see what it says adds a handler: Python would print warnings on the console's screen.
+"""Upper bound for noticing that the machine was suspended or its clock was set."""
+_JOB_ID = "look"
+# Without a handler Python prints APScheduler's warnings to stderr, which is the console's screen.
 logging.getLogger("apscheduler").addHandler(logging.NullHandler())
 
 
 class Alarm:
-    """Calls `look` again and again, never twice at the same time; it answers how long the next look may wait."""
+    """Call `callback` periodically, never concurrently. It returns the longest time until it should be
+    called again, or None.
+    """
 
     def __init__(self, look: Callable[[], Awaitable[timedelta | None]], every: timedelta = EVERY) -> None:
-        self._look = look
-        self._every = every
-        self._ringing: set[asyncio.Task[None]] = set()
-        self._watch: asyncio.TimerHandle | None = None
-        # A job that comes late, because the machine slept, is done once and not dropped.
+        self._callback = look
+        self._interval = every
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._watchdog: asyncio.TimerHandle | None = None
+        # After a suspend run once instead of dropping the missed runs or running each.
         defaults = {"misfire_grace_time": None, "coalesce": True, "max_instances": 1}
         self._scheduler = AsyncIOScheduler(timezone=UTC, job_defaults=defaults)
 
     def start(self) -> None:
-        """Begin, with a first look at once."""
-        seconds = self._every.total_seconds()
-        self._scheduler.add_job(self._ring, "interval", seconds=seconds, id=_LOOK, next_run_time=datetime.now(UTC))
+        """Start the timer, with a first call at once."""
+        seconds = self._interval.total_seconds()
+        self._scheduler.add_job(self._tick, "interval", seconds=seconds, id=_JOB_ID, next_run_time=datetime.now(UTC))
         self._scheduler.start()
-        self._watch_over()
+        self._check_next_run()
 
-    def _set(self, wait: timedelta) -> None:
-        """Look again after `wait`, where that is before the next look."""
-        if self._scheduler.running and wait < self._every:
-            self._scheduler.modify_job(_LOOK, next_run_time=datetime.now(UTC) + wait)
+    def _call_sooner(self, wait: timedelta) -> None:
+        """Schedule the next call after `wait`, if that is sooner than the interval."""
+        if self._scheduler.running and wait < self._interval:
+            self._scheduler.modify_job(_JOB_ID, next_run_time=datetime.now(UTC) + wait)
 
     async def stop(self) -> None:
-        """End. A look that is under way is broken off, which does no harm: it only reads."""
-        if self._watch is not None:
-            self._watch.cancel()
+        """Stop the timer and cancel a running call, which is safe because it only reads."""
+        if self._watchdog is not None:
+            self._watchdog.cancel()
         self._scheduler.shutdown(wait=False)
-        await asyncio.sleep(0)  # it shuts down in a step of the loop of its own
-        await asyncio.gather(*self._ringing, return_exceptions=True)
+        await asyncio.sleep(0)  # shutdown() only schedules its work in the loop; let it run
+        await asyncio.gather(*self._tasks, return_exceptions=True)
 
-    async def _ring(self) -> None:
-        ringing = asyncio.current_task()
-        assert ringing is not None
-        self._ringing.add(ringing)
+    async def _tick(self) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        self._tasks.add(task)
         try:
-            wait = await self._look()
+            wait = await self._callback()
             if wait is not None:
-                self._set(wait)
+                self._call_sooner(wait)
         finally:
-            self._ringing.discard(ringing)
+            self._tasks.discard(task)
 
-    def _watch_over(self) -> None:
-        """See that the next look is not far away: by a clock that was set back it would be hours."""
+    def _check_next_run(self) -> None:
+        """Bring the next call forward if it is too far away, as after the wall clock was set back."""
         now = datetime.now(UTC)
-        job = self._scheduler.get_job(_LOOK)
-        if job is not None and job.next_run_time is not None and job.next_run_time > now + self._every:
-            self._scheduler.modify_job(_LOOK, next_run_time=now)
-        self._watch = asyncio.get_running_loop().call_later(self._every.total_seconds(), self._watch_over)
+        job = self._scheduler.get_job(_JOB_ID)
+        if job is not None and job.next_run_time is not None and job.next_run_time > now + self._interval:
+            self._scheduler.modify_job(_JOB_ID, next_run_time=now)
+        self._watchdog = asyncio.get_running_loop().call_later(self._interval.total_seconds(), self._check_next_run)

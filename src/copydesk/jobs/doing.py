@@ -1,4 +1,4 @@
-"""What each job does, and what it says of it: nothing where there was nothing to do."""
+"""Handlers of the background jobs. Each returns its outcomes, empty if there was nothing to do."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import NamedTuple
@@ -13,7 +13,7 @@ _FAILED = frozenset({State.FAILED, State.ABANDONED, State.NEEDS_USER})
 
 
 class Did(NamedTuple):
-    """One thing that was done, in words."""
+    """A message about something a job did."""
 
     says: str
     failed: bool = False
@@ -22,60 +22,67 @@ class Did(NamedTuple):
 Doing = Callable[[Desk], Awaitable[Sequence[Did]]]
 
 
-async def _zones(desk: Desk) -> Sequence[Did]:
-    moved = await desk.schedule.picking_up.follow_zones()
-    return _did(f"{_drafts(len(moved))} moved: the rules of a time zone changed") if moved else ()
+async def _apply_zone_changes(desk: Desk) -> Sequence[Did]:
+    draft_ids = await desk.schedule.picking_up.follow_zones()
+    return (
+        _single_outcome(f"{_format_draft_count(len(draft_ids))} moved: the rules of a time zone changed")
+        if draft_ids
+        else ()
+    )
 
 
-async def _missed(desk: Desk) -> Sequence[Did]:
-    missed = await desk.schedule.picking_up.miss()
-    return _did(f"{_drafts(len(missed))} missed: nothing was sent") if missed else ()
+async def _mark_missed(desk: Desk) -> Sequence[Did]:
+    draft_ids = await desk.schedule.picking_up.miss()
+    return _single_outcome(f"{_format_draft_count(len(draft_ids))} missed: nothing was sent") if draft_ids else ()
 
 
-async def _due(desk: Desk) -> Sequence[Did]:
-    taken = await desk.schedule.picking_up.pick_up()
-    return _did(f"{_drafts(len(taken))} picked up") if taken else ()
+async def _dispatch_due(desk: Desk) -> Sequence[Did]:
+    dispatched = await desk.schedule.picking_up.pick_up()
+    return _single_outcome(f"{_format_draft_count(len(dispatched))} picked up") if dispatched else ()
 
 
-async def _posting(desk: Desk) -> Sequence[Did]:
-    every = await desk.posting.send_due()
-    return [Did(f"{each.draft_id} to {each.account}: {each.says}", each.state in _FAILED) for each in every]
+async def _send_due(desk: Desk) -> Sequence[Did]:
+    reports = await desk.posting.send_due()
+    return [Did(f"{report.draft_id} to {report.account}: {report.says}", report.state in _FAILED) for report in reports]
 
 
-async def _figures(desk: Desk) -> Sequence[Did]:
-    read = await desk.posting.read_figures()
-    return _did(f"the figures of {read} {'post' if read == 1 else 'posts'} read") if read else ()
+async def _collect_metrics(desk: Desk) -> Sequence[Did]:
+    count = await desk.posting.read_figures()
+    return _single_outcome(f"the figures of {count} {'post' if count == 1 else 'posts'} read") if count else ()
 
 
-async def _pipeline(desk: Desk) -> Sequence[Did]:
+async def _run_pipeline(desk: Desk) -> Sequence[Did]:
     run = await desk.pipeline.run(RunRequest(due=True))
     if run.status is RunStatus.FAILED:
+        # Fail the job too, so that it is not started again before the error backoff is over.
         raise CopydeskError(run.error or "The run failed.")
     stats = run.stats
     failed = stats.sources_failed
-    unread = f", {failed} {'source' if failed == 1 else 'sources'} could not be read" if failed else ""
-    return _did(f"{run.status}: {_drafts(stats.drafts_created)} from {stats.items_ingested} items{unread}")
+    failures = f", {failed} {'source' if failed == 1 else 'sources'} could not be read" if failed else ""
+    return _single_outcome(
+        f"{run.status}: {_format_draft_count(stats.drafts_created)} from {stats.items_ingested} items{failures}"
+    )
 
 
-async def _generation(desk: Desk) -> Sequence[Did]:
-    written = await desk.generation.work_off()
-    return _did(f"the writing of {_drafts(written)} ended") if written else ()
+async def _generate_texts(desk: Desk) -> Sequence[Did]:
+    count = await desk.generation.work_off()
+    return _single_outcome(f"the writing of {_format_draft_count(count)} ended") if count else ()
 
 
 DOING: Mapping[JobName, Doing] = {
-    JobName.ZONES: _zones,
-    JobName.MISSED: _missed,
-    JobName.DUE: _due,
-    JobName.POSTING: _posting,
-    JobName.FIGURES: _figures,
-    JobName.GENERATION: _generation,
-    JobName.PIPELINE: _pipeline,
+    JobName.ZONES: _apply_zone_changes,
+    JobName.MISSED: _mark_missed,
+    JobName.DUE: _dispatch_due,
+    JobName.POSTING: _send_due,
+    JobName.FIGURES: _collect_metrics,
+    JobName.GENERATION: _generate_texts,
+    JobName.PIPELINE: _run_pipeline,
 }
 
 
-def _did(says: str) -> Sequence[Did]:
-    return (Did(says),)
+def _single_outcome(message: str) -> Sequence[Did]:
+    return (Did(message),)
 
 
-def _drafts(count: int) -> str:
+def _format_draft_count(count: int) -> str:
     return "1 draft" if count == 1 else f"{count} drafts"

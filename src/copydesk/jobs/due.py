@@ -1,4 +1,4 @@
-"""Which jobs are due. Pure: what the database says comes in."""
+"""Decide which jobs are due, given what the database says."""
 
 from datetime import datetime, timedelta
 
@@ -7,63 +7,63 @@ from copydesk.model.wire import Struct
 
 DAY = timedelta(days=1)
 REST = timedelta(minutes=1)
-"""After an error a job is left alone for so long."""
+"""Time a job is not started again after an error."""
 
 
 class Situation(Struct, frozen=True):
-    """What is known at a look."""
+    """Inputs of the decision."""
 
     now: datetime
     started: datetime
-    """When this process began to look."""
+    """When this process started."""
     late: bool
-    """Whether a draft is late by more than its grace period."""
+    """A draft is late by more than its grace period."""
     due: bool
-    """Whether a draft's time has come, and there is an account that it can go to."""
+    """A draft's time has come, and an account is connected to which it can go."""
     to_send: bool
-    """Whether something can be done about a delivery, and the clock can be trusted."""
+    """A delivery can be processed, and the wall clock can be trusted."""
     to_measure: bool
-    """Whether the figures of a post are to be read."""
+    """A post's metrics are due."""
     to_write: bool
-    """Whether a draft waits for its text."""
+    """A draft waits for its text."""
     to_read: bool
-    """Whether a source's time has come, and this process reads sources."""
+    """A source is due, and this process fetches sources."""
     pause: timedelta
-    """Between two runs of the pipeline, at least."""
+    """Minimum time between the starts of two pipeline runs."""
     states: tuple[JobState, ...]
 
 
 def due_jobs(seen: Situation) -> tuple[JobName, ...]:
-    """The jobs that are due, in the order in which they are begun."""
+    """Return the jobs that are due, in the order in which to start them."""
     states = {state.name: state for state in seen.states}
-    wanted = {
-        JobName.ZONES: _zones(seen, states.get(JobName.ZONES)),
+    is_due = {
+        JobName.ZONES: _is_zone_check_due(seen, states.get(JobName.ZONES)),
         JobName.MISSED: seen.late,
         JobName.DUE: seen.due,
         JobName.POSTING: seen.to_send,
         JobName.FIGURES: seen.to_measure,
         JobName.GENERATION: seen.to_write,
-        JobName.PIPELINE: seen.to_read and _began_before(states.get(JobName.PIPELINE), seen.now, seen.pause),
+        JobName.PIPELINE: seen.to_read and _is_interval_over(states.get(JobName.PIPELINE), seen.now, seen.pause),
     }
-    return tuple(name for name in JobName if wanted[name] and not _rests(states.get(name), seen.now))
+    return tuple(name for name in JobName if is_due[name] and not _is_backing_off(states.get(name), seen.now))
 
 
-def _zones(seen: Situation, state: JobState | None) -> bool:
-    """At every start, for the time zone database comes with an update, and once a day."""
-    if state is None or state.began_at is None or state.began_at < seen.started:
+def _is_zone_check_due(inputs: Situation, state: JobState | None) -> bool:
+    """Return True once after each start, since updates bring a new time zone database, and then once a day."""
+    if state is None or state.began_at is None or state.began_at < inputs.started:
         return True
-    return _began_before(state, seen.now, DAY)
+    return _is_interval_over(state, inputs.now, DAY)
 
 
-def _began_before(state: JobState | None, now: datetime, span: timedelta) -> bool:
+def _is_interval_over(state: JobState | None, now: datetime, minimum: timedelta) -> bool:
     if state is None or state.began_at is None:
         return True
-    # Somebody is at it, or was when he was killed, and then it was not done: whoever claims it finds out which.
+    # The job is running, or its process was killed before it finished. Acquiring the lease finds out which.
     if state.owner is not None:
         return True
-    # By a clock that was wrong it may have begun in the future: then it is not waited for.
-    return abs(now - state.began_at) >= span
+    # `abs`: if the clock was ahead, the job may have started in the future; do not wait for that time.
+    return abs(now - state.began_at) >= minimum
 
 
-def _rests(state: JobState | None, now: datetime) -> bool:
+def _is_backing_off(state: JobState | None, now: datetime) -> bool:
     return state is not None and state.failed_at is not None and abs(now - state.failed_at) < REST

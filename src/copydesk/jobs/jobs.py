@@ -1,4 +1,4 @@
-"""The jobs of one process: it looks what is due, claims it, does it, and says how that went."""
+"""Background jobs of one process: find what is due, acquire its lease, run it and report the result."""
 
 import asyncio
 import logging
@@ -16,17 +16,17 @@ from copydesk.model.wire import Struct
 
 log = logging.getLogger(__name__)
 BEAT = 15.0
-"""Seconds between two signs of life of a job; a quarter of its lease."""
+"""Seconds between heartbeats of a job; a quarter of its lease."""
 PATIENCE = 5.0
-"""Seconds that a job has left when the process is to end; then it is broken off, and what it did stands."""
+"""Seconds that jobs get to finish when the process exits. Then they are cancelled; what they committed stays."""
 
 
 class Said(Struct, frozen=True):
-    """What was done, or went wrong."""
+    """A message about a finished job or an error."""
 
     at: datetime
     job: str
-    """A job's name; `clock` for the clock, `look` for the look at what is due."""
+    """Name of a job; `clock` for the wall clock, `look` for the check for due jobs."""
     text: str
     failed: bool = False
 
@@ -35,7 +35,7 @@ Listener = Callable[[Said], None]
 
 
 class Jobs:
-    """What one process does by itself, as long as nobody else is at it."""
+    """The jobs that this process runs, as long as no other process holds their leases."""
 
     def __init__(self, desk: Desk, *, reads_sources: bool = False, listener: Listener | None = None) -> None:
         self._desk = desk
@@ -43,53 +43,54 @@ class Jobs:
         self._listener = listener
         self._clock = desk.ground.clock
         self._started = self._clock()
-        self._under_way: set[JobName] = set()
+        self._running: set[JobName] = set()
         self._tasks: set[asyncio.Task[None]] = set()
-        """Those that are at a job, and those that look again after theirs."""
-        self._doubt: ClockDoubt | None = None
-        self._trouble = ""
-        self._ending = False
+        """Running jobs, including their follow-up check for due jobs."""
+        self._clock_warning: ClockDoubt | None = None
+        self._last_error = ""
+        self._stopping = False
 
     async def look(self) -> timedelta | None:
-        """Begin what is due and not under way; how long it is to the next draft, None where there is none.
+        """Start jobs that are due and not running; return the time until the next scheduled draft, or None.
 
-        What goes wrong is said and tried again at the next look.
+        Errors are reported to the listener once, and the check is repeated at the next tick.
         """
         try:
             outlook = await self._desk.work.outlook()
-            await self._look_at_clock()
+            await self._check_clock()
         except Exception as error:
-            self._complain(error)
+            self._report_error(error)
             return None
-        self._trouble = ""
-        for name in due_jobs(self._situation(outlook)):
-            self._begin(name)
+        self._last_error = ""
+        for name in due_jobs(self._due_inputs(outlook)):
+            self._start(name)
         return outlook.next_draft - self._clock() if outlook.next_draft else None
 
     async def finish(self) -> None:
-        """Wait for what is under way, and for what turns out to be due after it."""
+        """Wait for running jobs, and for jobs that become due when they end."""
         while self._tasks:
             await asyncio.wait(self._tasks)
 
     async def end(self, patience: float = PATIENCE) -> None:
-        """Begin nothing more, and let what is under way end; what takes longer is broken off."""
-        self._ending = True
+        """Start no more jobs, wait up to `max_wait` seconds for running ones, then cancel them."""
+        self._stopping = True
         tasks = tuple(self._tasks)
         try:
             if tasks and patience > 0:
                 await asyncio.wait(tasks, timeout=patience)
         finally:
+            # Also if this coroutine is cancelled while it waits.
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
 
-    def _situation(self, outlook: Outlook) -> Situation:
+    def _due_inputs(self, outlook: Outlook) -> Situation:
         return Situation(
             now=self._clock(),
             started=self._started,
-            late=outlook.late and self._doubt is None,
-            due=outlook.due and self._doubt is None and outlook.connected,
-            to_send=outlook.to_send and self._doubt is None,
+            late=outlook.late and self._clock_warning is None,
+            due=outlook.due and self._clock_warning is None and outlook.connected,
+            to_send=outlook.to_send and self._clock_warning is None,
             to_measure=outlook.to_measure,
             to_write=outlook.to_write,
             to_read=outlook.to_read and self._reads_sources,
@@ -97,43 +98,46 @@ class Jobs:
             states=outlook.jobs,
         )
 
-    async def _look_at_clock(self) -> None:
-        """Notice that the clock jumped; say so once."""
-        before, self._doubt = self._doubt, await self._desk.schedule.clock_doubt()
-        if self._doubt is not None and before is None:
-            says = "the clock jumped; nothing goes out until you say: copydesk schedule clock --accept"
-            self._say("clock", says, failed=True)
+    async def _check_clock(self) -> None:
+        """Check the wall clock; report a jump once."""
+        before, self._clock_warning = self._clock_warning, await self._desk.schedule.clock_doubt()
+        if self._clock_warning is not None and before is None:
+            message = "the clock jumped; nothing goes out until you say: copydesk schedule clock --accept"
+            self._notify("clock", message, failed=True)
 
-    def _begin(self, name: JobName) -> None:
-        if not self._ending and name not in self._under_way:
-            self._under_way.add(name)
-            task = asyncio.create_task(self._carry_out(name), name=f"job {name}")
+    def _start(self, name: JobName) -> None:
+        if not self._stopping and name not in self._running:
+            self._running.add(name)
+            task = asyncio.create_task(self._run_job(name), name=f"job {name}")
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
 
-    async def _carry_out(self, name: JobName) -> None:
-        """Do a job if nobody is at it, and look again where there was something to do."""
+    async def _run_job(self, name: JobName) -> None:
+        """Run a job if its lease is free, and check again for due jobs if it did something."""
         try:
-            done = await self._claimed(name)
+            did_something = await self._run_leased(name)
         except Exception as error:
-            # The job's own errors are kept with it: this is the database.
-            self._complain(error)
-            done = False
+            # Errors of the job itself are stored with it; this one comes from the database.
+            self._report_error(error)
+            did_something = False
         finally:
-            self._under_way.discard(name)
-        if done and not self._ending:
+            self._running.discard(name)
+        # What it did may have made another job due, e.g. a dispatched draft must be sent now.
+        if did_something and not self._stopping:
             await self.look()
 
-    async def _claimed(self, name: JobName) -> bool:
-        """Claim a job, do it, and let go of it; whether there was something to do. One that fails ends no other."""
+    async def _run_leased(self, name: JobName) -> bool:
+        """Run a job under its lease; return True if there was something to do. A failing job does not
+        affect the others.
+        """
         claim = await self._desk.work.begin(name)
         if claim is None:
             return False
-        did: Sequence[Did] = ()
+        outcomes: Sequence[Did] = ()
         failure, finished = None, False
         try:
-            async with self._beating(claim):
-                did = await DOING[name](self._desk)
+            async with self._heartbeat(claim):
+                outcomes = await DOING[name](self._desk)
             finished = True
         except Exception as error:
             failure, finished = error, True
@@ -141,40 +145,40 @@ class Jobs:
         finally:
             await self._desk.work.end(claim, finished=finished, error=failure)
         if failure is not None:
-            self._say(name, _words(failure), failed=True)
-        for each in did:
-            self._say(name, each.says, failed=each.failed)
-        return bool(did)
+            self._notify(name, _error_message(failure), failed=True)
+        for outcome in outcomes:
+            self._notify(name, outcome.says, failed=outcome.failed)
+        return bool(outcomes)
 
     @asynccontextmanager
-    async def _beating(self, claim: Claim) -> AsyncIterator[None]:
-        """Give signs of life while the job is done, and break it off where somebody else took it over."""
-        work = asyncio.current_task()
-        assert work is not None
+    async def _heartbeat(self, claim: Claim) -> AsyncIterator[None]:
+        """Send heartbeats while the job runs; cancel it if another process has taken the lease."""
+        task = asyncio.current_task()
+        assert task is not None
 
-        async def beat() -> None:
+        async def send_heartbeats() -> None:
             while True:
                 await asyncio.sleep(BEAT)
-                with suppress(StoreError):  # another one follows, and the work has troubles of its own
+                with suppress(StoreError):  # the next heartbeat may succeed, and the job reports its own errors
                     if not await self._desk.work.renew(claim):
-                        work.cancel()
+                        task.cancel()
 
-        beats = asyncio.create_task(beat())
+        heartbeats = asyncio.create_task(send_heartbeats())
         try:
             yield
         finally:
-            beats.cancel()
+            heartbeats.cancel()
             with suppress(asyncio.CancelledError):
-                await beats
+                await heartbeats
 
-    def _complain(self, error: Exception) -> None:
-        """Say once what keeps this process from looking."""
+    def _report_error(self, error: Exception) -> None:
+        """Report an error of the check for due jobs, but not the same one twice in a row."""
         log.warning("The look at what is due failed", exc_info=error)
-        if (says := _words(error)) != self._trouble:
-            self._trouble = says
-            self._say("look", says, failed=True)
+        if (message := _error_message(error)) != self._last_error:
+            self._last_error = message
+            self._notify("look", message, failed=True)
 
-    def _say(self, job: str, text: str, *, failed: bool = False) -> None:
+    def _notify(self, job: str, text: str, *, failed: bool = False) -> None:
         if self._listener is not None:
             self._listener(Said(at=self._clock(), job=job, text=text, failed=failed))
 
@@ -188,20 +192,20 @@ async def running(
     every: timedelta = EVERY,
     patience: float = PATIENCE,
 ) -> AsyncIterator[Jobs]:
-    """Do by itself what is due, until the block ends; `daemon` says that this process is there for nothing else.
+    """Run due jobs until the block exits. Set `daemon` in a process that exists for nothing else.
 
-    What is under way at the end has `patience` seconds left.
+    Jobs still running at exit get `shutdown_timeout` seconds to finish.
     """
-    reads = desk.settings.jobs.pipeline
-    jobs = Jobs(desk, reads_sources=reads == "always" or (daemon and reads == "daemon"), listener=listener)
-    alarm = Alarm(jobs.look, every)
-    alarm.start()
+    setting = desk.settings.jobs.pipeline
+    jobs = Jobs(desk, reads_sources=setting == "always" or (daemon and setting == "daemon"), listener=listener)
+    ticker = Alarm(jobs.look, every)
+    ticker.start()
     try:
         yield jobs
     finally:
-        await alarm.stop()
+        await ticker.stop()
         await jobs.end(patience)
 
 
-def _words(error: Exception) -> str:
+def _error_message(error: Exception) -> str:
     return str(error) if isinstance(error, CopydeskError) else f"Copydesk did not expect this: {error!r}"

@@ -1,1 +1,1 @@
-"""What things are. Values only: no I/O, no clock; time comes in as an argument."""
+"""The domain's values. No I/O and no clock: the current time is passed in as an argument."""

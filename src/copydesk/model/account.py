@@ -1,4 +1,4 @@
-"""The accounts that posts go to, as they are connected."""
+"""Connected accounts, and selecting them by name."""
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime
@@ -8,7 +8,7 @@ from copydesk.model.wire import Struct
 
 
 class Wanted(Struct, frozen=True):
-    """One thing that connecting an account asks the user for."""
+    """One credential or detail the user is asked for when connecting an account."""
 
     name: str
     question: str
@@ -17,30 +17,35 @@ class Wanted(Struct, frozen=True):
 
 
 class ConnectedAccount(Struct, frozen=True):
-    """An account that was connected. No secret is in it."""
+    """A connected account. It contains no secret."""
 
     id: str
     details: Account
     connected_at: datetime
     checked_at: datetime | None
     trouble: str | None
-    """Why nothing can go there until the user does something about it; None where nothing stands in the way."""
+    """Why nothing can be posted until the user acts, such as an expired login; None if the account is usable."""
 
     @property
     def label(self) -> str:
-        """What names it alone: `bluesky:me.example`."""
+        """The unique name: `bluesky:me.example`."""
         return f"{self.details.platform}:{self.details.name}"
 
 
 def named(accounts: Iterable[ConnectedAccount], names: Sequence[str]) -> tuple[ConnectedAccount, ...]:
-    """The accounts that `names` mean: a platform (`bluesky`) or an account (`bluesky:me.example`); for none, all."""
+    """Return the accounts that match `names`, in their order.
+
+    A name is a platform (`bluesky`) or a label (`bluesky:me.example`), in any case. No names select all accounts.
+    """
     if not names:
         return tuple(accounts)
-    wanted = {name.strip().lower() for name in names}
-    return tuple(each for each in accounts if wanted & {each.details.platform.lower(), each.label.lower()})
+    requested = {name.strip().lower() for name in names}
+    return tuple(
+        account for account in accounts if requested & {account.details.platform.lower(), account.label.lower()}
+    )
 
 
 def unknown(accounts: Iterable[ConnectedAccount], names: Sequence[str]) -> tuple[str, ...]:
-    """Those of `names` that mean no account."""
-    known = {key for each in accounts for key in (each.details.platform.lower(), each.label.lower())}
-    return tuple(name for name in names if name.strip().lower() not in known)
+    """Return those of `names` that match no account."""
+    existing = {key for account in accounts for key in (account.details.platform.lower(), account.label.lower())}
+    return tuple(name for name in names if name.strip().lower() not in existing)

@@ -1,7 +1,7 @@
-"""What the user asks of drafts, and what is answered: the values of every way in, and their limits.
+"""Requests to create and change drafts, their responses, and the validation with its limits.
 
-Each `checked_...` takes the value itself or an object of named fields as JSON has it, and returns the value with texts
-trimmed, times in UTC, defaults filled in and blank feedback gone. Null is the same as not given.
+Each `validate_...` takes the struct itself, or an object with the field names of the JSON interface, and returns the
+struct with texts stripped, times in UTC, defaults filled in and blank feedback removed. Null is the same as not given.
 """
 
 from collections.abc import Mapping, Sequence
@@ -27,17 +27,17 @@ TAKES_TIME = (Action.SCHEDULE, Action.RESCHEDULE)
 
 
 class NewImage(Struct, frozen=True, forbid_unknown_fields=True):
-    """A picture for a new draft."""
+    """An image of a new draft."""
 
     url: str
     source: ImageSource
     alt: str | None = None
     position: int | None = None
-    """Its place in the list, where it was not given."""
+    """Defaults to the image's index in the list."""
 
 
 class CreateDraft(Struct, frozen=True, forbid_unknown_fields=True):
-    """New drafts: one of `text` as it stands, or one per format written from `url`, `prompt` or both."""
+    """Create one draft from `text`, or generate one per format from `url`, `prompt` or both."""
 
     text: str | None = None
     format: Format | None = None
@@ -45,18 +45,18 @@ class CreateDraft(Struct, frozen=True, forbid_unknown_fields=True):
     prompt: str | None = None
     formats: tuple[Format, ...] | None = None
     images: tuple[NewImage, ...] = ()
-    """Of the first draft."""
+    """Images of the first draft."""
     tags: tuple[str, ...] = ()
     target_platforms: tuple[str, ...] = ()
 
     @property
     def mode(self) -> "Mode":
-        """Whether the text is there or is to be written."""
+        """GENERATE if the text has to be written, otherwise DIRECT."""
         return Mode.GENERATE if self.text is None else Mode.DIRECT
 
 
 class ChangeDraft(Struct, frozen=True, forbid_unknown_fields=True):
-    """An edit, an action, or an edit and then an action."""
+    """An edit, an action, or an edit followed by an action."""
 
     action: Action | None = None
     text: str | None = None
@@ -64,7 +64,7 @@ class ChangeDraft(Struct, frozen=True, forbid_unknown_fields=True):
     scheduled_at: datetime | None = None
     smart_schedule: bool = False
     platforms: tuple[str, ...] | None = None
-    """None for all that are connected."""
+    """None selects all connected ones."""
 
 
 class BulkChange(Struct, frozen=True, forbid_unknown_fields=True):
@@ -78,7 +78,7 @@ class BulkChange(Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def each(self) -> ChangeDraft:
-        """What is asked of each draft."""
+        """The change to apply to each draft."""
         return ChangeDraft(
             action=self.action,
             feedback=self.feedback,
@@ -88,14 +88,14 @@ class BulkChange(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Mode(StrEnum):
-    """How a draft is created."""
+    """Creation from a given text, or by generating one."""
 
     DIRECT = "direct"
     GENERATE = "generate"
 
 
 class CreatedDraft(Struct, frozen=True):
-    """A new draft, as the answer to its creation shows it."""
+    """A new draft in the response to its creation."""
 
     id: str
     text: str
@@ -107,7 +107,7 @@ class CreatedDraft(Struct, frozen=True):
 
 
 class Created(Struct, frozen=True):
-    """What was created: one item and its drafts."""
+    """The created item and its drafts."""
 
     mode: Mode
     item_id: str
@@ -115,21 +115,21 @@ class Created(Struct, frozen=True):
 
 
 class BulkFailure(Struct, frozen=True):
-    """A draft that an action could not be done to, and why."""
+    """A draft to which the action could not be applied, and why."""
 
     id: str
     error: str
 
 
 class BulkResults(Struct, frozen=True):
-    """What became of each id, in the order asked."""
+    """The outcome for each id, in the order requested."""
 
     succeeded: tuple[str, ...]
     failed: tuple[BulkFailure, ...]
 
 
 class BulkOutcome(Struct, frozen=True):
-    """What became of a bulk action; `total` counts each id once."""
+    """Response to a bulk action; `total` counts each distinct id."""
 
     action: Action
     total: int
@@ -139,15 +139,16 @@ class BulkOutcome(Struct, frozen=True):
 
 
 def created(mode: Mode, item_id: str, drafts: Sequence[Draft]) -> Created:
-    """The answer to a creation."""
-    shown = [
+    """Return the response to a creation."""
+    created_drafts = [
         CreatedDraft(**{name: getattr(draft, name) for name in CreatedDraft.__struct_fields__}) for draft in drafts
     ]
-    return Created(mode=mode, item_id=item_id, drafts=tuple(shown))
+    # The response is a subset of the draft's fields, by the same names.
+    return Created(mode=mode, item_id=item_id, drafts=tuple(created_drafts))
 
 
 def bulk_outcome(action: Action, succeeded: Sequence[str], failed: Sequence[BulkFailure]) -> BulkOutcome:
-    """The answer to a bulk action."""
+    """Return the response to a bulk action."""
     return BulkOutcome(
         action=action,
         total=len(succeeded) + len(failed),
@@ -158,113 +159,122 @@ def bulk_outcome(action: Action, succeeded: Sequence[str], failed: Sequence[Bulk
 
 
 def checked_create(given: CreateDraft | Mapping[str, object]) -> CreateDraft:
-    """`given` with the limits kept and the format, or formats, of its mode. Raises InvalidError with every field.
+    """Return the validated request, with the default format or formats of its mode.
 
-    Tags are the same where they are letter for letter the same, as they are kept.
+    Raise InvalidError with every invalid field. Tags are compared exactly, including case, because they are stored that
+    way.
     """
-    asked = Asked(CreateDraft, given)
-    _one_mode(asked)
-    direct = asked.has("text")
+    reader = Asked(CreateDraft, given)
+    _check_mode(reader)
+    direct = reader.has("text")
     create = CreateDraft(
-        text=asked.text("text", LONGEST_TEXT),
-        format=asked.choice("format", Format) or (Format.SHORT if direct else None),
-        url=asked.address("url"),
-        prompt=asked.text("prompt", LONGEST_PROMPT),
-        formats=asked.choices("formats", Format, len(Format)) or (None if direct else (Format.SHORT,)),
-        images=_images(asked),
-        tags=asked.texts("tags", MOST_TAGS, LONGEST_TAG),
-        target_platforms=asked.texts("targetPlatforms", MOST_PLATFORMS, LONGEST_PLATFORM),
+        text=reader.text("text", LONGEST_TEXT),
+        format=reader.choice("format", Format) or (Format.SHORT if direct else None),
+        url=reader.address("url"),
+        prompt=reader.text("prompt", LONGEST_PROMPT),
+        formats=reader.choices("formats", Format, len(Format)) or (None if direct else (Format.SHORT,)),
+        images=_read_images(reader),
+        tags=reader.texts("tags", MOST_TAGS, LONGEST_TAG),
+        target_platforms=reader.texts("targetPlatforms", MOST_PLATFORMS, LONGEST_PLATFORM),
     )
-    asked.refuse()
+    reader.refuse()
     return create
 
 
 def checked_change(given: ChangeDraft | Mapping[str, object], now: datetime) -> ChangeDraft:
-    """`given` with the limits kept. Raises InvalidError with every field; the draft's state is not looked at."""
-    asked = Asked(ChangeDraft, given)
-    if not asked.has("action") and not asked.has("text"):
-        asked.problem("action", "is missing: give an action, a text or both")
-    action = asked.choice("action", Action)
-    asks = _asks(asked, action, now)
+    """Return the validated change. Raise InvalidError with every invalid field.
+
+    Whether the draft's state allows it is not checked here, see `transitions`.
+    """
+    reader = Asked(ChangeDraft, given)
+    if not reader.has("action") and not reader.has("text"):
+        reader.problem("action", "is missing: give an action, a text or both")
+    action = reader.choice("action", Action)
+    fields = _action_fields(reader, action, now)
     change = ChangeDraft(
         action=action,
-        text=asked.text("text", LONGEST_TEXT),
-        feedback=asks.feedback,
-        scheduled_at=asks.scheduled_at,
-        smart_schedule=asks.smart_schedule,
-        platforms=asked.texts("platforms", MOST_PLATFORMS, LONGEST_PLATFORM, least=1) or None,
+        text=reader.text("text", LONGEST_TEXT),
+        feedback=fields.feedback,
+        scheduled_at=fields.scheduled_at,
+        smart_schedule=fields.smart_schedule,
+        platforms=reader.texts("platforms", MOST_PLATFORMS, LONGEST_PLATFORM, least=1) or None,
     )
-    _only_with(asked, "platforms", action, (Action.POST,))
-    asked.refuse()
+    _allow_only_with(reader, "platforms", action, (Action.POST,))
+    reader.refuse()
     return change
 
 
 def checked_bulk(given: BulkChange | Mapping[str, object], now: datetime) -> BulkChange:
-    """`given` with the limits kept and each id once, in its first place. Raises InvalidError with every field.
+    """Return the validated change, with distinct ids in order of first occurrence.
 
-    The 1 to 100 ids are those given: 101 with some of them twice are too many.
+    Raise InvalidError with every invalid field. The limit of 100 ids applies before duplicates are removed.
     """
-    asked = Asked(BulkChange, given)
-    asked.need("action", "ids")
-    action = asked.choice("action", Action, BULK_ACTIONS)
-    ids = asked.texts("ids", MOST_IDS, LONGEST_ID, least=1)
-    asks = _asks(asked, action, now, BULK_ACTIONS)
-    asked.refuse()
-    assert action is not None  # it would have been refused
+    reader = Asked(BulkChange, given)
+    reader.need("action", "ids")
+    action = reader.choice("action", Action, BULK_ACTIONS)
+    ids = reader.texts("ids", MOST_IDS, LONGEST_ID, least=1)
+    fields = _action_fields(reader, action, now, BULK_ACTIONS)
+    reader.refuse()
+    assert action is not None  # raise_if_invalid has raised otherwise
     return BulkChange(
         action=action,
         ids=ids,
-        feedback=asks.feedback,
-        scheduled_at=asks.scheduled_at,
-        smart_schedule=asks.smart_schedule,
+        feedback=fields.feedback,
+        scheduled_at=fields.scheduled_at,
+        smart_schedule=fields.smart_schedule,
     )
 
 
-def _one_mode(asked: Asked) -> None:
-    if asked.has("text"):
+def _check_mode(reader: Asked) -> None:
+    if reader.has("text"):
         for name in ("url", "prompt", "formats"):
-            if asked.has(name):
-                asked.problem(name, "does not go with text: give the text, or what to write it from")
-    elif not asked.has("url") and not asked.has("prompt"):
-        asked.problem("text", "is missing: give a text, or a url or a prompt to write one from")
-    if asked.has("format") and (asked.has("url") or asked.has("prompt")):
-        asked.problem("format", "goes with text: with url and prompt it is formats")
+            if reader.has(name):
+                reader.problem(name, "does not go with text: give the text, or what to write it from")
+    elif not reader.has("url") and not reader.has("prompt"):
+        reader.problem("text", "is missing: give a text, or a url or a prompt to write one from")
+    if reader.has("format") and (reader.has("url") or reader.has("prompt")):
+        reader.problem("format", "goes with text: with url and prompt it is formats")
 
 
-def _images(asked: Asked) -> tuple[NewImage, ...]:
-    """The pictures; those with problems have been remembered and are left out."""
-    found = []
-    for place, image in enumerate(asked.objects("images", NewImage, MOST_IMAGES)):
-        image.need("url", "source")
-        url, source = image.address("url", KEPT), image.choice("source", ImageSource)
-        alt, position = image.text("alt", LONGEST_ALT, least=0), image.number("position", 0, LAST_POSITION)
+def _read_images(reader: Asked) -> tuple[NewImage, ...]:
+    """Return the valid images. Problems of the others are recorded in `reader`."""
+    images = []
+    for index, fields in enumerate(reader.objects("images", NewImage, MOST_IMAGES)):
+        fields.need("url", "source")
+        url, source = fields.address("url", KEPT), fields.choice("source", ImageSource)
+        alt, position = fields.text("alt", LONGEST_ALT, least=0), fields.number("position", 0, LAST_POSITION)
         if url and source:
-            position = place if position is None else position
-            found.append(NewImage(url=url, source=source, alt=alt or None, position=position))
-    return tuple(found)
+            position = index if position is None else position
+            images.append(NewImage(url=url, source=source, alt=alt or None, position=position))
+    return tuple(images)
 
 
-def _asks(asked: Asked, action: Action | None, now: datetime, among: tuple[Action, ...] = tuple(Action)) -> ChangeDraft:
-    """What comes with an action, of one draft and of many."""
-    feedback = asked.text("feedback", LONGEST_FEEDBACK, least=0) or None
+def _action_fields(
+    reader: Asked, action: Action | None, now: datetime, allowed: tuple[Action, ...] = tuple(Action)
+) -> ChangeDraft:
+    """Return the fields that accompany an action on one draft or on many."""
+    feedback = reader.text("feedback", LONGEST_FEEDBACK, least=0) or None
+    # Blank feedback counts as not given, so it is accepted with any action.
     if feedback:
-        _only_with(asked, "feedback", action, TAKES_FEEDBACK, among)
-    _only_with(asked, "scheduledAt", action, TAKES_TIME)
+        _allow_only_with(reader, "feedback", action, TAKES_FEEDBACK, allowed)
+    _allow_only_with(reader, "scheduledAt", action, TAKES_TIME)
     if action is Action.RESCHEDULE:
-        asked.need("scheduledAt")
-    smart = asked.flag("smartSchedule")
-    if smart:
-        _only_with(asked, "smartSchedule", action, (Action.SCHEDULE,))
-    return ChangeDraft(feedback=feedback, scheduled_at=asked.moment("scheduledAt", now), smart_schedule=smart)
+        reader.need("scheduledAt")
+    smart_schedule = reader.flag("smartSchedule")
+    if smart_schedule:
+        _allow_only_with(reader, "smartSchedule", action, (Action.SCHEDULE,))
+    return ChangeDraft(feedback=feedback, scheduled_at=reader.moment("scheduledAt", now), smart_schedule=smart_schedule)
 
 
-def _only_with(
-    asked: Asked,
+def _allow_only_with(
+    reader: Asked,
     name: str,
     action: Action | None,
     actions: tuple[Action, ...],
-    among: tuple[Action, ...] = tuple(Action),
+    allowed: tuple[Action, ...] = tuple(Action),
 ) -> None:
-    # Where the action itself is wrong, that is all there is to say.
-    if asked.has(name) and action not in actions and (action or not asked.has("action")):
-        asked.problem(name, f"goes only with {' or '.join(fit for fit in actions if fit in among)}")
+    # With an invalid action, a second message about its fields would only confuse.
+    if reader.has(name) and action not in actions and (action or not reader.has("action")):
+        reader.problem(
+            name, f"goes only with {' or '.join(candidate for candidate in actions if candidate in allowed)}"
+        )

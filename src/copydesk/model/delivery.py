@@ -1,4 +1,4 @@
-"""Where posts go, and what is known of one on its way there. Values only: `posting` says what may follow what."""
+"""Deliveries: a draft on its way to an account. Values only; the state transitions are in `posting.delivery_states`."""
 
 from datetime import datetime
 from enum import StrEnum
@@ -7,125 +7,128 @@ from copydesk.model.wire import Struct
 
 
 class Account(Struct, frozen=True):
-    """Where posts go: somebody on a server of a platform. No secret is in it."""
+    """An account on a server of a platform. It contains no secret."""
 
     platform: str
     server: str
-    """The address that requests begin with, without a slash at its end."""
+    """The base URL of requests, without a trailing slash."""
     id: str
-    """What the platform calls it: a DID, a number, an address."""
+    """The platform's identifier: a DID, a number, a URL."""
     name: str
-    """What people call it: a handle."""
+    """The handle."""
     software: str = ""
-    """What runs the server, as it says of itself; empty where that does not matter, or is not known."""
+    """The server software, as it reports itself; "" if irrelevant or unknown."""
     longest: int | None = None
-    """Of a post, as the platform counts; None where that is the same on every server."""
+    """Maximum length of a post in the platform's own units; None if it is the same on every server."""
 
 
 class Step(Struct, frozen=True):
-    """One request that makes something, and how that is found again."""
+    """One request that creates something, with the data needed to find the result again."""
 
     keys: tuple[str, ...]
-    """Chosen by us, one for each thing that is made; the same for every attempt."""
+    """Idempotency keys chosen by us, one per object created; the same for every attempt."""
     body: dict[str, object]
-    """What is sent, but for what only the answers to earlier steps tell."""
+    """The payload, except for values that are only known from the responses to earlier steps."""
     expects: tuple[str, ...] = ()
-    """What the platform will call what is made, where that can be known."""
+    """Identifiers that the platform will assign, if they can be predicted."""
     hidden: bool = False
-    """Whether nobody sees what it makes until a later step."""
+    """True if the result is not public until a later step."""
 
 
 class Intent(Struct, frozen=True):
-    """Everything that will be sent for one delivery, settled before the first byte."""
+    """The complete payload of one delivery, fixed before the first byte is sent."""
 
     steps: tuple[Step, ...]
     at: datetime
 
 
 class Evidence(StrEnum):
-    """How it is known that a step is done."""
+    """The reason for considering a step complete."""
 
     ANSWERED = "answered"
     READ_BACK = "read_back"
-    """The answer was lost; it was found on the account."""
+    """The response was lost; the result was found on the account."""
     DUPLICATE_ANSWER = "duplicate_answer"
-    """The platform refused the same once more, and named the first one."""
+    """The platform rejected a duplicate and named the original."""
     USER = "user"
-    """The user looked, and says so."""
+    """The user checked and confirmed it."""
 
 
 class Made(Struct, frozen=True):
-    """What a step made."""
+    """The result of a completed step."""
 
     ids: tuple[str, ...]
     urls: tuple[str, ...]
-    """Where people see it; empty where nobody can yet."""
+    """Public URLs; empty while the result is not public."""
     evidence: Evidence = Evidence.ANSWERED
 
 
 class State(StrEnum):
-    """Where a delivery is."""
+    """State of a delivery."""
 
     PLANNED = "planned"
-    """Nothing is on its way. Of a thread some posts may be made already."""
+    """No request is in progress. Some posts of a thread may already be published."""
     SENDING = "sending"
     UNKNOWN = "unknown"
-    """A request may have made something; it will be looked for."""
+    """A request may have succeeded; the platform will be searched for the result."""
     NEEDS_USER = "needs_user"
-    """As unknown, and it cannot be told from here."""
+    """As UNKNOWN, but it cannot be determined automatically."""
     SENT = "sent"
     FAILED = "failed"
-    """The platform does not take it as it is."""
+    """The platform rejects the post as it is."""
     ABANDONED = "abandoned"
 
 
 ENDED = frozenset({State.SENT, State.FAILED, State.ABANDONED})
-"""Nothing more is done by itself, and nothing is on its way."""
+"""Final: no request is in progress and none will be sent without the user."""
 
 
 class Delivery(Struct, frozen=True):
-    """What is known of a delivery. All that is about attempts is about the first step that `made` has nothing of."""
+    """State of a delivery. Everything about attempts refers to the first step that has no result in `made`."""
 
     state: State = State.PLANNED
     steps: int = 1
     made: tuple[Made, ...] = ()
-    """What the steps before it made, in order."""
+    """Results of the completed steps, in order."""
     attempts: int = 0
-    """Requests that were not answered with what was made."""
+    """Requests for the current step that did not return a result."""
     retries: int = 0
-    """Requests of the whole delivery, after the first for each step."""
+    """Requests of the whole delivery beyond the first of each step."""
     first_sent_at: datetime | None = None
     last_sent_at: datetime | None = None
-    """When one last left, at the latest: pictures go ahead of it, and it is lost minutes after it was begun."""
+    """Latest time at which a request may have left. Images are uploaded first, so it can be minutes after the start."""
     doubt: bool = False
-    """Whether one of them may have made something after all."""
+    """True if an earlier request may have succeeded after all."""
     resends: int = 0
-    """Those that followed a lost one."""
+    """Requests sent after one whose response was lost."""
     absent_at: datetime | None = None
-    """When it was first looked for in vain, once nothing could be under way any more."""
+    """When the result was first not found, at a time when no request could still be in progress."""
     looks: int = 0
-    """Times in a row that nobody could look."""
+    """Consecutive failures of the lookup itself."""
     not_before: datetime | None = None
     refusal: str = ""
-    """What the platform said against a request that followed a lost one."""
+    """The platform's error for a request that followed one with a lost response."""
     error: str = ""
-    """What stands in the way, for the user."""
+    """The reason why it cannot proceed, for the user."""
 
     @property
     def partial(self) -> bool:
-        """Whether some of it is there and the rest is not."""
+        """True if only part of the delivery is published."""
         return bool(self.made) and self.state is not State.SENT
 
     def seen(self, intent: Intent | None) -> tuple[Made, ...]:
-        """What people can see of it so far. Where it is not settled what is sent, what has an address, and the last."""
+        """Return the results that are public so far.
+
+        Without the intent it is unknown which steps are hidden: then results with a URL count, and the last one.
+        """
         if intent is None:
-            return tuple(made for made in self.made if made.urls or made is self.made[-1])
+            return tuple(result for result in self.made if result.urls or result is self.made[-1])
         hidden = [step.hidden for step in intent.steps] + [False] * (len(self.made) - len(intent.steps))
-        return tuple(made for made, out_of_sight in zip(self.made, hidden, strict=False) if not out_of_sight)
+        return tuple(result for result, is_hidden in zip(self.made, hidden, strict=False) if not is_hidden)
 
 
 class Figures(Struct, frozen=True):
-    """What the platform reports of a post; None for what it does not."""
+    """A post's metrics; None for those the platform does not report."""
 
     likes: int | None = None
     replies: int | None = None

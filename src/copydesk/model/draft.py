@@ -1,4 +1,4 @@
-"""A draft: its states, its formats, and what stands with it."""
+"""Drafts: statuses, formats, actions, and the data attached to a draft."""
 
 from datetime import datetime
 from enum import StrEnum
@@ -8,7 +8,7 @@ from copydesk.model.wire import Struct
 
 
 class Format(StrEnum):
-    """What kind of text a draft is."""
+    """The kind of text."""
 
     SHORT = "SHORT"
     THREAD = "THREAD"
@@ -16,7 +16,7 @@ class Format(StrEnum):
 
 
 class Status(StrEnum):
-    """Where a draft is on its way to being posted."""
+    """Position in the workflow from generation to posting."""
 
     PENDING_GENERATION = "pending_generation"
     GENERATION_FAILED = "generation_failed"
@@ -33,11 +33,11 @@ class Status(StrEnum):
 
 
 TO_REVIEW = (Status.PENDING_REVIEW, Status.AWAITING_REVIEW, Status.CHANGES_REQUESTED)
-"""What waits for the user."""
+"""Waiting for the reviewer."""
 
 
 class Action(StrEnum):
-    """What a person may ask of a draft; `transitions` says when."""
+    """An action on a draft; `transitions` defines when it is allowed."""
 
     APPROVE = "approve"
     REJECT = "reject"
@@ -58,11 +58,11 @@ BULK_ACTIONS = (
     Action.RESCHEDULE,
     Action.CANCEL_SCHEDULE,
 )
-"""What may be asked of many drafts at once."""
+"""Actions that can be applied to many drafts at once."""
 
 
 class ImageSource(StrEnum):
-    """Where a draft's picture comes from."""
+    """Origin of a draft's image."""
 
     OG = "OG"
     UPLOAD = "UPLOAD"
@@ -71,8 +71,6 @@ class ImageSource(StrEnum):
 
 
 class DraftImage(Struct, frozen=True):
-    """A picture of a draft."""
-
     id: str
     url: str
     alt: str | None
@@ -81,7 +79,7 @@ class DraftImage(Struct, frozen=True):
 
 
 class Severity(StrEnum):
-    """How much a check's finding matters."""
+    """Severity of a finding."""
 
     ERROR = "error"
     WARNING = "warning"
@@ -89,18 +87,18 @@ class Severity(StrEnum):
 
 
 class Finding(Struct, frozen=True, omit_defaults=True):
-    """One thing that a check found in a draft."""
+    """One finding of a check."""
 
     rule: str
     severity: Severity
     message: str
     start: int | None = None
     end: int | None = None
-    """The place in the draft's text, in characters, where there is one."""
+    """Span in the draft's text, in characters; None if the finding is about the whole text."""
 
 
 class Checks(Struct, frozen=True):
-    """What the checks said about a draft: how many ran, and what they found."""
+    """Result of the checks: the number of rules that ran, and their findings."""
 
     ran: int = 0
     findings: tuple[Finding, ...] = ()
@@ -114,11 +112,11 @@ class ScorePart(Struct, frozen=True):
     weight: float
     points: float
     why: str
-    """In words, for the user."""
+    """Explanation for the user."""
 
 
 class StorySource(Struct, frozen=True):
-    """One of the sources that tell a story."""
+    """One of the sources that report a story."""
 
     item_id: str
     source_id: str
@@ -129,7 +127,7 @@ class StorySource(Struct, frozen=True):
 
 
 class Score(Struct, frozen=True):
-    """Why an item was picked: the sum and every part of it, and who else tells the story."""
+    """Why an item was selected: the total, its terms, and the other sources of the story."""
 
     total: float
     parts: tuple[ScorePart, ...] = ()
@@ -137,20 +135,20 @@ class Score(Struct, frozen=True):
 
 
 class Field(StrEnum):
-    """Where words of a draft come from."""
+    """Origin of words in a draft."""
 
     TITLE = "title"
     SUMMARY = "summary"
     TEXT = "text"
     TEMPLATE = "template"
-    """The writer's own framing: the source's name, the link, the date, hashtags."""
+    """The writer's own template text: the source's name, the link, the date, hashtags."""
 
 
 class Trace(Struct, frozen=True, omit_defaults=True):
-    """Words of a draft and where they come from: `start` to `end` of the item's `field`, in characters.
+    """Words of a draft and their origin: characters `start` to `end` of the item's `field`.
 
-    The words and figures of that place are those of `text`; what differs is what cannot be seen, markup, links in
-    brackets, emoji that the voice does not want, and double quotation marks that became single ones.
+    The words and numbers of that span are those of `text`. The texts may differ in invisible characters, markup,
+    bracketed links, emoji that the voice excludes, and double quotation marks replaced by single ones.
     """
 
     text: str
@@ -160,11 +158,11 @@ class Trace(Struct, frozen=True, omit_defaults=True):
 
 
 MANUAL = "manual"
-"""In the place of a source's type, for an item that the user gave."""
+"""Takes the place of a source type for items that the user supplied."""
 
 
 class DraftItem(Struct, frozen=True):
-    """The source item of a draft, as lists show it."""
+    """A draft's source item, as included in lists."""
 
     id: str
     title: str
@@ -173,7 +171,7 @@ class DraftItem(Struct, frozen=True):
 
 
 class Draft(Struct, frozen=True, omit_defaults=False):
-    """A draft as the interface shows it, with what Copydesk adds to it (from `archived_at` on)."""
+    """A draft as the interface returns it, plus Copydesk's own fields (from `archived_at` on)."""
 
     id: str
     text: str
@@ -196,13 +194,13 @@ class Draft(Struct, frozen=True, omit_defaults=False):
     images: tuple[DraftImage, ...] = ()
     checks: Checks = Checks()
     sentences: tuple[Trace, ...] = ()
-    """Where its words come from, in order; empty where its writer cannot tell."""
+    """Origin of its words, in order; empty if the writer does not report it."""
     score: Score | None = None
-    """None for a draft that no run picked."""
+    """None if the draft was not selected by a run."""
     writer: str = ""
-    """Who wrote it: `offline`, a model's name, or `user`."""
+    """`offline`, a model's name, or `user`."""
     version: int = 1
-    """Grows by one with each change: who changes what they saw names it, and is refused where it is an older one."""
+    """Incremented by each change. A change that names an older version is rejected."""
 
 
 class ListedDraft(Draft, frozen=True, kw_only=True):
@@ -212,5 +210,5 @@ class ListedDraft(Draft, frozen=True, kw_only=True):
 
 
 def plain(shown: ListedDraft) -> Draft:
-    """The draft without its item, as a change answers it."""
+    """Return the draft without its item, as the response to a change contains it."""
     return Draft(**{name: getattr(shown, name) for name in Draft.__struct_fields__})

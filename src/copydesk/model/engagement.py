@@ -1,4 +1,4 @@
-"""The delivery of a draft to a platform, and what came back."""
+"""Engagement records: a draft's delivery to a platform, and the metrics of the post."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -14,14 +14,14 @@ from copydesk.model.wire import Struct
 LONGEST_POST_ID = 500
 LONGEST_ERROR = 2_000
 LARGEST_FIGURE = 10**12
-"""No post comes near it, and the sums of two million such posts are still whole numbers of 64 bits."""
+"""No post comes near it, and the sum over two million such posts still fits into 64 bits."""
 
 FIGURES = ("likes", "replies", "reposts", "impressions", "clicks")
 INTERACTIONS = ("likes", "replies", "reposts", "clicks")
 
 
 class DeliveryStatus(StrEnum):
-    """Where one delivery is."""
+    """Status of one delivery."""
 
     PENDING = "pending"
     POSTED = "posted"
@@ -30,7 +30,7 @@ class DeliveryStatus(StrEnum):
 
 
 class EngagementRecord(Struct, frozen=True):
-    """One draft on one account of a platform. A figure that the platform does not report is None, not zero."""
+    """One draft on one account of a platform. A metric that the platform does not report is None, not zero."""
 
     id: str
     draft_id: str
@@ -50,11 +50,11 @@ class EngagementRecord(Struct, frozen=True):
     measured_at: datetime | None
     created_at: datetime
     account: str = ""
-    """The name of the account that it went to; empty where somebody recorded it for a platform."""
+    """The account's name; "" if the record was added manually for a platform."""
 
 
 class RecordEngagement(Struct, frozen=True, forbid_unknown_fields=True):
-    """What is now known of a draft on a platform; None for what is not said, which stays as it was."""
+    """New data about a draft on a platform; None leaves a field unchanged."""
 
     draft_id: str
     platform: str
@@ -69,13 +69,13 @@ class RecordEngagement(Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def figures(self) -> dict[str, int]:
-        """The figures that came."""
-        named = {name: getattr(self, name) for name in FIGURES}
-        return {name: value for name, value in named.items() if value is not None}
+        """The metrics that were given."""
+        values = {name: getattr(self, name) for name in FIGURES}
+        return {name: value for name, value in values.items() if value is not None}
 
 
 class TopPost(Struct, frozen=True):
-    """A post that did well. A figure that the platform does not report is None, not zero."""
+    """A successful post. A metric that the platform does not report is None, not zero."""
 
     draft_id: str
     draft_text: str
@@ -87,11 +87,11 @@ class TopPost(Struct, frozen=True):
     impressions: int | None
     engagement_rate: float | None
     posted_at: datetime | None
-    """When the draft went live; None where only its figures were recorded."""
+    """When the draft was published; None if only its metrics were recorded."""
 
 
 class FormatEngagement(Struct, frozen=True):
-    """The posts of one format; see EngagementSummary for what its figures mean."""
+    """Engagement of one format; EngagementSummary defines the metrics."""
 
     format: Format
     count: int
@@ -100,7 +100,7 @@ class FormatEngagement(Struct, frozen=True):
 
 
 class PlatformEngagement(Struct, frozen=True):
-    """The posts on one platform; see EngagementSummary for what its figures mean."""
+    """Engagement on one platform; EngagementSummary defines the metrics."""
 
     platform: str
     count: int
@@ -109,93 +109,98 @@ class PlatformEngagement(Struct, frozen=True):
 
 
 class EngagementSummary(Struct, frozen=True):
-    """How the user's posts did: one draft on one platform is one post, as soon as its status is posted.
+    """Engagement of the user's posts. One draft on one platform is one post once its status is posted.
 
-    Totals are sums of what is known. An average rate is weighted by impressions: the sum of the interactions by the
-    sum of the impressions of the posts that have a rate. `rated` says how many those are; of none the average is 0.
+    Totals sum the known values. The average rate is weighted by impressions: the sum of interactions divided by the sum
+    of impressions, over the posts that have a rate. `rated` is their number; if it is 0, so is the average.
     """
 
     total_posted: int
     total_with_metrics: int
-    """Posts of which a figure is known."""
+    """Posts with at least one known metric."""
     avg_engagement_rate: float
     total_likes: int
     total_replies: int
     total_reposts: int
     total_impressions: int
     top_posts: tuple[TopPost, ...]
-    """By rate; then those without one, by interactions; of equals the later record first. None without figures."""
+    """By rate, then those without a rate by interactions; newer records first among equals. Only posts with metrics."""
     by_format: tuple[FormatEngagement, ...]
     by_platform: tuple[PlatformEngagement, ...]
-    """Both by count, the largest first, and by name."""
+    """Both by count, descending, then by name."""
     rated: int
     total_clicks: int
 
 
 def checked_record(given: RecordEngagement | Mapping[str, object]) -> RecordEngagement:
-    """`given` with the limits kept. Raises InvalidError with every field that breaks a rule."""
-    asked = Asked(RecordEngagement, given)
-    asked.need("draftId", "platform")
+    """Return the validated record. Raise InvalidError with every invalid field."""
+    reader = Asked(RecordEngagement, given)
+    reader.need("draftId", "platform")
     record = RecordEngagement(
-        draft_id=asked.text("draftId", LONGEST_ID) or "",
-        platform=asked.line("platform", LONGEST_PLATFORM) or "",
-        post_id=asked.line("postId", LONGEST_POST_ID),
-        status=asked.choice("status", DeliveryStatus),
-        error_message=asked.text("errorMessage", LONGEST_ERROR),
-        **{name: asked.number(name, 0, LARGEST_FIGURE) for name in FIGURES},
+        draft_id=reader.text("draftId", LONGEST_ID) or "",
+        platform=reader.line("platform", LONGEST_PLATFORM) or "",
+        post_id=reader.line("postId", LONGEST_POST_ID),
+        status=reader.choice("status", DeliveryStatus),
+        error_message=reader.text("errorMessage", LONGEST_ERROR),
+        **{name: reader.number(name, 0, LARGEST_FIGURE) for name in FIGURES},
     )
-    asked.refuse()
+    reader.refuse()
     return record
 
 
 def recorded(
     asked: RecordEngagement, before: EngagementRecord | None, now: datetime, *, new_id: str
 ) -> EngagementRecord:
-    """The record after what came. Figures or a post's id without a status say that the post is live."""
-    record = before or _new(asked, now, new_id)
-    figures = asked.figures
-    live = DeliveryStatus.POSTED if figures or asked.post_id else None
+    """Return the record updated by the new data. Metrics or a post id without a status imply that the post is live."""
+    record = before or _new_record(asked, now, new_id)
+    metrics = asked.figures
+    # A given status takes precedence; without one, metrics or a post id show that the post exists.
+    live = DeliveryStatus.POSTED if metrics or asked.post_id else None
     status = asked.status or live or record.status
     changed = msgspec.structs.replace(
         record,
-        **figures,
+        **metrics,
         status=status,
         post_id=asked.post_id or record.post_id,
-        measured_at=now if figures else record.measured_at,
-        **_failure(asked, record, status, now),
+        measured_at=now if metrics else record.measured_at,
+        **_failure_fields(asked, record, status, now),
     )
+    # Computed from the updated record, because new data may contain only some of the metrics.
     rate = engagement_rate({name: getattr(changed, name) for name in FIGURES})
     return msgspec.structs.replace(changed, engagement_rate=rate)
 
 
 def engagement_rate(figures: Mapping[str, int | None]) -> float | None:
-    """Interactions by impressions, 0 to 1; None without impressions, or where no interaction is reported.
+    """Return interactions / impressions, 0 to 1, or None without impressions or without any reported interaction.
 
-    Of interactions that are not reported nothing is added. A platform that counts more of them than impressions
-    counts the impressions late: that is 1.
+    Interactions that are not reported count as none. Platforms may update impressions later than interactions, so a
+    quotient above 1 is returned as 1.
     """
-    known = [value for name in INTERACTIONS if (value := figures.get(name)) is not None]
+    reported = [value for name in INTERACTIONS if (value := figures.get(name)) is not None]
     impressions = figures.get("impressions")
-    return min(1.0, sum(known) / impressions) if known and impressions else None
+    return min(1.0, sum(reported) / impressions) if reported and impressions else None
 
 
-def _failure(
-    asked: RecordEngagement, record: EngagementRecord, status: DeliveryStatus, now: datetime
+def _failure_fields(
+    request: RecordEngagement, record: EngagementRecord, status: DeliveryStatus, now: datetime
 ) -> dict[str, object]:
-    """What is told of a failure: a post that is live has none, and what has failed is not tried again by itself."""
+    """Return the fields about a failure.
+
+    A live post has none. A post recorded as failed is not retried automatically.
+    """
     if status is DeliveryStatus.POSTED:
-        return {"error_message": asked.error_message, "failed_at": None, "retry_after": None}
-    told: dict[str, object] = {"error_message": asked.error_message or record.error_message}
-    if asked.status in {DeliveryStatus.FAILED, DeliveryStatus.ABANDONED}:
-        return told | {"failed_at": now, "retry_after": None}
-    return told
+        return {"error_message": request.error_message, "failed_at": None, "retry_after": None}
+    fields: dict[str, object] = {"error_message": request.error_message or record.error_message}
+    if request.status in {DeliveryStatus.FAILED, DeliveryStatus.ABANDONED}:
+        return fields | {"failed_at": now, "retry_after": None}
+    return fields
 
 
-def _new(asked: RecordEngagement, now: datetime, new_id: str) -> EngagementRecord:
+def _new_record(request: RecordEngagement, now: datetime, new_id: str) -> EngagementRecord:
     return EngagementRecord(
         id=new_id,
-        draft_id=asked.draft_id,
-        platform=asked.platform,
+        draft_id=request.draft_id,
+        platform=request.platform,
         status=DeliveryStatus.PENDING,
         retry_count=0,
         created_at=now,

@@ -1,4 +1,4 @@
-"""An experiment over one parameter of drafting."""
+"""Experiments: comparing values of one drafting parameter."""
 
 from datetime import datetime
 from enum import StrEnum
@@ -7,22 +7,18 @@ from copydesk.model.wire import Json, Struct
 
 
 class ExperimentStatus(StrEnum):
-    """Where an experiment is."""
-
     ACTIVE = "active"
     CONCLUDED = "concluded"
     ARCHIVED = "archived"
 
 
 class ExperimentAction(StrEnum):
-    """What a person may ask of an experiment."""
-
     CONCLUDE = "conclude"
     ARCHIVE = "archive"
 
 
 class Variant(Struct, frozen=True):
-    """One of the values that are compared; `config` holds it under the parameter's own name."""
+    """One of the compared values; `config` holds it under the parameter's name."""
 
     id: str
     label: str
@@ -30,7 +26,7 @@ class Variant(Struct, frozen=True):
 
 
 class Experiment(Struct, frozen=True):
-    """An experiment as the interface shows it."""
+    """An experiment as the interface returns it."""
 
     id: str
     name: str
@@ -44,7 +40,7 @@ class Experiment(Struct, frozen=True):
 
 
 class NewExperiment(Struct, frozen=True, forbid_unknown_fields=True):
-    """An experiment that is asked for; the first variant is the control."""
+    """Request to create an experiment; the first variant is the control."""
 
     name: str
     parameter: str
@@ -52,16 +48,16 @@ class NewExperiment(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class ChangeExperiment(Struct, frozen=True, forbid_unknown_fields=True):
-    """An action on an experiment; `winner` is the id of a variant, where one is named on concluding."""
+    """Request to apply an action; `winner` may name a variant when concluding."""
 
     action: ExperimentAction
     winner: str | None = None
 
 
 class Arm(Struct, frozen=True):
-    """What became of one variant's drafts: a funnel of counts, and raw rates without any verdict.
+    """Results of one variant: a funnel of counts, and raw rates without a verdict.
 
-    A rate is None where it has no denominator.
+    A rate is None if its denominator is zero or unknown.
     """
 
     id: str
@@ -78,7 +74,7 @@ class Arm(Struct, frozen=True):
     published: int
     measured: int
     impressions: int | None
-    """None where no platform reports any."""
+    """None if no platform reports any."""
     interactions: int
     rate_pooled: float | None
     """Interactions of the posts with impressions / their impressions."""
@@ -87,10 +83,10 @@ class Arm(Struct, frozen=True):
 
 
 class Results(Struct, frozen=True):
-    """The counts of an experiment at one moment."""
+    """The counts of an experiment at one time."""
 
     parameter: str
     data_as_of: datetime
     arms: tuple[Arm, ...]
     winner: str | None = None
-    """The variant that the user named on concluding."""
+    """The variant named by the user when concluding."""

@@ -1,4 +1,4 @@
-"""Which drafts a list holds, and how many there are: the filters of the interface, checked field by field."""
+"""Filters of draft lists, their validation, and the counts of drafts."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
@@ -18,7 +18,7 @@ MOST_TAGS, LONGEST_TAG, LONGEST_ID = 20, 50, 100
 
 
 class Archived(StrEnum):
-    """What a list does with archived drafts."""
+    """Treatment of archived drafts in a list."""
 
     EXCLUDE = "exclude"
     ONLY = "only"
@@ -26,44 +26,44 @@ class Archived(StrEnum):
 
 
 class Filters(Struct, frozen=True):
-    """Which drafts a list holds: those for which every filter that is given holds."""
+    """Filters of a draft list; all that are given must match."""
 
     status: tuple[Status, ...] = ()
     """In one of these states."""
     format: Format | None = None
     source_id: str | None = None
     source_type: str | None = None
-    """A SourceType's, or `manual`: of no source."""
+    """A SourceType's value, or `manual` for drafts without a source."""
     tags: tuple[str, ...] = ()
     """With all of these tags."""
     scheduled_after: datetime | None = None
-    """Scheduled then or later."""
+    """Inclusive."""
     scheduled_before: datetime | None = None
-    """Scheduled before that: windows that follow each other share no draft."""
+    """Exclusive, so that adjacent windows share no draft."""
     archived: Archived = Archived.INCLUDE
 
 
-_NAMES = {field.name: field.encode_name for field in msgspec.structs.fields(Filters)}
+_WIRE_NAMES = {field.name: field.encode_name for field in msgspec.structs.fields(Filters)}
 
 
 class Counts(Struct, frozen=True):
-    """How many drafts there are."""
+    """Numbers of drafts."""
 
     by_status: dict[Status, int]
-    """Of those that are not archived; every state is in it."""
+    """Drafts that are not archived; contains every status."""
     archived: int
-    """In whatever state."""
+    """In any status."""
 
     def among(self, statuses: Iterable[Status]) -> int:
-        """How many are in one of these states and not archived."""
+        """Return the number of drafts in these states that are not archived."""
         return sum(self.by_status[status] for status in statuses)
 
 
 class Narrowing(TypedDict, total=False):
-    """The filters as they are asked for, by their names in Python: `list(status="approved", tags=["sea"])`.
+    """Filters as keyword arguments, by their Python names: `list(status="approved", tags=["sea"])`.
 
-    Words are as good as the enumerations' values; one status or tag stands for itself, and a text of tags is read as
-    on the wire, separated by commas. None is no filter.
+    Strings are accepted for enumerations. A single status or tag needs no sequence; a string of tags is split at
+    commas, as on the wire. None is no filter.
     """
 
     status: str | Sequence[str] | None
@@ -77,64 +77,66 @@ class Narrowing(TypedDict, total=False):
 
 
 def checked_filters(narrowed: Narrowing) -> Filters:
-    """The filters that are asked for; InvalidError that names every field that breaks a rule."""
+    """Return the validated filters. Raise InvalidError with every invalid field."""
     if not narrowed:
         return Filters()
-    asked = Asked(Filters, _on_the_wire(narrowed))
-    found = {
-        "status": _statuses(asked, narrowed.get("status")),
-        "format": asked.choice("format", Format),
-        "source_id": asked.text("sourceId", LONGEST_ID),
-        "source_type": _source_type(asked, narrowed.get("source_type")),
-        "tags": asked.texts("tags", MOST_TAGS, LONGEST_TAG),
-        "scheduled_after": _moment(asked, "scheduledAfter", narrowed.get("scheduled_after")),
-        "scheduled_before": _moment(asked, "scheduledBefore", narrowed.get("scheduled_before")),
-        "archived": asked.choice("archived", Archived) or Archived.INCLUDE,
+    reader = Asked(Filters, _wire_fields(narrowed))
+    values = {
+        "status": _statuses(reader, narrowed.get("status")),
+        "format": reader.choice("format", Format),
+        "source_id": reader.text("sourceId", LONGEST_ID),
+        "source_type": _source_type(reader, narrowed.get("source_type")),
+        "tags": reader.texts("tags", MOST_TAGS, LONGEST_TAG),
+        "scheduled_after": _time(reader, "scheduledAfter", narrowed.get("scheduled_after")),
+        "scheduled_before": _time(reader, "scheduledBefore", narrowed.get("scheduled_before")),
+        "archived": reader.choice("archived", Archived) or Archived.INCLUDE,
     }
-    asked.refuse()
-    return msgspec.structs.replace(Filters(), **found)
+    reader.refuse()
+    return msgspec.structs.replace(Filters(), **values)
 
 
 def checked_limit(limit: object, most: int = MOST_ON_A_PAGE) -> int:
-    """How many drafts a page holds; InvalidError outside 1 to `most`."""
+    """Return the page size. Raise InvalidError outside 1 to `maximum`."""
+    # Not isinstance: True is an int.
     if type(limit) is int and 1 <= limit <= most:
         return limit
     raise InvalidError(FieldError("limit", f"takes 1 to {most}"))
 
 
-def _on_the_wire(narrowed: Mapping[str, object]) -> dict[str, object]:
-    """What is asked for by the interface's names."""
-    given = {_NAMES.get(name, name): value for name, value in narrowed.items()}
-    if isinstance(tags := given.get("tags"), str):
-        given["tags"] = [part for part in tags.split(",") if part.strip()]
-    return given
+def _wire_fields(narrowed: Mapping[str, object]) -> dict[str, object]:
+    """Return the parameters by their names on the wire, under which `FieldReader` reads and reports them."""
+    fields = {_WIRE_NAMES.get(name, name): value for name, value in narrowed.items()}
+    if isinstance(tags := fields.get("tags"), str):
+        fields["tags"] = [tag for tag in tags.split(",") if tag.strip()]
+    return fields
 
 
-def _statuses(asked: Asked, value: object) -> tuple[Status, ...]:
+def _statuses(reader: Asked, value: object) -> tuple[Status, ...]:
     if isinstance(value, str):
-        one = asked.choice("status", Status)
-        return (one,) if one else ()
-    return asked.choices("status", Status, len(Status)) if value else ()
+        status = reader.choice("status", Status)
+        return (status,) if status else ()
+    return reader.choices("status", Status, len(Status)) if value else ()
 
 
-def _source_type(asked: Asked, value: object) -> str | None:
-    return MANUAL if value == MANUAL else asked.choice("sourceType", SourceType)
+def _source_type(reader: Asked, value: object) -> str | None:
+    return MANUAL if value == MANUAL else reader.choice("sourceType", SourceType)
 
 
-def _moment(asked: Asked, name: str, value: object) -> datetime | None:
-    """A time with its offset, in UTC; here one in the past is as good as any."""
+def _time(reader: Asked, name: str, value: object) -> datetime | None:
+    """Return a time in UTC, or None. Unlike in scheduling, past times are allowed."""
     if value is None:
         return None
     try:
-        found = msgspec.convert(value, datetime)
+        time = msgspec.convert(value, datetime)
     except msgspec.ValidationError:
-        asked.problem(name, "takes a time like 2026-11-20T15:04:05Z")
+        reader.problem(name, "takes a time like 2026-11-20T15:04:05Z")
         return None
-    if found.utcoffset() is None:
-        asked.problem(name, "takes a time with its offset, such as Z or +01:00")
+    if time.utcoffset() is None:
+        reader.problem(name, "takes a time with its offset, such as Z or +01:00")
         return None
     try:
-        return found.astimezone(UTC)
+        return time.astimezone(UTC)
+    # The first and last hours of the calendar may have no equivalent in UTC.
     except OverflowError:
-        asked.problem(name, "is at an end of the calendar")
+        reader.problem(name, "is at an end of the calendar")
         return None

@@ -1,4 +1,4 @@
-"""What happened to a draft: one event for each change, in the order of the draft's versions."""
+"""The history of a draft: one event per change, in the order of the draft's versions."""
 
 from datetime import datetime
 from enum import StrEnum
@@ -9,20 +9,20 @@ from copydesk.model.draft import Action
 from copydesk.model.wire import Struct
 
 USER, PIPELINE, SYSTEM = "user", "pipeline", "system"
-"""Who changes drafts."""
+"""The actors that change drafts."""
 CREATE, EDIT = "create", "edit"
-"""What is done to a draft besides the actions of `Action` and what the system does by itself."""
+"""Changes that are neither an `Action` nor a system event."""
 
 
 class EventKind(StrEnum):
-    """Whether an event can be taken back."""
+    """Role of an event in undo and redo."""
 
     CHANGE = "change"
-    """Something that the user did, and may undo."""
+    """Made by the user, can be undone."""
     UNDO = "undo"
     REDO = "redo"
     FIXED = "fixed"
-    """It stands, and everything before it: the creation, what the system did, what was sent."""
+    """Cannot be undone, nor can anything before it: the creation, a change by the system, anything posted."""
 
 
 class DraftEvent(Struct, frozen=True):
@@ -30,36 +30,36 @@ class DraftEvent(Struct, frozen=True):
 
     draft_id: str
     version: int
-    """The draft's version after it; before it was one less."""
+    """The draft's version after the change; it was one less before."""
     at: datetime
     who: str
     kind: EventKind
     action: str
-    """An action's name, a happening's, CREATE or EDIT; of an undo or a redo, that of the change that it is about."""
+    """Name of an action or system event, CREATE or EDIT; for an undo or redo, that of the change concerned."""
     before: dict[str, Any]
-    """The columns that it changed, as they were; names as in Python, values of the draft's own types."""
+    """Previous values of the changed columns. Keys are Python names, values have the draft's types."""
     after: dict[str, Any]
     feedback: str | None
     bulk_id: str | None
-    """The same for all that was done at once."""
+    """Shared by all events of one bulk change."""
     of_version: int | None
-    """Of an undo: the change that it takes back. Of a redo: the undo."""
+    """For an undo, the version of the undone change; for a redo, that of the undo."""
     undone: bool
-    """Whether it is taken back by now."""
+    """True while the change is undone."""
 
 
 class Undone(Struct, frozen=True):
-    """What an undo or a redo did, draft by draft."""
+    """Outcome of an undo or redo, per draft."""
 
     action: str
-    """What was taken back or done again: an action's name, or EDIT."""
+    """The change that was undone or redone: an action's name, or EDIT."""
     bulk_id: str | None
     succeeded: tuple[str, ...]
     failed: tuple[BulkFailure, ...] = ()
     left: int = 0
-    """How many were not begun with, for it was stopped before."""
+    """Drafts that were not attempted, because it was stopped before."""
 
 
 def named(action: Action | None) -> str:
-    """The name of a change: an edit and then an action goes by the action."""
+    """Return the name of a change. An edit followed by an action is named after the action."""
     return EDIT if action is None else action.value

@@ -1,4 +1,4 @@
-"""An entry as a source gives it, and an item as Copydesk keeps it."""
+"""Entries as sources deliver them, and items as Copydesk stores them."""
 
 from datetime import datetime
 from enum import StrEnum
@@ -8,69 +8,69 @@ from copydesk.model.wire import Struct
 
 
 class Entry(Struct, frozen=True):
-    """One entry of a source's answer: plain text, within caps, otherwise as the source gave it.
+    """One entry of a source's response: plain text, truncated to limits, otherwise unchanged.
 
-    `summary` and `text` have no markup; paragraphs are separated by a blank line.
+    `summary` and `text` contain no markup; paragraphs are separated by a blank line.
     """
 
     ident: str
-    """The source's own id of the entry: guid, id, or made from address and title where it gives none."""
+    """The source's own id: guid or id, or derived from URL and title if there is none."""
     alias: str
-    """A second key that survives http/https, host and tracking changes of `ident`."""
+    """A second key, stable across http/https, host and tracking parameter changes of `ident`."""
     title: str
     url: str | None = None
-    """Where the story is, as the source gave it: this is what gets posted."""
+    """The story's address as the source gave it. This is the one that is posted."""
     summary: str = ""
     text: str = ""
     author: str | None = None
     published: datetime | None = None
-    """UTC; None where the source gives none or an impossible one."""
+    """UTC; None if missing or impossible."""
     image: str | None = None
     image_alt: str | None = None
-    """What the page says that its picture shows, in its own words; None where it says nothing."""
+    """The page's own description of its image; None if there is none."""
     language: str | None = None
     publisher: str | None = None
-    """Who wrote it, where the source is an aggregator that says so."""
+    """The original publisher, if the source is an aggregator that names it."""
     discussion: str | None = None
-    """Where it is talked about: the comments page."""
+    """URL of the comments page."""
     points: int | None = None
     comments: int | None = None
-    """Popularity as the source reports it; None where it does not."""
+    """Popularity as reported by the source; None if it is not reported."""
     tags: tuple[str, ...] = ()
 
 
 class ItemState(StrEnum):
-    """Where an item is on its way to a draft."""
+    """Position of an item in the pipeline."""
 
     NEW = "new"
-    """Stored, not yet looked at by a run, or ranked too low so far."""
+    """Stored; not processed by a run yet, or ranked too low so far."""
     FILTERED = "filtered"
-    """Left out by a filter; `reason` says which."""
+    """Excluded by a filter; `reason` names it."""
     HISTORY = "history"
-    """Older than a source's first fetch lets in: kept to know it again, never drafted."""
+    """Older than the limit of a source's first fetch. Stored to recognise it again, never drafted."""
     DUPLICATE = "duplicate"
-    """Part of a story that another item stands for."""
+    """Part of a story that another item represents."""
     DRAFTED = "drafted"
-    """A draft was made from it, or from its story."""
+    """A draft was created from it, or from its story."""
 
 
 class Item(Struct, frozen=True):
-    """An entry that is kept."""
+    """A stored entry."""
 
     id: str
     source_id: str
-    """Empty for what the user gave: it belongs to no source."""
+    """"" for an item that the user supplied."""
     source_name: str
     source_type: SourceType | None
-    """None for what the user gave."""
+    """None for an item that the user supplied."""
     story_id: str
-    """Items that tell the same story share it."""
+    """Shared by items that report the same story."""
     entry: Entry
     canonical: str
-    """The address reduced to what identifies the page; empty without one. A key, never posted."""
+    """The URL reduced to what identifies the page; "" without one. Used as a key, never posted."""
     published: datetime
-    """The entry's own time, or the first sight of it; never in the future."""
+    """The entry's own time, or `seen` if it has none; never in the future."""
     seen: datetime
-    """First sight."""
+    """When it was first fetched."""
     state: ItemState
     reason: str | None = None

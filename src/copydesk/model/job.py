@@ -1,4 +1,4 @@
-"""What is done without being asked, and how that went."""
+"""Background jobs and their state."""
 
 from datetime import datetime
 from enum import StrEnum
@@ -7,74 +7,74 @@ from copydesk.model.wire import Struct
 
 
 class JobName(StrEnum):
-    """The jobs, in the order in which they are begun where several are due."""
+    """The jobs, in the order in which they are started when several are due."""
 
     ZONES = "zones"
-    """Moves what is scheduled after the time zone database."""
+    """Moves scheduled times after a change of the time zone database."""
     MISSED = "missed"
-    """Marks the drafts that are too late."""
+    """Marks drafts that are past their grace period."""
     DUE = "due"
-    """Picks up the drafts whose time has come."""
+    """Starts posting the drafts whose time has come."""
     POSTING = "posting"
-    """Sends what is on its way to an account, and looks for what may have arrived."""
+    """Sends pending deliveries and looks up those with an unknown outcome."""
     FIGURES = "figures"
-    """Reads what the platforms report of posts."""
+    """Collects the metrics of posts."""
     GENERATION = "generation"
     """Writes the drafts that wait for their text."""
     PIPELINE = "pipeline"
-    """Reads the sources whose time has come."""
+    """Fetches the sources that are due."""
 
 
 class JobState(Struct, frozen=True):
-    """Who is at a job, and how it last went."""
+    """The current owner of a job and its last outcome."""
 
     name: str
     owner: str | None
-    """The process that is at it; None where nobody is."""
+    """The process that is running it; None if it is idle."""
     lease_until: datetime | None
     began_at: datetime | None
     ended_at: datetime | None
     failed_at: datetime | None
     error: str | None
-    """The last error, until the job ends well."""
+    """The last error, until the job succeeds."""
 
 
 class Claim(Struct, frozen=True):
-    """The right to do a job, for as long as the lease."""
+    """A lease on a job."""
 
     id: str
     job: str
     owner: str
-    """The process, as `desk.process` signs it."""
+    """The process, as identified by `desk.process`."""
     lease_until: datetime
 
 
 class Outlook(Struct, frozen=True):
-    """What is due now, and when the next draft is."""
+    """The work that is due now, and the time of the next scheduled draft."""
 
     next_draft: datetime | None
-    """When the next scheduled draft goes out."""
+    """When the next scheduled draft is due."""
     due: bool
-    """Whether a draft's time has come."""
+    """True if a scheduled draft is due."""
     late: bool
-    """Whether a draft is late by more than its grace period."""
+    """True if a draft is past its grace period."""
     connected: bool
-    """Whether there is an account that something can go to."""
+    """True if a usable account is connected."""
     to_send: bool
-    """Whether something can be done about a delivery."""
+    """True if a delivery can be sent or looked up."""
     to_measure: bool
-    """Whether the figures of a post are to be read."""
+    """True if the metrics of a post are due."""
     to_write: bool
-    """Whether a draft waits for its text."""
+    """True if a draft waits for its text."""
     to_read: bool
-    """Whether a source's time has come."""
+    """True if a source is due."""
     jobs: tuple[JobState, ...]
 
 
 class ClockDoubt(Struct, frozen=True):
-    """The wall clock jumped, or is before what is known to have happened."""
+    """The wall clock jumped, or is earlier than a recorded event."""
 
     since: datetime
-    """When that was noticed, by the doubtful clock."""
+    """When it was noticed, by the suspect clock."""
     seconds: float
-    """By how much: positive is forward."""
+    """Size of the jump; positive is forward."""

@@ -1,4 +1,4 @@
-"""A page of a list, and where the next one starts."""
+"""One page of a list, with the cursor of the next."""
 
 from typing import Generic, TypeVar
 

@@ -1,33 +1,33 @@
-"""How a picture is named whose bytes Copydesk keeps itself, by what is in it and never by a path; and how it looks."""
+"""URLs of images stored by Copydesk, addressed by content and never by path; and thumbnails."""
 
 import re
 
 from copydesk.model.wire import Struct
 
 KEPT = re.compile(r"copydesk:picture/([0-9a-f]{64})")
-"""Matched whole; the group is the SHA-256 of the bytes."""
+"""Must match completely; the group is the SHA-256 of the content."""
 
 
 def kept_url(digest: str) -> str:
-    """The url of the kept picture whose SHA-256 is `digest`, in hexadecimal."""
+    """Return the URL of the stored image with this SHA-256 (hexadecimal)."""
     return f"copydesk:picture/{digest}"
 
 
 def kept_digest(url: str) -> str | None:
-    """The SHA-256, in hexadecimal, of the kept picture at `url`; None for the url of anything else."""
-    found = KEPT.fullmatch(url)
-    return found[1] if found else None
+    """Return the SHA-256 (hexadecimal) of the stored image at `url`, or None for any other URL."""
+    match = KEPT.fullmatch(url)
+    return match[1] if match else None
 
 
 class Look(Struct, frozen=True):
-    """A picture to be looked at, or why it cannot be."""
+    """A thumbnail, or why there is none."""
 
     content: bytes = b""
-    """It as a JPEG of a few hundred pixels, made here; empty where there is none to see."""
+    """A JPEG of a few hundred pixels; empty if there is none."""
     width: int = 0
-    """Pixels of the picture itself."""
+    """Pixels of the original image."""
     height: int = 0
     weight: int = 0
-    """Bytes of the picture itself."""
+    """Bytes of the original image."""
     says: str = ""
-    """Why there is none to see."""
+    """Why there is no thumbnail."""

@@ -1,4 +1,4 @@
-"""What is told of posts: where a draft went, what became of it there, and what would stop it."""
+"""Reports about posts: where a draft was posted, the outcome, and what would prevent it."""
 
 from datetime import datetime
 
@@ -8,17 +8,17 @@ from copydesk.model.wire import Struct
 
 
 class PostResult(Struct, frozen=True):
-    """What became of a draft that was posted: accounts by their names (`bluesky:me.example`)."""
+    """Outcome of posting a draft, with accounts by their labels (`bluesky:me.example`)."""
 
     posted: tuple[str, ...]
     failed: tuple[str, ...]
     draft: Draft
     under_way: tuple[str, ...] = ()
-    """Where it is not known yet: it is gone on with by itself."""
+    """Accounts whose outcome is not known yet; delivery continues in the background."""
 
 
 class Sent(Struct, frozen=True):
-    """One post of a delivery that is there."""
+    """One published post of a delivery."""
 
     id: str | None
     url: str | None
@@ -26,7 +26,7 @@ class Sent(Struct, frozen=True):
 
 
 class DeliveryReport(Struct, frozen=True):
-    """One draft on its way to one account, as the user reads it."""
+    """One draft on its way to one account, for display."""
 
     id: str
     draft_id: str
@@ -34,31 +34,31 @@ class DeliveryReport(Struct, frozen=True):
     """`bluesky:me.example`"""
     state: State
     says: str
-    """What is known of it, and what can be done, in words."""
+    """The state and the available options, in words."""
     due_at: datetime
     posts: tuple[Sent, ...]
-    """What is there of it, in order."""
+    """The published posts, in order."""
     parts: int
-    """How many posts it has in all; 0 before that is settled."""
+    """Total number of posts; 0 until it is fixed."""
     attempts: int
-    """Requests so far; of a thread as many as it has posts, where all went well."""
+    """Requests so far; the number of posts of a thread if none had to be retried."""
     retry_after: datetime | None
     sent_at: datetime | None
     gone_at: datetime | None
-    """When it was noticed that the post is not there any more."""
+    """When the post was found to have been deleted."""
 
 
 class Stop(Struct, frozen=True):
-    """What would stop a draft from being posted to an account."""
+    """A reason that prevents posting a draft to an account."""
 
     account: str
     message: str
     part: int | None = None
-    """Which post of a thread, from 0."""
+    """Index of the post in a thread, from 0."""
 
 
 class Price(Struct, frozen=True):
-    """What posting a draft to an account costs."""
+    """The cost of posting a draft to an account."""
 
     account: str
     amount: str
@@ -67,31 +67,31 @@ class Price(Struct, frozen=True):
 
 
 class PreviewPart(Struct, frozen=True):
-    """One post, as a platform counts it."""
+    """One post, measured as the platform does."""
 
     text: str
     length: int
     """In the platform's own units."""
     limit: int | None
-    """In the same; None where there is none, or none is known."""
+    """In the same units; None if there is none or it is unknown."""
     stops: tuple[str, ...] = ()
-    """Why it would not be taken."""
+    """Why the platform would reject it."""
 
 
 class Preview(Struct, frozen=True):
-    """How a text would stand at one place that it is meant for."""
+    """A text as it would appear on one target platform or account."""
 
     account: str
-    """`bluesky:me.example`; the platform's name where no account of it is connected."""
+    """`bluesky:me.example`; the platform's name if no account of it is connected."""
     platform: str
     connected: bool
     parts: tuple[PreviewPart, ...] = ()
     stops: tuple[str, ...] = ()
-    """Why none of it would be taken."""
+    """Why the platform would reject all of it."""
     card: bool = False
-    """Whether the platform makes a card of the first link by itself."""
+    """True if the platform renders a card for the first link by itself."""
 
     @property
     def fits(self) -> bool:
-        """Whether all of it would be taken."""
+        """True if nothing would be rejected."""
         return not self.stops and not any(part.stops for part in self.parts)

@@ -1,4 +1,4 @@
-"""When drafts go out: weekly slots on the wall clock of the user's time zone."""
+"""Scheduling: weekly slots on the wall clock of the user's time zone, conflicts, the week view."""
 
 from collections.abc import Mapping, Sequence
 from datetime import date, datetime, timedelta
@@ -13,20 +13,20 @@ from copydesk.model.draft import Format, Status
 from copydesk.model.wire import Struct
 
 MOST_DRAFTS = 10_000
-"""So many drafts may be named for the automatic schedule."""
+"""Drafts per request for automatic scheduling."""
 CLOSE = timedelta(minutes=30)
-"""Drafts that are no farther apart are conflicts."""
+"""Drafts at most this far apart are in conflict."""
 MOST_IN_WEEK = 2_000
-"""So many drafts of one week are shown."""
+"""Drafts returned for one week."""
 
 SET_SLOTS = 'copydesk slot set "mon 09:00"'
-"""The command that the advice names where there are no slots; the console names its keys in the place of it."""
+"""The command named in hints when there are no slots; the console replaces it by its own keys."""
 NO_SLOTS = "there are no slots to schedule to"
-"""Why an automatic schedule leaves everything out, where it is this."""
+"""The `reason` of an AutoSchedule if no slots are defined."""
 
 
 class Slot(Struct, frozen=True, forbid_unknown_fields=True):
-    """A weekly time; `day_of_week` is 0 for Sunday to 6 for Saturday."""
+    """A weekly time; `day_of_week` is 0 (Sunday) to 6 (Saturday)."""
 
     day_of_week: Annotated[int, msgspec.Meta(ge=0, le=6)]
     hour: Annotated[int, msgspec.Meta(ge=0, le=23)]
@@ -34,31 +34,31 @@ class Slot(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class AutoRequest(Struct, frozen=True, forbid_unknown_fields=True):
-    """Which drafts are to be scheduled; None for every approved one."""
+    """Drafts to schedule automatically; None selects every approved one."""
 
     draft_ids: tuple[str, ...] | None = None
 
 
 class ReadTime(Struct, frozen=True):
-    """A time as it was read, to be shown back before it counts."""
+    """A parsed time, for confirmation by the user."""
 
     at: datetime
     shown: str
     """`Fri 27 Nov 2026 14:30 CET, UTC+01:00 (in 6 days)`."""
     note: str
-    """What is to be said besides: that a clock change skips it, or makes it come twice. Mostly empty."""
+    """A warning that a clock change skips the time or makes it ambiguous; usually empty."""
 
 
 class Conflict(Struct, frozen=True):
-    """A draft that goes out close to a time."""
+    """A draft scheduled close to a given time."""
 
     id: str
     text: str
-    """Its first line, at most 200 characters."""
+    """First line, at most 200 characters."""
     format: Format
     scheduled_at: datetime
     minutes: float
-    """How far it is from that time; before it is negative."""
+    """Distance from the given time; negative is before it."""
 
 
 class Conflicts(Struct, frozen=True):
@@ -70,93 +70,95 @@ class Conflicts(Struct, frozen=True):
 
 
 class Placed(Struct, frozen=True):
-    """A draft and the slot that it got, or would get."""
+    """A draft and the slot assigned to it, or proposed for it."""
 
     draft_id: str
     scheduled_at: datetime
     format: Format
     confidence: float
     text: str
-    """Its first line, at most 200 characters."""
+    """First line, at most 200 characters."""
 
 
 class AutoSchedule(Struct, frozen=True):
-    """What the automatic schedule did, or would do, in order of time."""
+    """Result of automatic scheduling, or of a dry run, in order of time."""
 
     scheduled: tuple[Placed, ...]
     skipped: int
-    """How many drafts got no time."""
+    """Drafts without a slot."""
     reason: str
-    """Why, in words; empty where none was skipped."""
+    """Why drafts were skipped; empty if none was."""
     bulk_id: str | None = None
-    """Under which it is undone as one; None where nothing was done."""
+    """Undoes all of it at once; None if nothing was changed."""
 
 
 class WeekSlot(Struct, frozen=True):
-    """A slot as it comes round in one week."""
+    """An occurrence of a slot in one week."""
 
     slot: Slot
     at: datetime
-    """Later than the slot's own time where a clock change skips that."""
+    """Later than the slot's nominal time if a clock change skips that."""
 
 
 class WeekDraft(Struct, frozen=True):
-    """A draft that has, or had, a time in one week."""
+    """A draft with a scheduled or past posting time in one week."""
 
     id: str
     status: Status
     format: Format
     at: datetime
-    """When it goes out; of one that is posted, when that was."""
+    """The scheduled time; for a posted draft, the time it was posted."""
     wall: str | None
-    """What the time was meant as, on the clock of `zone`."""
+    """The intended wall-clock time in `zone`."""
     zone: str | None
     text: str
-    """Its first line, at most 200 characters."""
+    """First line, at most 200 characters."""
 
 
 class Week(Struct, frozen=True):
-    """Seven days on the clock of the user's zone, Monday first."""
+    """Seven days in the user's time zone, from Monday."""
 
     zone: str
     monday: date
     every_slot: tuple[Slot, ...]
-    """All of the user's, Sunday first."""
+    """All weekly slots, from Sunday."""
     slots: tuple[WeekSlot, ...]
-    """In order; those that a clock change brings together are one."""
+    """In order. Occurrences that a clock change makes coincide are merged."""
     drafts: tuple[WeekDraft, ...]
-    """In order; with those of 30 minutes before and after, which may be close to one of the week's."""
+    """In order. Includes those up to 30 minutes before and after the week, which may conflict with drafts inside it."""
     more: bool
-    """Whether there are more than MOST_IN_WEEK."""
+    """True if there are more than MAX_WEEK_DRAFTS."""
 
 
 def read_slots(given: Sequence[Slot | Mapping[str, object]]) -> tuple[Slot, ...]:
-    """Slots as they come from outside, all three fields required. Raises InvalidError with every wrong field."""
+    """Return the validated slots; all three fields are required. Raise InvalidError with every invalid field."""
     problems: list[FieldError] = []
+    # A string is a sequence, too.
     if isinstance(given, str | Mapping) or not isinstance(given, Sequence):
         raise InvalidError(FieldError("slots", "takes a list"))
-    read = [
-        _slot(each, Asked(Slot, each, within=f"slots[{place}].", problems=problems)) for place, each in enumerate(given)
+    slots = [
+        _read_slot(entry, Asked(Slot, entry, within=f"slots[{index}].", problems=problems))
+        for index, entry in enumerate(given)
     ]
     if problems:
         raise InvalidError(*problems[:MOST_PROBLEMS])
-    return tuple(read)
+    return tuple(slots)
 
 
-def _slot(given: object, asked: Asked) -> Slot:
+def _read_slot(given: object, reader: Asked) -> Slot:
     if isinstance(given, Slot):
-        return given  # what is out of bounds is found with the others
-    asked.need("dayOfWeek", "hour", "minute")
-    day, hour, minute = asked.number("dayOfWeek", 0, 6), asked.number("hour", 0, 23), asked.number("minute", 0, 59)
+        return given  # already a Slot; the reader has recorded values that are out of bounds
+    reader.need("dayOfWeek", "hour", "minute")
+    day, hour, minute = reader.number("dayOfWeek", 0, 6), reader.number("hour", 0, 23), reader.number("minute", 0, 59)
     return Slot(day_of_week=day or 0, hour=hour or 0, minute=minute or 0)
 
 
 def checked_ids(draft_ids: object) -> tuple[str, ...]:
-    """The ids of drafts to be scheduled, each once. Raises InvalidError for none, for too many, and for what is no id.
+    """Return the distinct draft ids. Raise InvalidError for none, too many, or an invalid id.
 
-    An empty list is refused: whoever filtered everything away does not mean every draft.
+    An empty list is refused: a caller whose filter matched nothing does not mean every draft.
     """
-    asked = Asked(AutoRequest, {"draftIds": draft_ids})
-    ids = asked.texts("draftIds", MOST_DRAFTS, LONGEST_ID, least=1)
-    asked.refuse()
+    reader = Asked(AutoRequest, {"draftIds": draft_ids})
+    ids = reader.texts("draftIds", MOST_DRAFTS, LONGEST_ID, least=1)
+    reader.refuse()
     return ids

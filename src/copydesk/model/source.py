@@ -1,4 +1,4 @@
-"""A source: what it is called, where it is, how it is read and how it is doing."""
+"""Sources: identity, configuration, health, and the state kept between fetches."""
 
 from datetime import datetime
 from enum import StrEnum
@@ -10,8 +10,6 @@ from copydesk.model.wire import Struct
 
 
 class SourceType(StrEnum):
-    """The kinds of source that Copydesk reads."""
-
     RSS = "rss"
     TWITTER = "twitter"
     REDDIT = "reddit"
@@ -21,7 +19,7 @@ class SourceType(StrEnum):
 
 
 class Health(StrEnum):
-    """How a source is doing, as the user sees it."""
+    """Health of a source, as displayed to the user."""
 
     HEALTHY = "healthy"
     DEGRADED = "degraded"
@@ -31,7 +29,7 @@ class Health(StrEnum):
 
 
 class Listing(StrEnum):
-    """Which of a subreddit's lists is read."""
+    """Subreddit listings."""
 
     HOT = "hot"
     NEW = "new"
@@ -40,7 +38,7 @@ class Listing(StrEnum):
 
 
 class HackerNewsList(StrEnum):
-    """Which of Hacker News' lists is read."""
+    """Hacker News lists."""
 
     TOP = "top"
     NEW = "new"
@@ -50,51 +48,51 @@ class HackerNewsList(StrEnum):
 
 
 Tag = Annotated[str, msgspec.Meta(max_length=50, pattern=r"\S")]
-"""A label of a draft: something that can be seen, within 50 characters."""
+"""A label of a draft: at most 50 characters, at least one of them visible."""
 
 
 class SourceConfig(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """How one source is read. All optional; a key of another source type is kept and has no effect."""
+    """Options of one source. All are optional; a key of another source type is stored and ignored."""
 
     weight: Annotated[float, msgspec.Meta(ge=0, le=10)] = 1.0
-    """How much this source counts in the ranking."""
+    """Weight of the source in the ranking."""
     min_score: float | None = None
-    """Items whose score is below this are not drafted."""
+    """Do not draft items with a lower score."""
     max_items: Annotated[int, msgspec.Meta(ge=1)] | None = None
-    """The newest so many entries of one fetch that may become drafts; the rest are stored as history."""
+    """Only the newest entries of one fetch, up to this number, may become drafts; the rest are stored as history."""
     include: tuple[str, ...] = ()
-    """Words or /regular expressions/ of which one must be in title or text."""
+    """Words or /regular expressions/, one of which must occur in title or text."""
     exclude: tuple[str, ...] = ()
-    """Words or /regular expressions/ of which none may be in title or text."""
+    """Words or /regular expressions/, none of which may occur in title or text."""
     language: str | None = None
-    """A language code such as `en`: items in another known language are left out."""
+    """A language code such as `en`: exclude items in another known language."""
     interval: Annotated[int, msgspec.Meta(ge=1)] | None = None
-    """Minutes between fetches; by default Copydesk learns it from the source."""
+    """Minutes between fetches; by default learned from the source's activity."""
     tags: Annotated[tuple[Tag, ...], msgspec.Meta(max_length=20)] = ()
-    """Put on every draft that is made from this source."""
+    """Added to every draft from this source."""
 
     listing: Listing = Listing.NEW
-    """reddit: which list."""
+    """reddit: the listing to read."""
     window: str | None = None
     """reddit: the period of `top`: hour, day, week, month, year, all."""
     list: HackerNewsList = HackerNewsList.TOP
-    """hackernews: which list."""
+    """hackernews: the list to read."""
     query: str | None = None
     """hackernews, google_news: a search instead of a list."""
     hl: str | None = None
-    """google_news: language of the interface, `en-US`."""
+    """google_news: interface language, `en-US`."""
     gl: str | None = None
     """google_news: country, `US`."""
     ceid: str | None = None
     """google_news: country and language, `US:en`."""
     replies: bool = False
-    """twitter: read replies too."""
+    """twitter: include replies."""
     reposts: bool = False
-    """twitter: read reposts too."""
+    """twitter: include reposts."""
 
 
 class Source(Struct, frozen=True):
-    """A source as the interface shows it."""
+    """A source as the interface returns it."""
 
     id: str
     type: SourceType
@@ -112,45 +110,45 @@ class Source(Struct, frozen=True):
 
 
 class FetchState(Struct, frozen=True):
-    """What Copydesk remembers between two fetches of one source. All times UTC, all spans seconds."""
+    """State kept between two fetches of a source. Times are UTC, durations seconds."""
 
     etag: str | None = None
     last_modified: str | None = None
     """Both validators are opaque, sent back byte by byte, and replaced as a pair on every 200."""
     body_hash: bytes | None = None
-    """blake2b of the last body: an equal one is not parsed again."""
+    """BLAKE2b of the last body; an identical one is not parsed again."""
     last_fetch: datetime | None = None
-    """When a fetch last ended, well or badly."""
+    """When the last fetch ended, successfully or not."""
     last_ok: datetime | None = None
     last_new: datetime | None = None
-    """When a fetch last brought something new."""
+    """When a fetch last returned a new entry."""
     next_at: datetime | None = None
-    """Not to be fetched by itself before this."""
+    """No scheduled fetch before this time."""
     not_before: datetime | None = None
-    """Not to be fetched at all before this: the other side said so."""
+    """No fetch at all before this time: the server asked for it."""
     interval: float | None = None
-    """Seconds between fetches as learnt so far."""
+    """Seconds between fetches, as learned so far."""
     gap: float | None = None
-    """Running mean of the time between two new entries."""
+    """Running mean of the seconds between new entries."""
     ttl: float | None = None
-    """Seconds for which the feed itself says that it need not be asked again; a 304 does not repeat it."""
+    """Seconds for which the feed declares itself fresh. Stored because a 304 does not repeat it."""
     fails: int = 0
-    """Failures in a row."""
+    """Consecutive failures."""
     error_category: str | None = None
     error: str | None = None
     gone: bool = False
     moved_to: str | None = None
-    """Where the last answers were permanently redirected to."""
+    """Target of the most recent permanent redirects."""
     moved_seen: int = 0
-    """How often in a row; the address is changed at the third."""
+    """Consecutive redirects to it; the source's URL is changed at the third."""
     missing_since: datetime | None = None
-    """The first of the 404 answers in a row."""
+    """Time of the first of the consecutive 404 responses."""
     cursor: dict[str, str] = {}
-    """What the source type itself remembers: newest id seen, user id, reads today."""
+    """State of the source type itself: newest id, user id, reads today."""
 
 
 class SourceSpec(Struct, frozen=True):
-    """What it takes to read a source."""
+    """The data needed to fetch a source."""
 
     type: SourceType
     url: str

@@ -1,6 +1,6 @@
-"""Which action a draft takes in which state and where it leads: the one place that says so, for every way in.
+"""The draft state machine: allowed actions per status, and where they lead. The only definition, for all interfaces.
 
-Tables, and a few functions that read them. The store makes each change a compare-and-set on the state that was read.
+Tables, and a few functions that read them. The store applies each change with compare-and-set on the status it read.
 """
 
 from collections.abc import Mapping
@@ -12,50 +12,52 @@ from copydesk.model.draft import Action, Status
 
 
 class Happening(StrEnum):
-    """What the system does to a draft by itself."""
+    """Changes made by the system."""
 
     TEXT_WRITTEN = "text_written"
     WRITING_FAILED = "writing_failed"
-    """The text that there was stays."""
+    """The existing text is kept."""
     NEW_VERSION_WRITTEN = "new_version_written"
-    """To the draft whose new version it is: it is archived too. The new one starts as NEW_VERSION."""
+    """Applies to the draft that was regenerated, which is archived too. The new draft starts as NEW_VERSION."""
     PICKED_UP = "picked_up"
-    """For posting, its time having come."""
+    """Posting has started, because the draft was due."""
     LATE = "late"
-    """By more than the grace period, and nothing was sent."""
+    """The grace period has passed and nothing was sent."""
     ENDED_LIVE = "ended_live"
-    """Every delivery ended, and the draft is live on at least one platform, now or from before."""
+    """All deliveries have ended, and the draft is live on at least one platform, now or from before."""
     ENDED_NOT_LIVE = "ended_not_live"
-    """Every delivery ended, and the draft is live nowhere."""
+    """All deliveries have ended, and the draft is live nowhere."""
 
 
 class Move(NamedTuple):
-    """From any of some states to one; None leaves the state as it is."""
+    """A transition from any of several statuses to one; None leaves the status unchanged."""
 
     origins: tuple[Status, ...]
     to: Status | None
 
 
 NEW_VERSION = Status.AWAITING_REVIEW
-"""How the draft starts that a regeneration makes."""
+"""Initial status of a regenerated draft."""
 
 _S = Status
-_WRITTEN = (_S.PENDING_REVIEW, _S.AWAITING_REVIEW, _S.CHANGES_REQUESTED)
-_UNDER_WAY = (_S.PENDING_GENERATION, _S.PENDING_REGENERATION, _S.SCHEDULED, _S.POSTING)
+_IN_REVIEW = (_S.PENDING_REVIEW, _S.AWAITING_REVIEW, _S.CHANGES_REQUESTED)
+# Work by the system is pending; archiving would hide its outcome.
+_IN_PROGRESS = (_S.PENDING_GENERATION, _S.PENDING_REGENERATION, _S.SCHEDULED, _S.POSTING)
 
 ACTIONS: Mapping[Action, Move] = {
-    Action.APPROVE: Move((*_WRITTEN, _S.REJECTED), _S.APPROVED),
-    Action.REJECT: Move((_S.GENERATION_FAILED, *_WRITTEN, _S.APPROVED, _S.MISSED), _S.REJECTED),
-    Action.REGENERATE: Move((_S.GENERATION_FAILED, *_WRITTEN, _S.REJECTED), _S.PENDING_REGENERATION),
+    Action.APPROVE: Move((*_IN_REVIEW, _S.REJECTED), _S.APPROVED),
+    Action.REJECT: Move((_S.GENERATION_FAILED, *_IN_REVIEW, _S.APPROVED, _S.MISSED), _S.REJECTED),
+    Action.REGENERATE: Move((_S.GENERATION_FAILED, *_IN_REVIEW, _S.REJECTED), _S.PENDING_REGENERATION),
     Action.SCHEDULE: Move((_S.APPROVED,), _S.SCHEDULED),
-    Action.ARCHIVE: Move(tuple(status for status in Status if status not in _UNDER_WAY), None),
+    Action.ARCHIVE: Move(tuple(status for status in Status if status not in _IN_PROGRESS), None),
     Action.UNAPPROVE: Move((_S.APPROVED,), _S.AWAITING_REVIEW),
     Action.RESCHEDULE: Move((_S.SCHEDULED, _S.MISSED), _S.SCHEDULED),
     Action.CANCEL_SCHEDULE: Move((_S.SCHEDULED, _S.MISSED), _S.APPROVED),
+    # POSTED too, so that a draft can be posted to further accounts.
     Action.POST: Move((_S.APPROVED, _S.SCHEDULED, _S.MISSED, _S.POSTED), _S.POSTING),
 }
 WITH_FEEDBACK: Mapping[Action, Status] = {Action.UNAPPROVE: _S.CHANGES_REQUESTED}
-"""Actions that lead elsewhere where the user says what is wrong."""
+"""Actions that lead to a different status if feedback is given."""
 
 EDITS: Mapping[Status, Status] = {
     _S.GENERATION_FAILED: _S.AWAITING_REVIEW,
@@ -66,7 +68,7 @@ EDITS: Mapping[Status, Status] = {
     _S.SCHEDULED: _S.SCHEDULED,
     _S.MISSED: _S.MISSED,
 }
-"""Where the text may be edited, and the state after it."""
+"""Statuses in which the text may be edited -> the status after the edit."""
 
 HAPPENINGS: Mapping[Happening, Move] = {
     Happening.TEXT_WRITTEN: Move((_S.PENDING_GENERATION,), _S.PENDING_REVIEW),
@@ -86,48 +88,48 @@ _WAIT = {
 
 
 def allowed_actions(status: Status, *, archived: bool) -> tuple[Action, ...]:
-    """What a draft takes now, in the order of the interface; an archived one takes nothing."""
+    """Return the actions allowed now, in the order of the interface; none for an archived draft."""
     return () if archived else tuple(action for action, move in ACTIONS.items() if status in move.origins)
 
 
 def may_edit(status: Status, *, archived: bool) -> bool:
-    """Whether a draft's text may be edited now."""
+    """Return True if the draft's text may be edited now."""
     return not archived and status in EDITS
 
 
 def after(action: Action, status: Status, *, archived: bool, feedback: str | None = None) -> Status:
-    """The state that `action` leads to; blank `feedback` is none.
+    """Return the status after `action`. Blank feedback counts as none.
 
-    Raises ConflictError with the current state and the actions that are allowed in it.
+    Raise ConflictError with the current status and the allowed actions.
     """
     if archived or status not in ACTIONS[action].origins:
-        raise _refused(action, status, archived=archived)
+        raise _conflict(action, status, archived=archived)
     if feedback and feedback.strip() and action in WITH_FEEDBACK:
         return WITH_FEEDBACK[action]
     return ACTIONS[action].to or status
 
 
 def after_edit(status: Status, *, archived: bool) -> Status:
-    """The state after an edit of the text. Raises ConflictError as `after` does."""
+    """Return the status after an edit. Raise ConflictError as `next_status` does."""
     if not may_edit(status, archived=archived):
-        raise _refused("edit", status, archived=archived)
+        raise _conflict("edit", status, archived=archived)
     return EDITS[status]
 
 
 def after_happening(happening: Happening, status: Status) -> Status:
-    """The state after what the system did; ConflictError where the draft is no longer where that can happen."""
+    """Return the status after a system event. Raise ConflictError if the draft has left the required status."""
     move = HAPPENINGS[happening]
     if status not in move.origins:
-        raise _refused(happening, status, archived=False)
+        raise _conflict(happening, status, archived=False)
     return move.to or status
 
 
-def _refused(what: str, status: Status, *, archived: bool) -> ConflictError:
-    """Why not, and what else: `This draft is posted; approve is not possible. Possible now: archive, post.`"""
+def _conflict(attempted: str, status: Status, *, archived: bool) -> ConflictError:
+    """Return the error: `This draft is posted; approve is not possible. Possible now: archive, post.`"""
     allowed = allowed_actions(status, archived=archived)
     if archived:
-        shown, hint = "archived", "Undo the archiving first."
+        current, hint = "archived", "Undo the archiving first."
     else:
-        shown, hint = status.value, _WAIT.get(status) or f"Possible now: {', '.join(allowed)}."
-    message = f"This draft is {shown}; {what} is not possible."
+        current, hint = status.value, _WAIT.get(status) or f"Possible now: {', '.join(allowed)}."
+    message = f"This draft is {current}; {attempted} is not possible."
     return ConflictError(message, hint=hint, current_status=status, allowed=allowed)

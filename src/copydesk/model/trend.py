@@ -1,4 +1,4 @@
-"""What came back of posts over a stretch of time: sums that say what they are made of."""
+"""Engagement over time: sums that carry the number of posts they are based on."""
 
 from collections.abc import Iterable, Mapping
 from datetime import date, datetime
@@ -9,7 +9,7 @@ from copydesk.model.wire import Struct
 
 
 class Step(StrEnum):
-    """The pieces that a stretch of time is cut into, on the user's calendar; a week begins on Monday."""
+    """Interval length on the user's calendar; a week begins on Monday."""
 
     DAY = "day"
     WEEK = "week"
@@ -17,17 +17,18 @@ class Step(StrEnum):
 
 
 class Rated(Struct, frozen=True):
-    """Posts, and what the average rate of those that have one is made of."""
+    """A number of posts, and the sums behind their average engagement rate."""
 
     posts: int = 0
     rated: int = 0
-    """Posts of which the rate is known; the sums are theirs."""
+    """Posts with a known rate; the sums are over these."""
     interactions: int = 0
     impressions: int = 0
 
     @property
     def rate(self) -> float | None:
-        """Interactions by impressions, which weighs each post by how often it was seen; None where none has a rate."""
+        """Interactions / impressions, so posts are weighted by impressions; None if no post has a rate."""
+        # The mean of the posts' rates would let a post with few impressions dominate.
         return self.interactions / self.impressions if self.impressions else None
 
     def __add__(self, other: "Rated") -> "Rated":
@@ -40,7 +41,7 @@ class Rated(Struct, frozen=True):
 
 
 class Known(Struct, frozen=True):
-    """The sum of a figure over the posts of which it is known; of none of them it is no zero, but unknown."""
+    """Sum of a metric over the posts for which it is known. With `posts` 0 the sum is unknown, not zero."""
 
     total: int = 0
     posts: int = 0
@@ -50,19 +51,19 @@ class Known(Struct, frozen=True):
 
 
 class KindSum(Struct, frozen=True):
-    """The posts of one format on one platform."""
+    """Posts of one format on one platform."""
 
     platform: str
     format: Format
     measured: int
-    """Posts of which any figure is known."""
+    """Posts with at least one known metric."""
     rate: Rated
     figures: Mapping[str, Known]
-    """By the names of FIGURES."""
+    """Keys are the names in METRICS."""
 
 
 class Span(Struct, frozen=True):
-    """The posts that went out from the beginning of one day to the end of another, in the user's zone."""
+    """Posts published from the start of `first` to the end of `last`, in the user's time zone."""
 
     first: date
     last: date
@@ -70,7 +71,7 @@ class Span(Struct, frozen=True):
 
 
 class WeekHour(Struct, frozen=True):
-    """The posts that went out in one hour of the week, in the user's zone."""
+    """Posts published in one hour of the week, in the user's time zone."""
 
     day_of_week: int
     """0 is Sunday, as in a slot."""
@@ -79,16 +80,16 @@ class WeekHour(Struct, frozen=True):
 
 
 class LivePost(Struct, frozen=True):
-    """A post that is live. A figure that is not reported is None, not zero."""
+    """A published post. A metric that is not reported is None, not zero."""
 
     id: str
     draft_id: str
     text: str
-    """The beginning of it."""
+    """The beginning of the text."""
     format: Format
     platform: str
     account: str
-    """Empty where it was recorded for a platform by hand."""
+    """"" if the record was added manually for a platform."""
     likes: int | None
     replies: int | None
     reposts: int | None
@@ -96,17 +97,17 @@ class LivePost(Struct, frozen=True):
     clicks: int | None
     engagement_rate: float | None
     at: datetime | None
-    """When it went out; None where only its figures were recorded."""
+    """When it was published; None if only its metrics were recorded."""
     measured_at: datetime | None
     url: str
-    """Where it can be seen; empty where that is not known."""
+    """Public URL; "" if unknown."""
 
     @property
     def place(self) -> str:
-        """What names its record: the platform, and the account where there is one."""
+        """The platform, with the account if there is one: `bluesky:me.example`."""
         return f"{self.platform}:{self.account}" if self.account else self.platform
 
 
 def added(every: Iterable[Rated]) -> Rated:
-    """All of them together."""
+    """Return the sum of the summaries."""
     return sum(every, Rated())

@@ -1,4 +1,4 @@
-"""How the user writes."""
+"""Voice profiles: how the user writes."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -19,7 +19,7 @@ LARGEST_LENGTH, LARGEST_WORDS = 50_000, 20_000
 
 
 class Emoji(StrEnum):
-    """How free a draft may be with emoji."""
+    """Amount of emoji in drafts."""
 
     NEVER = "never"
     SPARING = "sparing"
@@ -27,7 +27,7 @@ class Emoji(StrEnum):
 
 
 class Link(StrEnum):
-    """Whether a draft carries the item's link."""
+    """Inclusion of the item's link in drafts."""
 
     ALWAYS = "always"
     NEVER = "never"
@@ -35,10 +35,10 @@ class Link(StrEnum):
 
 
 class FormatVoice(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
-    """What one format looks like; None leaves it to the format's own default."""
+    """Voice settings of one format; None uses the format's default."""
 
     max_length: Annotated[int, msgspec.Meta(ge=40)] | None = None
-    """Graphemes; of one part, for a THREAD."""
+    """Graphemes; per part for a THREAD."""
     max_parts: Annotated[int, msgspec.Meta(ge=2, le=25)] | None = None
     target_words: Annotated[int, msgspec.Meta(ge=50)] | None = None
     hashtags: Annotated[int, msgspec.Meta(ge=0, le=5)] | None = None
@@ -48,22 +48,22 @@ class FormatVoice(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields
 
 
 class Voice(Struct, frozen=True):
-    """What a writer needs of a voice profile."""
+    """The part of a voice profile that a writer needs."""
 
     style: str = ""
     avoid: tuple[str, ...] = ()
-    """Words and phrases that never appear in a draft."""
+    """Words and phrases that must not appear in drafts."""
     examples: tuple[str, ...] = ()
-    """Posts that the user wrote."""
+    """Posts written by the user."""
     formats: dict[Format, FormatVoice] = {}
 
     def of(self, format: Format) -> FormatVoice:
-        """The settings of one format."""
+        """Return the settings of one format."""
         return self.formats.get(format, FormatVoice())
 
 
 class VoiceProfile(Voice, frozen=True, kw_only=True):
-    """The voice profile as the interface shows it."""
+    """The voice profile as the interface returns it."""
 
     id: str
     created_at: datetime
@@ -71,20 +71,20 @@ class VoiceProfile(Voice, frozen=True, kw_only=True):
 
 
 class Tried(Struct, frozen=True):
-    """What a writer made of an item with a voice that is not kept yet."""
+    """A preview: a draft of an item written with a voice that is not saved yet."""
 
     title: str
-    """The item's."""
+    """The item's title."""
     item_id: str
     writer: str
     text: str
     checks: Checks
     tags: tuple[str, ...] = ()
-    """The item's, of which hashtags are made."""
+    """The item's tags, from which hashtags are built."""
 
 
 class ChangeVoice(Struct, frozen=True, forbid_unknown_fields=True):
-    """What of a voice profile is to be replaced; None for what stays as it is."""
+    """Replacements for fields of a voice profile; None leaves a field unchanged."""
 
     style: str | None = None
     avoid: tuple[str, ...] | None = None
@@ -93,48 +93,49 @@ class ChangeVoice(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def checked_voice(given: ChangeVoice | Mapping[str, object]) -> ChangeVoice:
-    """`given` with texts trimmed and the limits kept. Raises InvalidError with every field, such as
-    `formats.SHORT.hashtags`.
+    """Return the validated change. Raise InvalidError with every invalid field, such as `formats.SHORT.hashtags`.
 
-    Each field replaces the whole of what was there; null is the same as not given. Empty ones clear: "", [], {}.
+    A field replaces the whole previous value; null is the same as not given. Empty values clear: "", [], {}.
     """
-    asked = Asked(ChangeVoice, given)
-    avoid = asked.texts("avoid", MOST_AVOIDED, LONGEST_AVOIDED)
-    examples = asked.texts("examples", MOST_EXAMPLES, LONGEST_EXAMPLE, unfit=CONTROL_BUT_BREAKS)
-    formats = {kind: _format(one) for kind, one in asked.by_choice("formats", Format, FormatVoice).items()}
+    reader = Asked(ChangeVoice, given)
+    avoid = reader.texts("avoid", MOST_AVOIDED, LONGEST_AVOIDED)
+    examples = reader.texts("examples", MOST_EXAMPLES, LONGEST_EXAMPLE, unfit=CONTROL_BUT_BREAKS)
+    formats = {name: _read_format(fields) for name, fields in reader.by_choice("formats", Format, FormatVoice).items()}
     change = ChangeVoice(
-        style=asked.lines("style", LONGEST_STYLE),
-        avoid=avoid if asked.has("avoid") else None,
-        examples=examples if asked.has("examples") else None,
-        formats=formats if asked.has("formats") else None,
+        style=reader.lines("style", LONGEST_STYLE),
+        # An empty list clears the field, so absence has to be told apart from emptiness.
+        avoid=avoid if reader.has("avoid") else None,
+        examples=examples if reader.has("examples") else None,
+        formats=formats if reader.has("formats") else None,
     )
-    asked.refuse()
+    reader.refuse()
     return change
 
 
 def wrong_with_setting(name: str, value: object) -> str:
-    """Why `value` can be no value of a format's setting, and what can; empty where it is one, or null."""
+    """Return why `value` is invalid for a format's setting, naming valid values, or "" if it is valid or null."""
     problems: list[FieldError] = []
-    _format(Asked(FormatVoice, {name: value}, problems=problems))
+    _read_format(Asked(FormatVoice, {name: value}, problems=problems))
     return problems[0].message if problems else ""
 
 
 def laid_over(voice: Voice, formats: Mapping[str, object]) -> dict[str, object]:
-    """The settings of `voice` by format, with those of `formats` over them, as JSON; null takes a setting away."""
-    before: dict[str, dict[str, object]] = msgspec.to_builtins(voice.formats)
-    return before | {
-        kind: {**before.get(kind, {}), **settings} if isinstance(settings, Mapping) else settings
-        for kind, settings in formats.items()
+    """Return the settings of `voice` per format, updated by `formats`, as JSON. A null value removes a setting."""
+    current: dict[str, dict[str, object]] = msgspec.to_builtins(voice.formats)
+    # Not validated here: the caller passes the result to `validate_voice_change`.
+    return current | {
+        name: {**current.get(name, {}), **settings} if isinstance(settings, Mapping) else settings
+        for name, settings in formats.items()
     }
 
 
-def _format(asked: Asked) -> FormatVoice:
+def _read_format(reader: Asked) -> FormatVoice:
     return FormatVoice(
-        max_length=asked.number("maxLength", 40, LARGEST_LENGTH),
-        max_parts=asked.number("maxParts", 2, 25),
-        target_words=asked.number("targetWords", 50, LARGEST_WORDS),
-        hashtags=asked.number("hashtags", 0, 5),
-        emoji=asked.choice("emoji", Emoji),
-        link=asked.choice("link", Link),
-        instructions=asked.lines("instructions", LONGEST_INSTRUCTIONS) or None,
+        max_length=reader.number("maxLength", 40, LARGEST_LENGTH),
+        max_parts=reader.number("maxParts", 2, 25),
+        target_words=reader.number("targetWords", 50, LARGEST_WORDS),
+        hashtags=reader.number("hashtags", 0, 5),
+        emoji=reader.choice("emoji", Emoji),
+        link=reader.choice("link", Link),
+        instructions=reader.lines("instructions", LONGEST_INSTRUCTIONS) or None,
     )

@@ -1,4 +1,4 @@
-"""The ways that an experiment tries out, as people write them: `none=0`, `two=2`."""
+"""Parse and format the variants of an experiment as typed by the user: `none=0`, `two=2`."""
 
 from collections.abc import Sequence
 from string import ascii_lowercase
@@ -22,26 +22,26 @@ PARAMETERS = (
     "writer",
     "temperature",
 )
-"""Those that some writer knows; the offline one can follow the first four. Any other name is possible, too."""
+"""Parameters known to some writer; the offline writer follows the first four. Any other name is allowed, too."""
 
 
 def variants_read(ways: Sequence[str], parameter: str) -> tuple[Variant, ...]:
-    """Each way as a variant, with a letter as its id; InvalidError for one that cannot be read or is there twice."""
-    read: list[Variant] = []
-    for place, way in enumerate(ways):
-        label, equals, value = way.partition("=")
+    """Return the variants, with letters as ids. Raise InvalidError if one is malformed or has a duplicate label."""
+    variants: list[Variant] = []
+    for index, definition in enumerate(ways):
+        label, equals, value = definition.partition("=")
         label = label.strip()
         if not equals:
-            raise InvalidError(FieldError("variants", f"{way!r} is not like none=0"))
-        if any(each.label == label for each in read):
+            raise InvalidError(FieldError("variants", f"{definition!r} is not like none=0"))
+        if any(variant.label == label for variant in variants):
             raise InvalidError(FieldError("variants", f"{label!r} is there already"))
         config = {parameter.strip(): value_read(value.strip())}
-        read.append(Variant(id=ascii_lowercase[place % 26], label=label, config=config))
-    return tuple(read)
+        variants.append(Variant(id=ascii_lowercase[index % 26], label=label, config=config))
+    return tuple(variants)
 
 
 def value_read(text: str) -> Json:
-    """A number, true, false or null; anything else is words."""
+    """Parse a number, true, false or null; anything else is a string."""
     try:
         value: Json = msgspec.json.decode(text)
     except msgspec.DecodeError:
@@ -50,7 +50,7 @@ def value_read(text: str) -> Json:
 
 
 def value_written(value: object) -> str:
-    """A value as it would be read again; null is said in words."""
+    """Format a value so that `parse_value` reads it back; null becomes "as always"."""
     if value is None:
         return "as always"
     return value if isinstance(value, str) else msgspec.json.encode(value).decode()

@@ -1,4 +1,4 @@
-"""The tabs of the review: which drafts each of them shows, in which order, and how many there are."""
+"""The tabs of the review screen: which drafts each contains, their order and number."""
 
 from collections.abc import Mapping
 from enum import StrEnum
@@ -10,7 +10,7 @@ from copydesk.model.wire import Struct
 
 
 class Tab(StrEnum):
-    """One of the tabs, in their order."""
+    """The tabs, in order."""
 
     TO_REVIEW = "to_review"
     APPROVED = "approved"
@@ -20,17 +20,17 @@ class Tab(StrEnum):
     REJECTED = "rejected"
     FAILED = "failed"
     ALL = "all"
-    """In whatever state, those that are archived too: no other tab shows them."""
+    """Drafts in any state, including archived ones, which no other tab contains."""
 
 
 class Order(StrEnum):
-    """How a tab's drafts follow each other; the id decides between equals."""
+    """Order of a tab's drafts. Ties are resolved by id."""
 
     BEST = "best"
-    """The highest score first; those without one last."""
+    """Highest score first; drafts without a score last."""
     NEWEST = "newest"
     SOONEST = "soonest"
-    """By the time that they are scheduled to; what goes out without one first."""
+    """By scheduled time; drafts being posted without one come first."""
 
 
 STATES: Final[Mapping[Tab, tuple[Status, ...]]] = {
@@ -43,29 +43,29 @@ STATES: Final[Mapping[Tab, tuple[Status, ...]]] = {
     Tab.FAILED: (Status.GENERATION_FAILED,),
     Tab.ALL: (),
 }
-"""The states of a tab's drafts; none stands for any."""
+"""Statuses of a tab's drafts; an empty tuple means any."""
 _ORDERS: Final = {Tab.TO_REVIEW: Order.BEST, Tab.SCHEDULED: Order.SOONEST}
 
 
 def order_of(tab: Tab) -> Order:
-    """How the tab's drafts follow each other."""
+    """Return the order of the tab's drafts."""
     return _ORDERS.get(tab, Order.NEWEST)
 
 
 def belongs(tab: Tab, draft: ListedDraft) -> bool:
-    """Whether the tab shows this draft."""
+    """Return True if the tab contains the draft."""
     return tab is Tab.ALL or (draft.archived_at is None and draft.status in STATES[tab])
 
 
 def number_in(tab: Tab, counts: Counts) -> int:
-    """How many drafts the tab shows."""
+    """Return the number of drafts in the tab."""
     if tab is Tab.ALL:
         return sum(counts.by_status.values()) + counts.archived
     return counts.among(STATES[tab])
 
 
 class View(Struct, frozen=True):
-    """A tab, and what of it is shown: that for which every filter that is given holds."""
+    """A tab with filters; all that are given must match."""
 
     tab: Tab = Tab.TO_REVIEW
     format: Format | None = None
@@ -73,49 +73,53 @@ class View(Struct, frozen=True):
     tags: tuple[str, ...] = ()
     """With all of these tags."""
     query: str = ""
-    """With these words, as `copydesk.model.query` reads them while they are typed; empty where none are looked for."""
+    """A search that is being typed, see `copydesk.model.query`; "" for none."""
 
     @property
     def order(self) -> Order:
-        """How its drafts follow each other: what a search finds is the newest first."""
+        """The order of the drafts; search results are newest first."""
         return Order.NEWEST if self.query else order_of(self.tab)
 
     @property
     def narrowed(self) -> bool:
-        """Whether it shows less than the whole tab."""
+        """True if a filter or search is set."""
         return bool(self.format or self.source_id or self.tags or self.query)
 
 
 class Place(NamedTuple):
-    """Where a draft stands in its tab's order."""
+    """Position of a draft in its tab's order."""
 
     key: float | None
-    """The score, or the time that it is scheduled to in microseconds since 1970, or among what a search finds how
-    many drafts were stored before it; None where it has none, and where ids alone give the order."""
+    """The value sorted by, or None if the draft has none or the order is by id alone.
+
+    Depending on the order: the score, the scheduled time in microseconds since 1970, or for a search the number of
+    drafts stored before this one.
+    """
     id: str
 
 
 class Slice(NamedTuple):
-    """Some of a view's drafts that follow each other, in its order."""
+    """Consecutive drafts of a view, in its order."""
 
     drafts: tuple[ListedDraft, ...]
     places: tuple[Place, ...]
-    """Where each of them stands."""
+    """Position of each draft."""
     more: bool
-    """Whether there are more in the direction in which it was read."""
+    """True if there are more in the direction of reading."""
 
 
 class Around(NamedTuple):
-    """A view's drafts on both sides of a place."""
+    """A view's drafts around a position."""
 
     slice: Slice
     before: int
-    """How many there are before the first of them."""
+    """Number of drafts before the first one of the slice."""
 
 
 def precedes(order: Order, one: Place, other: Place) -> bool:
-    """Whether the draft at `one` stands before that at `other`."""
-    mine, theirs = (-1.0 if place.key is None else place.key for place in (one, other))
+    """Return True if a draft at `one` comes before one at `other`."""
+    # A missing key sorts last in the descending orders and first in SOONEST.
+    key, other_key = (-1.0 if position.key is None else position.key for position in (one, other))
     if order is Order.SOONEST:
-        return (mine, one.id) < (theirs, other.id)
-    return (mine, one.id) > (theirs, other.id)
+        return (key, one.id) < (other_key, other.id)
+    return (key, one.id) > (other_key, other.id)

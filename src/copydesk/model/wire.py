@@ -1,4 +1,4 @@
-"""Values as JSON: camelCase names, UTC times as `2026-11-20T15:04:05.123Z`."""
+"""Serialise values to JSON: camelCase names, UTC times as `2026-11-20T15:04:05.123Z`."""
 
 from datetime import UTC, datetime
 from typing import TypeVar
@@ -7,26 +7,26 @@ import msgspec
 
 T = TypeVar("T")
 
-# Not the recursive union that JSON is: msgspec cannot decode into one.
+# Not a recursive type, because msgspec cannot decode into one.
 Json = None | bool | int | float | str | list[object] | dict[str, object]
 
 
 class Struct(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """The base of everything that is sent or printed."""
+    """Base class of all values that are sent, printed or stored as JSON."""
 
 
 def iso(moment: datetime) -> str:
-    """`moment` in UTC with milliseconds and a `Z`."""
+    """Return the time in UTC with milliseconds and a `Z`."""
     return moment.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def to_wire(value: object) -> Json:
-    """`value` as what the JSON module knows, with times in our form."""
+    """Return `value` as JSON-compatible builtins, with times as strings."""
     return _times(msgspec.to_builtins(value, builtin_types=(datetime,)))
 
 
 def to_json(value: object, *, indent: int = 0) -> str:
-    """`value` as JSON text; `indent` spaces where it is for people."""
+    """Return `value` as JSON text, indented by `indent` spaces if not 0."""
     raw = msgspec.json.encode(to_wire(value))
     return (msgspec.json.format(raw, indent=indent) if indent else raw).decode()
 
@@ -38,5 +38,6 @@ def _times(value: object) -> Json:
         return {str(key): _times(inner) for key, inner in value.items()}
     if isinstance(value, list | tuple):
         return [_times(inner) for inner in value]
+    # to_builtins returns nothing else; the assertion is for the type checker.
     assert value is None or isinstance(value, str | int | float | bool), type(value)
     return value

@@ -1,4 +1,4 @@
-"""The guarded way to the network: public addresses only, checked before they are connected to, and bodies in bounds."""
+"""Guarded access to the network. Only public addresses are connected to, and response bodies are limited in size."""
 
 TRIES_AGAIN = "Copydesk tries again by itself."
-"""What hints say of sources that are there; of one that was only tried it is not true."""
+"""Hint for sources that are fetched regularly; not true for a source that is only being tested."""

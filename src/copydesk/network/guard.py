@@ -1,7 +1,7 @@
-"""Connects to public addresses only, and to the very address that was checked.
+"""Connect to public addresses only, and to the very address that was checked.
 
-A name is resolved once, each of its addresses is checked, and the connection goes to one that passed: between check and
-connection there is no second look-up that could answer differently (DNS rebinding).
+A name is resolved once, each of its addresses is checked, and the connection goes to one that passed. There is no
+second lookup after the check that could return another address (DNS rebinding).
 """
 
 import asyncio
@@ -22,15 +22,15 @@ from copydesk.network.stream import Stream
 SocketOption = tuple[int, int, int] | tuple[int, int, bytes | bytearray] | tuple[int, int, None, int]
 
 HEAD_START = 0.25
-"""Seconds until the next address of a host is tried beside the one before (RFC 8305, section 8)."""
+"""Seconds before the next address of a host is tried concurrently (RFC 8305, section 8)."""
 MAX_ADDRESSES = 6
-"""Of one host; a name with hundreds of addresses must not become hundreds of connections."""
+"""Addresses tried per host: a name with hundreds of addresses must not cause hundreds of connections."""
 
 
 class GuardedBackend(httpcore.AsyncNetworkBackend):
-    """Resolves, refuses what is not public unless `allow_private`, and connects to the address it checked.
+    """Network backend that refuses addresses which are not public, unless `allow_private`.
 
-    `lookups` is how many names are resolved at once; each takes a thread for as long as the resolver does.
+    `lookups` is the number of concurrent name lookups; each occupies a thread until the resolver returns.
     """
 
     def __init__(self, *, allow_private: bool = False, lookups: int = 16) -> None:
@@ -45,56 +45,55 @@ class GuardedBackend(httpcore.AsyncNetworkBackend):
         local_address: str | None = None,
         socket_options: Iterable[SocketOption] | None = None,
     ) -> httpcore.AsyncNetworkStream:
-        """Connect to `host`; raises UnreachableError, RefusedAddressError, or what httpcore raises."""
-        allowed = self._allowed(host, await self._addresses(host, port))
+        """Connect to `host`. Raise `UnreachableError`, `RefusedAddressError` or an httpcore error."""
+        allowed = self._check_addresses(host, await self._resolve_host(host, port))
         if len(allowed) == 1:
             return await stream.connect(allowed[0], port)
-        return await _first(allowed, port)
+        return await _connect_first(allowed, port)
 
     async def sleep(self, seconds: float) -> None:
-        """Let `seconds` pass."""
         await asyncio.sleep(seconds)
 
-    async def _addresses(self, host: str, port: int) -> list[str]:
-        """The addresses of `host`, each once, in the order in which they should be tried."""
+    async def _resolve_host(self, host: str, port: int) -> list[str]:
+        """Return the distinct addresses of `host` in the resolver's order of preference."""
         if _is_address(host):
             return [host]
         try:
-            found = await self._look_up(host, port)
+            addresses = await self._resolve_in_thread(host, port)
         except (socket.gaierror, UnicodeError):
             raise UnreachableError(
                 f"There is no address for the name {host}.",
                 hint="Check the address, and the connection to the internet.",
             ) from None
-        return list(dict.fromkeys(found))
+        return list(dict.fromkeys(addresses))
 
-    async def _look_up(self, host: str, port: int) -> list[str]:
-        """Ask the resolver, in a thread that nobody waits for once the answer is no longer wanted.
+    async def _resolve_in_thread(self, host: str, port: int) -> list[str]:
+        """Resolve in a daemon thread, which is abandoned if the result is no longer needed.
 
-        An executor's threads would be waited for when the program ends, and a resolver may take its time.
+        The program would wait for an executor's threads at exit, and a resolver may take long.
         """
         await self._lookups.acquire()
         loop = asyncio.get_running_loop()
-        found: Future[list[str]] = Future()
-        found.set_running_or_notify_cancel()
+        result: Future[list[str]] = Future()
+        result.set_running_or_notify_cancel()
 
-        def work() -> None:
+        def resolve() -> None:
             try:
-                found.set_result(_look_up(host, port))
-            except Exception as error:  # it is raised where the answer is awaited
-                found.set_exception(error)
-            with suppress(RuntimeError):  # the loop has ended
+                result.set_result(_resolve(host, port))
+            except Exception as error:  # raised where the result is awaited
+                result.set_exception(error)
+            with suppress(RuntimeError):  # the loop is closed already
                 loop.call_soon_threadsafe(self._lookups.release)
 
-        answer = asyncio.wrap_future(found)
-        Thread(target=work, name="copydesk-dns", daemon=True).start()
-        return await answer
+        waiter = asyncio.wrap_future(result)
+        Thread(target=resolve, name="copydesk-dns", daemon=True).start()
+        return await waiter
 
-    def _allowed(self, host: str, addresses: Sequence[str]) -> list[str]:
+    def _check_addresses(self, host: str, addresses: Sequence[str]) -> list[str]:
         allowed = [address for address in addresses if self._allow_private or is_public(address)]
         if not allowed:
-            where = addresses[0] if addresses else "no address"
-            name = host if host == where else f"{host} ({where})"
+            address_text = addresses[0] if addresses else "no address"
+            name = host if host == address_text else f"{host} ({address_text})"
             raise RefusedAddressError(
                 f"{name} is not a public address.",
                 hint="To reach what is on this machine or the local network, set network.allow_private"
@@ -103,8 +102,8 @@ class GuardedBackend(httpcore.AsyncNetworkBackend):
         return allowed[:MAX_ADDRESSES]
 
 
-def _look_up(host: str, port: int) -> list[str]:
-    return [str(found[4][0]) for found in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)]
+def _resolve(host: str, port: int) -> list[str]:
+    return [str(entry[4][0]) for entry in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)]
 
 
 def _is_address(host: str) -> bool:
@@ -115,29 +114,31 @@ def _is_address(host: str) -> bool:
     return True
 
 
-async def _first(addresses: Sequence[str], port: int) -> Stream:
-    """The first connection that comes about; each address gets a head start before the next is tried beside it."""
+async def _connect_first(addresses: Sequence[str], port: int) -> Stream:
+    """Return the first successful connection. Each address gets a head start before the next is tried concurrently."""
     attempts = set[asyncio.Task[Stream]]()
     try:
-        first = await _race(addresses, port, attempts)
-        await _give_up(attempts - {first})
+        winner = await _race_attempts(addresses, port, attempts)
+        await _cancel_attempts(attempts - {winner})
     except BaseException:
-        await _give_up(attempts)
+        await _cancel_attempts(attempts)
         raise
-    return first.result()
+    return winner.result()
 
 
-async def _race(addresses: Sequence[str], port: int, attempts: set[asyncio.Task[Stream]]) -> asyncio.Task[Stream]:
-    """The attempt that succeeds first; all of them stand in `attempts`."""
+async def _race_attempts(
+    addresses: Sequence[str], port: int, attempts: set[asyncio.Task[Stream]]
+) -> asyncio.Task[Stream]:
+    """Return the first successful attempt; every attempt started is added to `attempts`."""
     failures: list[BaseException] = []
-    waiting, running = list(reversed(addresses)), set[asyncio.Task[Stream]]()
-    while waiting or running:
-        if waiting:
-            running.add(asyncio.create_task(stream.connect(waiting.pop(), port)))
+    untried, running = list(reversed(addresses)), set[asyncio.Task[Stream]]()
+    while untried or running:
+        if untried:
+            running.add(asyncio.create_task(stream.connect(untried.pop(), port)))
             attempts |= running
-        patience = HEAD_START if waiting else None
-        done, running = await asyncio.wait(running, timeout=patience, return_when=asyncio.FIRST_COMPLETED)
-        for attempt in done:
+        head_start = HEAD_START if untried else None
+        finished, running = await asyncio.wait(running, timeout=head_start, return_when=asyncio.FIRST_COMPLETED)
+        for attempt in finished:
             error = attempt.exception()
             if error is None:
                 return attempt
@@ -145,8 +146,8 @@ async def _race(addresses: Sequence[str], port: int, attempts: set[asyncio.Task[
     raise failures[0]
 
 
-async def _give_up(attempts: Collection[asyncio.Task[Stream]]) -> None:
-    """End the attempts, and close what connections came about, also where this is cancelled meanwhile."""
+async def _cancel_attempts(attempts: Collection[asyncio.Task[Stream]]) -> None:
+    """Cancel the attempts and close those that connected, even if this is cancelled itself."""
     for attempt in attempts:
         attempt.cancel()
     try:

@@ -1,4 +1,4 @@
-"""What the status and the headers of an answer say: how long it stays fresh, and when to ask again. Pure."""
+"""Interpret the status and headers of a response: freshness and rate limits. Pure functions."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -8,73 +8,81 @@ from http import HTTPStatus
 
 DAY = 86_400.0
 LONGEST_WAIT = 31 * DAY
-"""Seconds; no server makes us wait longer than this, whatever it says."""
+"""Upper limit for any wait that a server requests."""
 _MAX_HEADER = 4096
 _MAX_AGE = re.compile(r'(?:^|[,\s])max-age\s*=\s*"?(\d{1,18})', re.IGNORECASE)
 
 Headers = Mapping[str, str]
-"""Lower-case names; values as latin-1, so that they can be sent back byte for byte."""
+"""Lower-case names; values decoded as latin-1, so that they can be sent back byte for byte."""
 
 
 def header_map(raw: Iterable[tuple[bytes, bytes]]) -> dict[str, str]:
-    """`raw` with lower-case names; the values of a repeated one are joined with a comma."""
-    found: dict[str, str] = {}
+    """Return `raw` with lower-case names; values of a repeated header are joined with a comma."""
+    headers: dict[str, str] = {}
     for name, value in raw:
         key, text = name.decode("latin-1").lower(), value.decode("latin-1")
-        found[key] = f"{found[key]}, {text}" if key in found else text
-    return found
+        headers[key] = f"{headers[key]}, {text}" if key in headers else text
+    return headers
 
 
 def fresh_for(headers: Headers, now: datetime) -> float | None:
-    """Seconds for which the answer stays fresh: the longer of Cache-Control's max-age and Expires (RFC 9111, 4.2)."""
-    spans = []
+    """Return the seconds for which a response stays fresh: the longer of max-age and Expires (RFC 9111, 4.2)."""
+    lifetimes = []
     if age := _MAX_AGE.search(headers.get("cache-control", "")[:_MAX_HEADER]):
-        spans.append(float(age[1]))
-    expires = _date(headers.get("expires"))
+        lifetimes.append(float(age[1]))
+    expires = _parse_date(headers.get("expires"))
     if expires is not None:
-        spans.append((expires - _server_time(headers, now)).total_seconds())
-    return min(max(*spans, 0.0), LONGEST_WAIT) if spans else None
+        lifetimes.append((expires - _server_time(headers, now)).total_seconds())
+    return min(max(*lifetimes, 0.0), LONGEST_WAIT) if lifetimes else None
 
 
 def retry_after(headers: Headers, now: datetime) -> float | None:
-    """Seconds to wait as Retry-After has it; a date counts from the server's own clock (RFC 9110, 10.2.3)."""
+    """Return the seconds to wait according to Retry-After, None without a valid one.
+
+    A date is compared with the server's own clock (RFC 9110, 10.2.3).
+    """
     value = headers.get("retry-after", "").strip()
     if value.isdecimal():
         return min(float(value[:18]), LONGEST_WAIT)
-    date = _date(value)
+    date = _parse_date(value)
     if date is None:
         return None
     return min(max((date - _server_time(headers, now)).total_seconds(), 0.0), LONGEST_WAIT)
 
 
 def used_up(headers: Headers, now: datetime) -> float | None:
-    """Seconds until requests are allowed again, where the rate limit headers say that none is left.
+    """Return the seconds until requests are allowed again if the rate limit headers say that none is left, else None.
 
-    Reddit counts the seconds that are left (`x-ratelimit-reset`), X and others name the second of the epoch.
+    Reddit's `x-ratelimit-reset` counts the remaining seconds; X and others send an epoch time.
     """
+    # Reddit's spelling, then X's.
     for prefix in ("x-ratelimit", "x-rate-limit"):
-        remaining, reset = _number(headers.get(f"{prefix}-remaining")), _number(headers.get(f"{prefix}-reset"))
+        remaining, reset = (
+            _parse_number(headers.get(f"{prefix}-remaining")),
+            _parse_number(headers.get(f"{prefix}-reset")),
+        )
         if remaining is None or reset is None or remaining >= 1:
             continue
+        # Values above 1e9 (September 2001) can only be epoch times.
         wait = reset - _server_time(headers, now).timestamp() if reset > 1e9 else reset
         return min(max(wait, 1.0), LONGEST_WAIT)
     return None
 
 
 def span(seconds: float) -> str:
-    """A span of time in words: `45 seconds`, `15 minutes`, `6 hours`, `3 days`."""
+    """Return a duration as text: `45 seconds`, `15 minutes`, `6 hours`, `3 days`."""
     for size, name in ((DAY, "day"), (3600.0, "hour"), (60.0, "minute")):
         if seconds >= 2 * size or seconds == size:
-            return _counted(round(seconds / size), name)
-    return _counted(max(1, round(seconds)), "second")
+            return _plural(round(seconds / size), name)
+    return _plural(max(1, round(seconds)), "second")
 
 
-def _counted(count: int, name: str) -> str:
+def _plural(count: int, name: str) -> str:
     return f"{count} {name}{'' if count == 1 else 's'}"
 
 
 def named(status: int) -> str:
-    """A status in words."""
+    """Return a status with its phrase: `status 404 (not found)`."""
     try:
         return f"status {status} ({HTTPStatus(status).phrase.lower()})"
     except ValueError:
@@ -82,21 +90,21 @@ def named(status: int) -> str:
 
 
 def _server_time(headers: Headers, now: datetime) -> datetime:
-    return _date(headers.get("date")) or now
+    return _parse_date(headers.get("date")) or now
 
 
-def _date(value: str | None) -> datetime | None:
-    """The time that an HTTP date says."""
+def _parse_date(value: str | None) -> datetime | None:
+    """Parse an HTTP date; None if it is invalid."""
     if not value or len(value) > 64:
         return None
     try:
-        found = parsedate_to_datetime(value)
-        return found.replace(tzinfo=UTC) if found.tzinfo is None else found.astimezone(UTC)
+        date = parsedate_to_datetime(value)
+        return date.replace(tzinfo=UTC) if date.tzinfo is None else date.astimezone(UTC)
     except (ValueError, TypeError, OverflowError, IndexError):
         return None
 
 
-def _number(value: str | None) -> float | None:
-    """A number of digits, which may have a fraction."""
+def _parse_number(value: str | None) -> float | None:
+    """Parse a decimal number; None if it is invalid."""
     digits = (value or "").strip()
     return float(digits) if re.fullmatch(r"\d{1,15}(?:\.\d{1,15})?", digits, re.ASCII) else None

@@ -1,21 +1,21 @@
-"""Which addresses belong to the public internet. Pure."""
+"""Tell public IP addresses from all others. Pure functions."""
 
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
 
-# The ranges that IANA's special-purpose registries call not globally reachable, and multicast. Written out because
-# what `ipaddress` calls global changed between Python's patch releases.
+# The ranges that IANA's special-purpose registries list as not globally reachable, and multicast. Spelled out because
+# the meaning of `is_global` in `ipaddress` changed between Python's patch releases.
 _NOT_PUBLIC_4 = tuple(
     IPv4Network(network)
     for network in (
         "0.0.0.0/8",  # this network
         "10.0.0.0/8",
-        "100.64.0.0/10",  # shared by the customers of a provider (CGNAT)
+        "100.64.0.0/10",  # carrier-grade NAT
         "127.0.0.0/8",
-        "169.254.0.0/16",  # link-local: metadata services of clouds
+        "169.254.0.0/16",  # link-local, used by cloud metadata services
         "172.16.0.0/12",
         "192.0.0.0/24",
         "192.0.2.0/24",
-        "192.88.99.0/24",  # relays of 6to4
+        "192.88.99.0/24",  # 6to4 relays
         "192.168.0.0/16",
         "198.18.0.0/15",
         "198.51.100.0/24",
@@ -27,7 +27,7 @@ _GLOBAL_6 = IPv6Network("2000::/3")
 _NOT_PUBLIC_6 = tuple(
     IPv6Network(network)
     for network in (
-        "2001::/23",  # protocol assignments, with Teredo
+        "2001::/23",  # protocol assignments, including Teredo
         "2001:db8::/32",
         "3fff::/20",
     )
@@ -37,9 +37,9 @@ _6TO4 = IPv6Network("2002::/16")
 
 
 def is_public(address: str) -> bool:
-    """Whether `address`, in a form that `ipaddress` reads, is a unicast address of the public internet.
+    """Return True if `address`, in a form that `ipaddress` parses, is a unicast address of the public internet.
 
-    An IPv6 address that stands for an IPv4 address (mapped, NAT64, 6to4) is as public as that one. What is no address
+    An IPv6 address that embeds an IPv4 address (mapped, NAT64, 6to4) is judged by that one. Anything that is no address
     is not public.
     """
     try:
@@ -47,15 +47,16 @@ def is_public(address: str) -> bool:
     except ValueError:
         return False
     if isinstance(ip, IPv6Address):
-        inner = _inner(ip)
-        if inner is None:
+        embedded = _embedded_ipv4(ip)
+        if embedded is None:
+            # Only 2000::/3 is allocated for global unicast; everything else is refused by default.
             return ip in _GLOBAL_6 and not any(ip in network for network in _NOT_PUBLIC_6)
-        ip = inner
+        ip = embedded
     return not any(ip in network for network in _NOT_PUBLIC_4)
 
 
-def _inner(ip: IPv6Address) -> IPv4Address | None:
-    """The IPv4 address that `ip` stands for."""
+def _embedded_ipv4(ip: IPv6Address) -> IPv4Address | None:
+    """Return the IPv4 address embedded in `ip`; None if there is none."""
     if ip.ipv4_mapped is not None:
         return ip.ipv4_mapped
     if ip in _NAT64:

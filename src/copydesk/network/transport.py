@@ -1,7 +1,7 @@
-"""Carries one HTTP request to a guarded connection and its answer back: no redirects, cookies, proxies or retries.
+"""Send one HTTP request over a guarded connection: no redirects, cookies, proxies or retries.
 
-httpx's own transport takes no network backend, and its client does more than is wanted here: it keeps cookies, reads
-the environment and writes addresses, with the tokens in them, to the log.
+httpx's own transport takes no network backend, and its client does more than is needed here: it stores cookies, reads
+the environment and logs URLs with the tokens in them.
 """
 
 import asyncio
@@ -21,7 +21,7 @@ from copydesk.network import TRIES_AGAIN
 from copydesk.network.guard import GuardedBackend
 
 KEPT_CONNECTIONS = 20
-"""More idle connections cost more than they save: the pool looks at each of them for every request."""
+"""More idle connections cost more than they save."""
 KEPT_SECONDS = 5.0
 PORTS = {"http": 80, "https": 443}
 
@@ -31,19 +31,19 @@ _NETWORK = (httpcore.NetworkError, httpx.NetworkError)
 _NOT_SENT = (httpcore.LocalProtocolError, httpx.LocalProtocolError)
 _PROTOCOL = (httpcore.ProtocolError, httpx.ProtocolError)
 FAILURES = (*_TIMEOUTS, *_NO_CONNECTION, *_NETWORK, *_PROTOCOL)
-"""What a transport raises when an exchange fails."""
+"""Exceptions that a transport raises when an exchange fails."""
 
 
 class NotConnectedError(httpx.ConnectError):
-    """There is no connection, so nothing was asked; why is its cause."""
+    """No connection could be established, so nothing was sent. The reason is its cause."""
 
 
 Origin = tuple[str, str, int]
-"""Scheme, host and port: what a connection is good for."""
+"""Scheme, host and port: requests to the same origin can share a connection."""
 
 
 class Connection(httpcore.AsyncHTTP11Connection):
-    """httpcore's connection with a lock of asyncio's: its own one brings all of anyio with it."""
+    """httpcore's connection with an asyncio lock; its own lock would import all of anyio."""
 
     def __init__(self, origin: httpcore.Origin, stream: httpcore.AsyncNetworkStream, keepalive_expiry: float) -> None:
         super().__init__(origin, stream, keepalive_expiry)
@@ -51,11 +51,11 @@ class Connection(httpcore.AsyncHTTP11Connection):
 
 
 class GuardedTransport(httpx.AsyncBaseTransport):
-    """Connections to public addresses, TLS verified, of which at most KEPT_CONNECTIONS stay open.
+    """HTTP/1.1 over public addresses with verified TLS; at most `MAX_IDLE_CONNECTIONS` idle connections stay open.
 
-    There is no limit to those in use: the caller asks each host one thing at a time. httpcore's own pool is not used.
-    It looks at every connection for every request, takes half of a request's time, and loses track of connections
-    when a request is cancelled in the wrong moment.
+    The number of connections in use is not limited: callers send one request per host at a time. httpcore's pool is not
+    used. It checks every connection for every request, which takes half of the request's time, and it loses connections
+    if a request is cancelled at the wrong time.
     """
 
     def __init__(self, *, allow_private: bool, concurrency: int) -> None:
@@ -65,28 +65,30 @@ class GuardedTransport(httpx.AsyncBaseTransport):
         self._idle: dict[Origin, Connection] = {}
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        """Send `request`; raises a FetchError of the guard or one of FAILURES."""
+        """Send `request`. Raise a `FetchError` of the guard or one of `TRANSPORT_ERRORS`."""
         url = request.url
         assert isinstance(request.stream, httpx.AsyncByteStream)
         port = url.port or PORTS[url.scheme]
         origin = (url.scheme, url.raw_host.decode("ascii"), port)
-        asked = httpcore.Request(
+        core_request = httpcore.Request(
             request.method,
             httpcore.URL(scheme=url.raw_scheme, host=url.raw_host, port=port, target=url.raw_path),
             headers=request.headers.raw,
             content=request.stream,
         )
-        patience = request.extensions.get("timeout", {}).get("connect")
-        answer, connection = await self._exchange(origin, asked, patience)
-        return httpx.Response(answer.status, headers=answer.headers, stream=_Body(answer, self, origin, connection))
+        connect_timeout = request.extensions.get("timeout", {}).get("connect")
+        response, connection = await self._exchange(origin, core_request, connect_timeout)
+        return httpx.Response(
+            response.status, headers=response.headers, stream=_Body(response, self, origin, connection)
+        )
 
     async def aclose(self) -> None:
-        """Close the connections that are kept."""
+        """Close the idle connections."""
         while self._idle:
             await self._idle.popitem()[1].aclose()
 
     async def keep(self, origin: Origin, connection: Connection) -> None:
-        """Keep a connection whose answer was read for the next request, or close the one that was kept the longest."""
+        """Store a connection for the next request to its origin; close the oldest one beyond the limit."""
         spare = self._idle.pop(origin, None)
         self._idle[origin] = connection
         if spare is None and len(self._idle) > KEPT_CONNECTIONS:
@@ -95,24 +97,24 @@ class GuardedTransport(httpx.AsyncBaseTransport):
             await spare.aclose()
 
     async def _exchange(
-        self, origin: Origin, asked: httpcore.Request, patience: float | None
+        self, origin: Origin, request: httpcore.Request, connect_timeout: float | None
     ) -> tuple[httpcore.Response, Connection]:
-        """Send `asked` over a kept connection or a new one, which may take `patience` seconds to come about."""
-        # A server may close a kept connection in the moment in which it is used again, and it cannot be told whether
-        # it saw the request. Asking twice does no harm to a GET (RFC 9110, 9.2.2); anything else is not asked there.
-        kept = self._idle.pop(origin, None) if asked.method == b"GET" else None
-        if kept is not None and not kept.has_expired():
+        """Send a request over an idle connection or a new one, which may take `connect_timeout` seconds to connect."""
+        # A server may close an idle connection just as it is reused, and the client cannot tell whether the request was
+        # processed. Only a GET can be repeated safely (RFC 9110, 9.2.2); other methods get a new connection.
+        idle = self._idle.pop(origin, None) if request.method == b"GET" else None
+        if idle is not None and not idle.has_expired():
             with suppress(httpcore.NetworkError, httpcore.RemoteProtocolError):
-                return await _send(asked, kept), kept
-        elif kept is not None:
-            await kept.aclose()
-        new = await self._connected(origin, patience)
-        return await _send(asked, new), new
+                return await _send(request, idle), idle
+        elif idle is not None:
+            await idle.aclose()
+        fresh = await self._open_connection(origin, connect_timeout)
+        return await _send(request, fresh), fresh
 
-    async def _connected(self, origin: Origin, patience: float | None) -> Connection:
-        """A new connection; NotConnectedError for whatever keeps it from coming about."""
+    async def _open_connection(self, origin: Origin, connect_timeout: float | None) -> Connection:
+        """Return a new connection. Raise `NotConnectedError` for any failure."""
         try:
-            async with asyncio.timeout(patience):
+            async with asyncio.timeout(connect_timeout):
                 return await self._connect(origin)
         except FAILURES as error:
             raise NotConnectedError(str(error)) from error
@@ -121,29 +123,29 @@ class GuardedTransport(httpx.AsyncBaseTransport):
         scheme, host, port = origin
         stream = await self._backend.connect_tcp(host, port)
         if scheme == "https":
-            stream = await _encrypted(stream, host)
+            stream = await _start_tls(stream, host)
         return Connection(httpcore.Origin(scheme.encode(), host.encode(), port), stream, keepalive_expiry=KEPT_SECONDS)
 
 
-async def _send(asked: httpcore.Request, connection: Connection) -> httpcore.Response:
+async def _send(request: httpcore.Request, connection: Connection) -> httpcore.Response:
     try:
-        return await connection.handle_async_request(asked)
-    except BaseException:  # httpcore does not close it when it is cancelled in its first step
+        return await connection.handle_async_request(request)
+    except BaseException:  # httpcore does not close it if cancelled in its first step
         await connection.aclose()
         raise
 
 
-async def _encrypted(stream: httpcore.AsyncNetworkStream, host: str) -> httpcore.AsyncNetworkStream:
+async def _start_tls(stream: httpcore.AsyncNetworkStream, host: str) -> httpcore.AsyncNetworkStream:
     try:
         return await stream.start_tls(_tls(), server_hostname=host)
-    except BaseException:  # httpcore does not close it when it is cancelled
+    except BaseException:  # httpcore does not close it if cancelled
         await stream.aclose()
         raise
 
 
 @cache
 def _tls() -> ssl.SSLContext:
-    """Verifies certificates and host names. Reading what to trust takes 25 ms, once."""
+    """Return a TLS context that verifies certificates and host names. Cached: loading the CA file takes 25 ms."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.load_verify_locations(certifi.where())
     context.set_alpn_protocols(["http/1.1"])
@@ -151,27 +153,27 @@ def _tls() -> ssl.SSLContext:
 
 
 class _Body(httpx.AsyncByteStream):
-    """The body of an answer; once it is closed, its connection is kept if it was read to the end."""
+    """The body of a response. When closed, its connection is reused if the body was read to the end."""
 
     def __init__(
         self,
-        answer: httpcore.Response,
+        response: httpcore.Response,
         transport: GuardedTransport,
         origin: Origin,
         connection: Connection,
     ) -> None:
-        self._answer = answer
+        self._response = response
         self._transport = transport
         self._origin = origin
         self._connection = connection
 
     def __aiter__(self) -> AsyncIterator[bytes]:
-        assert isinstance(self._answer.stream, AsyncIterable)
-        return aiter(self._answer.stream)
+        assert isinstance(self._response.stream, AsyncIterable)
+        return aiter(self._response.stream)
 
     async def aclose(self) -> None:
         try:
-            await self._answer.aclose()
+            await self._response.aclose()
         except BaseException:  # as above
             await self._connection.aclose()
             raise
@@ -180,12 +182,12 @@ class _Body(httpx.AsyncByteStream):
 
 
 def failure(error: Exception, host: str) -> FetchError:
-    """What went wrong on the way to `host`, in words for the user. `error` is one of FAILURES."""
+    """Return the user-facing error for `error`, one of `TRANSPORT_ERRORS`."""
     if isinstance(error, _TIMEOUTS) or isinstance(error.__cause__, _TIMEOUTS):
         hint = f"{TRIES_AGAIN} To wait longer, set network.timeout."
         return TooSlowError(f"{host} did not answer in time.", hint=hint)
     if isinstance(error, _NO_CONNECTION):
-        return _no_connection(error, host)
+        return _connect_error(error, host)
     if isinstance(error, _NETWORK):
         return AnswerError(f"The connection to {host} broke off.", hint=TRIES_AGAIN)
     if isinstance(error, _NOT_SENT):
@@ -196,8 +198,8 @@ def failure(error: Exception, host: str) -> FetchError:
     return AnswerError(f"The answer of {host} is not proper HTTP.", hint=TRIES_AGAIN)
 
 
-def _no_connection(error: Exception, host: str) -> UnreachableError:
-    causes = list(_causes(error))
+def _connect_error(error: Exception, host: str) -> UnreachableError:
+    causes = list(_cause_chain(error))
     for cause in causes:
         if isinstance(cause, ssl.SSLCertVerificationError):
             reason = cause.verify_message.rstrip(".")
@@ -208,11 +210,11 @@ def _no_connection(error: Exception, host: str) -> UnreachableError:
         if isinstance(cause, ssl.SSLError):
             return UnreachableError(f"{host} does not speak TLS there.", hint="Check the address: https or http?")
     refused = any(isinstance(cause, OSError) and cause.errno == errno.ECONNREFUSED for cause in causes)
-    what = f"{host} refuses the connection." if refused else f"There is no connection to {host}."
-    return UnreachableError(what, hint=f"Check the connection to the internet. {TRIES_AGAIN}")
+    message = f"{host} refuses the connection." if refused else f"There is no connection to {host}."
+    return UnreachableError(message, hint=f"Check the connection to the internet. {TRIES_AGAIN}")
 
 
-def _causes(error: BaseException | None) -> Iterator[BaseException]:
+def _cause_chain(error: BaseException | None) -> Iterator[BaseException]:
     while error is not None:
         yield error
         error = error.__cause__ or error.__context__

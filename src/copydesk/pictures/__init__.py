@@ -1,1 +1,1 @@
-"""The craft of pictures: what may be one, where its bytes come from and are kept, and how it is made to fit."""
+"""Images: accepted formats, download, storage, generation, and conversion to what a platform accepts."""

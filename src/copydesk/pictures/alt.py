@@ -1,6 +1,6 @@
-"""Suggests a description of a picture for people who cannot see it: what somebody wrote about it, or nothing. Pure.
+"""Suggest alt text for an image from what its page says about it.
 
-A description that nobody wrote is not made up here: where there is none, it is the user who is asked for one.
+Descriptions are never invented: without a useful one the user is asked to write it.
 """
 
 import re
@@ -10,50 +10,51 @@ from urllib.parse import unquote, urlsplit
 from copydesk.text import clean
 
 LONGEST = 1_000
-"""Characters of a suggestion, as X and others take them."""
+"""Characters of a suggestion, the limit of X and others."""
 _SPACE = re.compile(r"\s+")
 _MARKUP = re.compile(r"<[^<>]{0,500}>")
-_FILE = re.compile(r"[^\s/]{1,200}\.(?:jpe?g|png|gif|webp|avif|heic|svg|bmp|tiff?)", re.IGNORECASE)
-_OPENER = re.compile(r"(?:an? |the )?(?:image|picture|photo|photograph|screenshot) of (?=\S)", re.IGNORECASE)
-_SAYS_NOTHING = frozenset(
+_FILE_NAME = re.compile(r"[^\s/]{1,200}\.(?:jpe?g|png|gif|webp|avif|heic|svg|bmp|tiff?)", re.IGNORECASE)
+_REDUNDANT_PREFIX = re.compile(r"(?:an? |the )?(?:image|picture|photo|photograph|screenshot) of (?=\S)", re.IGNORECASE)
+_GENERIC_TERMS = frozenset(
     (
         *("alt", "cover", "default", "featured", "file", "graphic", "header", "hero", "illustration", "image", "img"),
         *("logo", "og", "photo", "photograph", "picture", "placeholder", "post", "preview", "screenshot", "social"),
         *("thumbnail", "untitled"),
     )
 )
-_WORDS = re.compile(r"[^\W\d_]+")
+_LETTERS = re.compile(r"[^\W\d_]+")
 
 
 def suggest_alt(url: str, page_alt: str | None, *, title: str = "") -> str | None:
-    """The description that the page gives of the picture at `url`; None without one that tells.
+    """Return the page's description of the image at `url`, or None if it has no useful one.
 
-    The name of a file tells nothing, nor does "image", nor the article's `title` once more.
+    File names, generic words such as "image", and a repetition of the article's `title` are not useful.
     """
-    line = _line(page_alt or "")
-    return line if line and not _is_empty(line, url, title) else None
+    line = _normalize(page_alt or "")
+    return line if line and not _is_useless(line, url, title) else None
 
 
-def _line(text: str) -> str:
-    """`text` on one line, without markup and control characters, cut at a word where it is long."""
+def _normalize(text: str) -> str:
+    """Return `text` on one line, without markup and control characters, truncated at a word."""
+    # Cut before normalizing: pages may contain megabytes of text here.
     line = _SPACE.sub(" ", clean(_MARKUP.sub(" ", text[: 8 * LONGEST]))).strip()
-    if opener := _OPENER.match(line):
+    if opener := _REDUNDANT_PREFIX.match(line):
         line = line[opener.end() :][:1].upper() + line[opener.end() + 1 :]
     return line if len(line) <= LONGEST else line[:LONGEST].rsplit(" ", 1)[0].rstrip(" ,;:") + "…"
 
 
-def _is_empty(line: str, url: str, title: str) -> bool:
-    words = [word.lower() for word in _WORDS.findall(line)]
+def _is_useless(line: str, url: str, title: str) -> bool:
+    tokens = [token.lower() for token in _LETTERS.findall(line)]
     return (
-        all(word in _SAYS_NOTHING for word in words)
-        or _FILE.fullmatch(line) is not None
-        or line.casefold() in {name.casefold() for name in _names(url)}
-        or line.casefold() == _line(title).casefold()
+        all(token in _GENERIC_TERMS for token in tokens)
+        or _FILE_NAME.fullmatch(line) is not None
+        or line.casefold() in {name.casefold() for name in _file_names(url)}
+        or line.casefold() == _normalize(title).casefold()
     )
 
 
-def _names(url: str) -> tuple[str, str]:
-    """The file's name in `url`, with and without its ending."""
+def _file_names(url: str) -> tuple[str, str]:
+    """Return the file name in `url`, with and without its extension."""
     try:
         name = basename(unquote(urlsplit(url).path))
     except ValueError:

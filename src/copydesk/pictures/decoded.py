@@ -1,7 +1,7 @@
-"""The pixels of a picture from outside, and nothing else of it: upright, in sRGB, on 8 bits, without metadata. Pure.
+"""Decode untrusted images to their pixels only: upright, in sRGB, 8 bits per channel, without metadata.
 
-Needs Pillow. What a file asks for is looked at before it is done: a few hundred bytes can unpack to
-gigabytes, or keep a decoder busy for an hour.
+Requires Pillow. Limits are checked before decoding: a few hundred bytes can decompress to gigabytes or keep a decoder
+busy for an hour.
 """
 
 import math
@@ -16,27 +16,27 @@ if TYPE_CHECKING:
     from PIL.Image import Image
 
 MOST_PIXELS = {Kind.JPEG: 2**26, Kind.PNG: 2**25, Kind.GIF: 2**25, Kind.WEBP: 2**25}
-"""67 megapixels of a photo and 34 of any other kind, which is the largest screen's; they take up to 500 MB."""
+"""67 megapixels for photos, and 34 for other formats (larger than an 8K screen). They take up to 500 MB."""
 MOST_SCANS = 100
-"""Of a progressive JPEG. Each goes over all of its pixels; ten are usual."""
+"""Scans of a progressive JPEG. Each one processes all pixels; ten are usual."""
 MOST_PROFILE = 2**20
-"""Bytes of a colour profile."""
-_SCAN = b"\xff\xda"
+"""Bytes of a color profile."""
+_SCAN_MARKER = b"\xff\xda"
 _ORIENTATION = 0x0112
 
 
 def decoded(content: bytes, longest_side: int, *, first_frame: bool) -> "Image":
-    """The picture `content`, at most `longest_side` pixels wide and high: RGB, or RGBA where it is see-through.
+    """Return the decoded image, at most `max_side` pixels wide and high, as RGB, or RGBA if it is transparent.
 
-    Of one that moves the first frame where `first_frame`; else it is refused. Raises PictureError for what is no
-    whole picture, or is too large to be unpacked.
+    Of an animation the first frame is returned if `first_frame`, else it is refused. Raise ImageError if the image is
+    damaged or too large.
     """
     kind = checked_kind(content)
     pillow()
-    # Of the decoder for this one kind only. What it fails with on a damaged file can be of any class.
+    # Only the decoder of the detected format runs. Pillow raises exceptions of any class on damaged files.
     try:
-        picture = _opened(content, kind, first_frame=first_frame)
-        return _bare(_small(picture, longest_side), picture)
+        image = _open(content, kind, first_frame=first_frame)
+        return _strip_metadata(_load_scaled(image, longest_side), image)
     except PictureError:
         raise
     except MemoryError:
@@ -48,47 +48,47 @@ def decoded(content: bytes, longest_side: int, *, first_frame: bool) -> "Image":
 
 
 def size_of(content: bytes) -> tuple[int, int]:
-    """Width and height of a picture that was decoded before, as its file has them, in pixels."""
-    return _opened(content, checked_kind(content), first_frame=True).size
+    """Return width and height in pixels, as stored in the file, of an image that has been decoded before."""
+    return _open(content, checked_kind(content), first_frame=True).size
 
 
 def pillow() -> None:
-    """Raise PictureError where Pillow is not installed; where it is, keep it from printing warnings."""
+    """Raise ImageError if Pillow is not installed; suppress its warnings if it is."""
     try:
-        import PIL.Image  # noqa: F401, PLC0415 - an extra, and 20 ms
+        import PIL.Image  # noqa: F401, PLC0415 - an optional dependency that takes 20 ms to import
     except ImportError:
         raise PictureError(
             "Pictures need Pillow, which is not installed.", hint="Install it: pip install pillow"
         ) from None
-    # What is wrong with a file is found out below; on the terminal, Pillow's words would land in the console.
+    # Problems are detected below; Pillow's warnings would be printed over the console's screen.
     warnings.filterwarnings("ignore", module=r"PIL\b")
 
 
-def _opened(content: bytes, kind: Kind, *, first_frame: bool) -> "Image":
-    """The picture with its header read and its size known to be in bounds."""
+def _open(content: bytes, kind: Kind, *, first_frame: bool) -> "Image":
+    """Return the image with its header read and its size validated; pixels are not decoded yet."""
     from PIL import Image  # noqa: PLC0415
 
     if kind is Kind.WEBP:
-        _check_size(kind, *_webp_size(content))  # its decoder takes the memory when it is opened
-    if kind is Kind.JPEG and content.count(_SCAN) > MOST_SCANS:
-        raise _too_many_pixels(kind)
+        _check_size(kind, *_webp_size(content))  # the WebP decoder allocates its memory on open
+    if kind is Kind.JPEG and content.count(_SCAN_MARKER) > MOST_SCANS:
+        raise _too_large_error(kind)
     try:
-        picture = Image.open(BytesIO(content), formats=(kind.name,))
+        image = Image.open(BytesIO(content), formats=(kind.name,))
     except Image.DecompressionBombError:
-        raise _too_many_pixels(kind) from None
-    _check_size(kind, *picture.size)
-    # A JPEG may have more pictures in it, such as one for each eye; they are no frames.
-    if kind is not Kind.JPEG and getattr(picture, "is_animated", False) and not first_frame:
+        raise _too_large_error(kind) from None
+    _check_size(kind, *image.size)
+    # A JPEG may contain further images, for example one per eye (MPO). They are not frames of an animation.
+    if kind is not Kind.JPEG and getattr(image, "is_animated", False) and not first_frame:
         raise PictureError("It moves, and only still pictures are posted.", hint="Save the frame that you want.")
-    return picture
+    return image
 
 
 def _check_size(kind: Kind, width: int, height: int) -> None:
     if width * height > MOST_PIXELS[kind]:
-        raise _too_many_pixels(kind)
+        raise _too_large_error(kind)
 
 
-def _too_many_pixels(kind: Kind) -> PictureError:
+def _too_large_error(kind: Kind) -> PictureError:
     return PictureError(
         f"It has more than {MOST_PIXELS[kind] // 10**6} million pixels, or takes as long to unpack.",
         hint="Save it smaller.",
@@ -96,7 +96,7 @@ def _too_many_pixels(kind: Kind) -> PictureError:
 
 
 def _webp_size(content: bytes) -> tuple[int, int]:
-    """Width and height as a WebP file's first chunk has them (RFC 9649)."""
+    """Return width and height from the first chunk of a WebP file (RFC 9649)."""
     chunk, inside = content[12:16], content[20:30]
     if chunk == b"VP8X":
         return 1 + int.from_bytes(inside[4:7], "little"), 1 + int.from_bytes(inside[7:10], "little")
@@ -106,87 +106,91 @@ def _webp_size(content: bytes) -> tuple[int, int]:
     return int.from_bytes(inside[6:8], "little") & 0x3FFF, int.from_bytes(inside[8:10], "little") & 0x3FFF
 
 
-def _small(picture: "Image", longest_side: int) -> "Image":
-    """The pixels, decoded and scaled down; in a mode that knows colours."""
-    size = scaled(picture.size, min(1.0, longest_side / max(picture.size)))
-    picture.draft(None, size)  # a JPEG can be decoded at a half, a quarter or an eighth of its size
-    picture.load()
-    coloured = _coloured(picture)
-    if coloured.size == size:
-        return coloured
+def _load_scaled(image: "Image", max_side: int) -> "Image":
+    """Return the decoded image, scaled down to `max_side`, in a color or gray mode."""
+    size = scaled(image.size, min(1.0, max_side / max(image.size)))
+    image.draft(None, size)  # JPEG decodes at 1/2, 1/4 or 1/8 of its size at a fraction of the cost
+    image.load()
+    converted = _to_supported_mode(image)
+    if converted.size == size:
+        return converted
     from PIL import Image  # noqa: PLC0415
 
-    return coloured.resize(size, Image.Resampling.LANCZOS, reducing_gap=3.0)
+    return converted.resize(size, Image.Resampling.LANCZOS, reducing_gap=3.0)
 
 
 def scaled(size: tuple[int, int], by: float) -> tuple[int, int]:
-    """Width and height times `by`, at least 1."""
+    """Return width and height multiplied by `factor`, each at least 1."""
     return max(1, math.floor(size[0] * by + 0.5)), max(1, math.floor(size[1] * by + 0.5))
 
 
-def _coloured(picture: "Image") -> "Image":
-    """The picture as L, RGB, RGBA or CMYK."""
-    if picture.mode.startswith("I"):
-        # Sixteen bits: converted as they are, everything above 255 would be white.
-        picture = picture.point(lambda value: value * (1 / 256)).convert("L")
-    if picture.mode in ("L", "RGB", "CMYK", "RGBA") and "transparency" not in picture.info:
-        return picture  # without a copy, which may be a large one
-    return picture.convert("RGBA" if picture.has_transparency_data else "RGB")
+def _to_supported_mode(image: "Image") -> "Image":
+    """Return the image as L, RGB, RGBA or CMYK."""
+    if image.mode.startswith("I"):
+        # 16 bits per channel: `convert` would clip all values above 255 to white.
+        image = image.point(lambda value: value * (1 / 256)).convert("L")
+    if image.mode in ("L", "RGB", "CMYK", "RGBA") and "transparency" not in image.info:
+        return image  # avoid copying up to 500 MB
+    return image.convert("RGBA" if image.has_transparency_data else "RGB")
 
 
-def _bare(picture: "Image", original: "Image") -> "Image":
-    """`picture` in sRGB and upright as `original` says, without anything but its pixels."""
-    alpha = picture.getchannel("A") if picture.mode == "RGBA" else None
+def _strip_metadata(image: "Image", original: "Image") -> "Image":
+    """Return `image` in sRGB and upright according to the metadata of `original`, without metadata."""
+    alpha = image.getchannel("A") if image.mode == "RGBA" else None
     profile = original.info.get("icc_profile")
-    plain = _in_srgb(picture.convert("RGB") if alpha else picture, profile)
+    result = _to_srgb(image.convert("RGB") if alpha else image, profile)
     if alpha and alpha.getextrema() != (255, 255):
-        plain = _see_through(plain, alpha)
-    plain = _upright(plain, original)
-    plain.info = {}
-    return plain
+        result = _apply_alpha(result, alpha)
+    result = _apply_orientation(result, original)
+    result.info = {}
+    return result
 
 
-def _see_through(plain: "Image", alpha: "Image") -> "Image":
-    """`plain` with `alpha`; what nobody can see, such as what was erased, is gone."""
+def _apply_alpha(image: "Image", alpha: "Image") -> "Image":
+    """Return `image` with the alpha channel, and with fully transparent pixels made black: they may
+    hold erased content.
+    """
     from PIL import Image  # noqa: PLC0415
 
-    seen = Image.composite(plain, Image.new("RGB", plain.size), alpha.point(lambda value: 255 if value else 0))
-    seen.putalpha(alpha)
-    return seen
+    visible = Image.composite(image, Image.new("RGB", image.size), alpha.point(lambda value: 255 if value else 0))
+    visible.putalpha(alpha)
+    return visible
 
 
-def _in_srgb(picture: "Image", profile: object) -> "Image":
-    """The colours as screens take them; a profile that cannot be used counts for nothing."""
+def _to_srgb(image: "Image", profile: object) -> "Image":
+    """Return the image converted to sRGB. An unusable color profile is ignored."""
     if isinstance(profile, bytes) and 0 < len(profile) <= MOST_PROFILE:
         from PIL import ImageCms  # noqa: PLC0415
 
         try:
-            given = ImageCms.ImageCmsProfile(BytesIO(profile))
-            made = ImageCms.profileToProfile(picture, given, ImageCms.createProfile("sRGB"), outputMode="RGB")
+            source_profile = ImageCms.ImageCmsProfile(BytesIO(profile))
+            converted = ImageCms.profileToProfile(
+                image, source_profile, ImageCms.createProfile("sRGB"), outputMode="RGB"
+            )
         except (ImageCms.PyCMSError, OSError, ValueError, TypeError):
-            made = None
-        if made is not None:
-            return made
-    return picture.convert("RGB")
+            converted = None
+        if converted is not None:
+            return converted
+    return image.convert("RGB")
 
 
-def _upright(picture: "Image", original: "Image") -> "Image":
-    """`picture` turned and mirrored as the camera says (EXIF 2.32, Orientation)."""
+def _apply_orientation(image: "Image", original: "Image") -> "Image":
+    """Return the image rotated and mirrored according to EXIF Orientation (EXIF 2.32)."""
     from PIL import Image  # noqa: PLC0415
 
-    turn = Image.Transpose
-    turns = {
-        2: turn.FLIP_LEFT_RIGHT,
-        3: turn.ROTATE_180,
-        4: turn.FLIP_TOP_BOTTOM,
-        5: turn.TRANSPOSE,
-        6: turn.ROTATE_270,
-        7: turn.TRANSVERSE,
-        8: turn.ROTATE_90,
+    transpose = Image.Transpose
+    operations = {
+        2: transpose.FLIP_LEFT_RIGHT,
+        3: transpose.ROTATE_180,
+        4: transpose.FLIP_TOP_BOTTOM,
+        5: transpose.TRANSPOSE,
+        6: transpose.ROTATE_270,
+        7: transpose.TRANSVERSE,
+        8: transpose.ROTATE_90,
     }
     try:
-        said = original.getexif().get(_ORIENTATION)
-    except Exception:  # damaged, or made to be: the picture is taken as it lies
-        said = None
-    how = turns.get(said) if isinstance(said, int) else None
-    return picture if how is None else picture.transpose(how)
+        orientation = original.getexif().get(_ORIENTATION)
+    except Exception:  # damaged or hostile EXIF: keep the image as it is stored
+        orientation = None
+    operation = operations.get(orientation) if isinstance(orientation, int) else None
+    return image if operation is None else image.transpose(operation)

@@ -1,4 +1,4 @@
-"""What is raised about a picture."""
+"""Errors about images."""
 
 from typing import ClassVar
 
@@ -6,7 +6,7 @@ from copydesk.errors import CopydeskError
 
 
 class PictureError(CopydeskError):
-    """A picture cannot be used."""
+    """An image cannot be used."""
 
     category: ClassVar[str] = "picture"
 
@@ -14,7 +14,7 @@ class PictureError(CopydeskError):
         self, message: str = "", *, hint: str = "", later: bool = False, retry_after: float | None = None
     ) -> None:
         self.later = later
-        """Whether the same may work another time: it is the network's fault, or the disk's, not the picture's."""
+        """True if another attempt may succeed, because the network or the disk failed and not the image."""
         self.retry_after = retry_after
-        """Seconds that the other side asked us to wait, or None."""
+        """Seconds to wait as requested by the server, or None."""
         super().__init__(message, hint=hint)

@@ -1,6 +1,6 @@
-"""Reads a picture from an address that somebody else may have chosen: public addresses only, within bounds.
+"""Download an image from an untrusted URL: public addresses only, with limits on time, size and redirects.
 
-What answers is a picture if it begins as one, whatever the server calls it.
+The content decides if the response is an image; its Content-Type is ignored.
 """
 
 import asyncio
@@ -24,130 +24,135 @@ from copydesk.pictures.errors import PictureError
 from copydesk.pictures.kind import MOST_BYTES, checked_kind, too_large
 
 SECONDS = 30.0
-"""For the whole of it, redirects included."""
+"""Timeout for the whole download, including redirects."""
 REDIRECTS = 3
 MAX_ADDRESS = 4096
 AGENT = f"Copydesk/{__version__}"
-_REDIRECT = (301, 302, 303, 307, 308)
-_LATER = frozenset({408, 425, 429})
+_REDIRECT_STATUSES = (301, 302, 303, 307, 308)
+_TEMPORARY_STATUSES = frozenset({408, 425, 429})
 _HOST = re.compile(rb"[a-z0-9._-]{1,253}|[0-9a-f:.]{2,45}")
 TRY_LATER = "Try again later, or give the picture as a file."
-_ANOTHER = "Give another address, or the picture as a file."
+_ANOTHER_URL = "Give another address, or the picture as a file."
 
 
 async def fetch(
     transport: httpx.AsyncBaseTransport, url: str, *, now: datetime, agent: str = AGENT, seconds: float = SECONDS
 ) -> bytes:
-    """The picture at `url`, at most MOST_BYTES. `transport` is the guarded one, or what stands in for it.
+    """Return the image at `url`, at most `MAX_BYTES`. `transport` must be the guarded one outside of tests.
 
-    Raises PictureError; `later` where the network or the server may do better another time.
+    Raise ImageError; its `is_temporary` is True if the network or the server may recover.
     """
-    address = _address(url)
-    # Raised outside of the handlers: an error must not keep the request as its context.
+    address = _parse_url(url)
+    # Raise outside of the handlers: an error must not keep the request as its context.
     try:
         async with asyncio.timeout(seconds):
-            content = await _followed(transport, address, agent, now)
+            content = await _follow_redirects(transport, address, agent, now)
     except FAILURES as error:
-        problem = PictureError(failure(error, place(address)).message, hint=TRY_LATER, later=True)
+        image_error = PictureError(failure(error, place(address)).message, hint=TRY_LATER, later=True)
     except FetchError as error:
-        problem = in_our_words(error)
+        image_error = in_our_words(error)
     else:
         checked_kind(content)
         return content
-    raise problem
+    raise image_error
 
 
-async def _followed(transport: httpx.AsyncBaseTransport, url: httpx.URL, agent: str, now: datetime) -> bytes:
-    """What is at `url`, or where it redirects to."""
+async def _follow_redirects(transport: httpx.AsyncBaseTransport, url: httpx.URL, agent: str, now: datetime) -> bytes:
+    """Return the response body at `url`, following redirects."""
+    # Only encodings that `read_body` decompresses under a size limit.
     headers = {"user-agent": agent, "accept": "image/*", "accept-encoding": "gzip, deflate"}
     for _ in range(REDIRECTS + 1):
-        got = await exchange(transport, httpx.Request("GET", url, headers=headers), most=MOST_BYTES)
-        if got.status in _REDIRECT and "location" in got.headers:
-            url = _next(url, got.headers["location"])
+        response = await exchange(transport, httpx.Request("GET", url, headers=headers), most=MOST_BYTES)
+        if response.status in _REDIRECT_STATUSES and "location" in response.headers:
+            url = _redirect_target(url, response.headers["location"])
             continue
-        if got.status != 200:
-            raise _refusal(got, place(url), now)
-        return got.body
-    raise PictureError(f"{place(url)} redirects more than {REDIRECTS} times.", hint=_ANOTHER)
+        if response.status != 200:
+            raise _error_for_status(response, place(url), now)
+        return response.body
+    raise PictureError(f"{place(url)} redirects more than {REDIRECTS} times.", hint=_ANOTHER_URL)
 
 
 class Got(Struct, frozen=True):
-    """An answer whose body is in bounds."""
+    """A response with a body of limited size."""
 
     status: int
     headers: dict[str, str]
-    """With lower-case names."""
+    """Names in lower case."""
     body: bytes
 
 
 async def exchange(transport: httpx.AsyncBaseTransport, request: httpx.Request, *, most: int) -> Got:
-    """Ask once; the answer's body may have `most` bytes.
+    """Send one request; return the response with a body of at most `max_bytes` bytes.
 
-    The body of a redirect is not read. Raises FetchError, or one of FAILURES.
+    The body of a redirect is not read. Raise FetchError, or one of `TRANSPORT_ERRORS`.
     """
     response = await transport.handle_async_request(request)
     try:
         headers = header_map(response.headers.raw)
-        redirected = response.status_code in _REDIRECT
-        body = b"" if redirected else await _body(response, headers, place(request.url), most)
+        redirected = response.status_code in _REDIRECT_STATUSES
+        body = b"" if redirected else await _read_body(response, headers, place(request.url), most)
     finally:
         await response.aclose()
     return Got(status=response.status_code, headers=headers, body=body)
 
 
-async def _body(response: httpx.Response, headers: Mapping[str, str], host: str, most: int) -> bytes:
+async def _read_body(response: httpx.Response, headers: Mapping[str, str], host: str, max_bytes: int) -> bytes:
     assert isinstance(response.stream, httpx.AsyncByteStream)
     encoding, length = headers.get("content-encoding", ""), headers.get("content-length", "")
-    return await read_body(response.stream, host=host, encoding=encoding, length=length, max_wire=most, max_body=most)
+    return await read_body(
+        response.stream, host=host, encoding=encoding, length=length, max_wire=max_bytes, max_body=max_bytes
+    )
 
 
-def _address(url: str) -> httpx.URL:
+def _parse_url(url: str) -> httpx.URL:
     try:
-        return _checked(httpx.URL(url))
+        return _validate_url(httpx.URL(url))
     except httpx.InvalidURL:
-        raise _no_address() from None
+        raise _invalid_url_error() from None
 
 
-def _next(here: httpx.URL, location: str) -> httpx.URL:
-    """Where `here` redirects to, if that may be read."""
+def _redirect_target(base: httpx.URL, location: str) -> httpx.URL:
+    """Return the URL to which `base` redirects, validated."""
     try:
-        # Servers send UTF-8 there although only ASCII is allowed.
-        return _checked(here.join(location.encode("latin-1").decode("utf-8", "replace")))
+        # Servers send UTF-8 in Location although only ASCII is allowed (RFC 9110, 10.2.2).
+        return _validate_url(base.join(location.encode("latin-1").decode("utf-8", "replace")))
     except httpx.InvalidURL:
-        raise _no_address() from None
+        raise _invalid_url_error() from None
 
 
-def _checked(url: httpx.URL) -> httpx.URL:
-    """`url` without its fragment, if it is one that is read at all."""
+def _validate_url(url: httpx.URL) -> httpx.URL:
+    """Return `url` without its fragment. Raise ImageError if it must not be fetched."""
     port = 80 if url.port is None else url.port
-    known = url.scheme in ("http", "https") and _HOST.fullmatch(url.raw_host)
-    if not known or not 0 < port < 65536 or len(url.raw_path) > MAX_ADDRESS:
-        raise _no_address()
+    is_supported = url.scheme in ("http", "https") and _HOST.fullmatch(url.raw_host)
+    if not is_supported or not 0 < port < 65536 or len(url.raw_path) > MAX_ADDRESS:
+        raise _invalid_url_error()
     if url.userinfo:
         raise PictureError("Its address holds a user name or a password.", hint="Leave out what stands before the @.")
     return url.copy_with(fragment=None)
 
 
-def _no_address() -> PictureError:
+def _invalid_url_error() -> PictureError:
     return PictureError("Its address cannot be read.", hint="It must begin with https:// or http://.")
 
 
 def place(url: httpx.URL) -> str:
-    """The host in messages: without the rest of the address, which may be somebody's secret."""
+    """Return the host for messages. The rest of the URL may contain a secret token."""
     return url.netloc.decode("ascii")
 
 
-def _refusal(got: Got, host: str, now: datetime) -> PictureError:
-    """What a status means that is no success."""
-    later = got.status in _LATER or got.status >= 500
-    wait = retry_after(got.headers, now) if later else None
-    says = {401: "wants a login for it", 403: "does not hand it out", 404: "does not have it", 410: "removed it"}
-    what = f"{host} {says.get(got.status, f'answered with {named(got.status)}')}."
-    return PictureError(what, hint=TRY_LATER if later else _ANOTHER, later=later, retry_after=wait)
+def _error_for_status(response: Got, host: str, now: datetime) -> PictureError:
+    """Return the error for a status other than 200."""
+    is_temporary = response.status in _TEMPORARY_STATUSES or response.status >= 500
+    retry_after_seconds = retry_after(response.headers, now) if is_temporary else None
+    phrases = {401: "wants a login for it", 403: "does not hand it out", 404: "does not have it", 410: "removed it"}
+    message = f"{host} {phrases.get(response.status, f'answered with {named(response.status)}')}."
+    return PictureError(
+        message, hint=TRY_LATER if is_temporary else _ANOTHER_URL, later=is_temporary, retry_after=retry_after_seconds
+    )
 
 
 def in_our_words(error: FetchError) -> PictureError:
-    """What the guarded network says, whose hints are about sources."""
+    """Convert an error of the guarded transport, whose hints are about sources."""
     if isinstance(error, TooLargeError):
         return too_large()
     if isinstance(error, RefusedAddressError):

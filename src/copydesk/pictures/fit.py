@@ -1,8 +1,7 @@
-"""Makes a picture that a platform takes of one from outside. Pure; needs Pillow.
+"""Convert images to what a platform accepts. Requires Pillow.
 
-Every picture is unpacked and packed anew, also one that would fit: so nothing comes along that was hidden in the file,
-be it where a photo was taken or a web page behind the pixels. The same bytes and bounds give the same result, for as
-long as the same Pillow is installed.
+Every image is decoded and encoded again, even if it would fit. This removes everything hidden in the file, such as the
+location of a photo or a web page after the pixels. Equal bytes and bounds give an equal result with the same Pillow.
 """
 
 import math
@@ -19,25 +18,25 @@ if TYPE_CHECKING:
     from PIL.Image import Image
 
 QUALITIES = (90, 82, 74)
-"""Of a JPEG, the best first; a smaller picture looks better than a coarser one."""
+"""JPEG qualities, best first. A smaller image looks better than one with strong compression."""
 MOST_STEPS = 12
-"""Times that a picture is made smaller: after these it would be a dot."""
-_LEAST_STEP, _GREATEST_STEP = 0.4, 0.9
-_one_at_a_time = Lock()
-"""A large picture takes 300 MB while it is at work."""
+"""Attempts to make an image smaller; after these it would be a dot."""
+_MIN_SCALE, _MAX_SCALE = 0.4, 0.9
+_memory_lock = Lock()
+"""A large image takes 300 MB while it is processed."""
 
 
 class Bounds(Struct, frozen=True):
-    """What a platform takes."""
+    """Limits of a platform."""
 
     bytes: int = MOST_BYTES
     types: tuple[str, ...] = ("image/jpeg", "image/png")
     longest_side: int = 4096
-    """Pixels. 4096 by 4096 is what the oldest Mastodon servers take, and the most that screens show."""
+    """Pixels. 4096 x 4096 is the limit of the oldest Mastodon servers, and the most that screens show."""
 
 
 class Fitted(Struct, frozen=True):
-    """A picture within bounds."""
+    """An image within bounds."""
 
     content: bytes
     media_type: str
@@ -45,80 +44,81 @@ class Fitted(Struct, frozen=True):
     height: int
 
 
-def fit(content: bytes, bounds: Bounds = Bounds(), *, first_frame: bool = False) -> Fitted:  # noqa: B008 - frozen
-    """The picture `content` as JPEG or PNG within `bounds`, upright, in sRGB, without metadata.
+def fit(content: bytes, bounds: Bounds = Bounds(), *, first_frame: bool = False) -> Fitted:  # noqa: B008 - immutable
+    """Return `content` as a JPEG or PNG within `bounds`: upright, in sRGB, without metadata.
 
-    Drawings and what is see-through stay PNG where that fits; else they become a JPEG, on white. Of one that moves the
-    first frame is taken where `first_frame`; else it is refused. Takes seconds for large ones: call it in a thread.
-    Raises PictureError.
+    Drawings and transparent images stay PNG if that fits, else they become a JPEG on white. Of an animation the first
+    frame is used if `first_frame`, else it is refused. Large images take seconds, so call it in a thread. Raise
+    ImageError.
     """
     if not {Kind.JPEG, Kind.PNG} & set(bounds.types):
         raise PictureError("Neither JPEG nor PNG is taken there.", hint="Leave the pictures out.")
-    with _one_at_a_time:
-        picture = decoded(content, bounds.longest_side, first_frame=first_frame)
-        photo = content.startswith(b"\xff\xd8") and Kind.JPEG in bounds.types
-        found = None if photo else _as_png(picture, bounds)
-        if found is None and Kind.JPEG in bounds.types:
-            found = _as_jpeg(picture, bounds)
-        if found is None:
+    with _memory_lock:
+        image = decoded(content, bounds.longest_side, first_frame=first_frame)
+        # Photos are JPEGs already; as PNG they would be several times larger.
+        is_photo = content.startswith(b"\xff\xd8") and Kind.JPEG in bounds.types
+        result = None if is_photo else _as_png(image, bounds)
+        if result is None and Kind.JPEG in bounds.types:
+            result = _as_jpeg(image, bounds)
+        if result is None:
             raise PictureError(f"It does not fit into {bounds.bytes:,} bytes.", hint="Take a simpler picture.")
-        return found
+        return result
 
 
-def _as_png(picture: "Image", bounds: Bounds) -> Fitted | None:
-    """As PNG; made smaller only where JPEG is not taken."""
+def _as_png(image: "Image", bounds: Bounds) -> Fitted | None:
+    """Return the image as PNG, or None if it does not fit. It is scaled down only if JPEG is not accepted."""
     if Kind.PNG not in bounds.types:
         return None
-    by = 1.0
+    scale = 1.0
     for _ in range(1 if Kind.JPEG in bounds.types else MOST_STEPS):
-        small = _smaller(picture, by)
-        made = _packed(small, "PNG")
-        if len(made) <= bounds.bytes:
-            return _fitted(small, made, Kind.PNG)
-        by *= _step(bounds.bytes, len(made))
+        small = _resize(image, scale)
+        encoded = _encode(small, "PNG")
+        if len(encoded) <= bounds.bytes:
+            return _to_result(small, encoded, Kind.PNG)
+        scale *= _next_scale(bounds.bytes, len(encoded))
     return None
 
 
-def _as_jpeg(picture: "Image", bounds: Bounds) -> Fitted | None:
-    """As JPEG, in the largest size and the best quality that fit."""
-    flat = _on_white(picture)
-    by = 1.0
+def _as_jpeg(image: "Image", bounds: Bounds) -> Fitted | None:
+    """Return the image as JPEG in the largest size and best quality that fit, or None."""
+    flat = _on_white(image)
+    scale = 1.0
     for _ in range(MOST_STEPS):
-        small, size = _smaller(flat, by), 0
+        small, size = _resize(flat, scale), 0
         for quality in QUALITIES:
-            made = _packed(small, "JPEG", quality=quality)
-            size = len(made)
+            encoded = _encode(small, "JPEG", quality=quality)
+            size = len(encoded)
             if size <= bounds.bytes:
-                return _fitted(small, made, Kind.JPEG)
-        by *= _step(bounds.bytes, size)
+                return _to_result(small, encoded, Kind.JPEG)
+        scale *= _next_scale(bounds.bytes, size)
     return None
 
 
-def _step(allowed: int, had: int) -> float:
-    """How much smaller to make a picture of `had` bytes: they go with its area, more or less."""
-    return min(_GREATEST_STEP, max(_LEAST_STEP, 0.97 * math.sqrt(allowed / had)))
+def _next_scale(allowed: int, size: int) -> float:
+    """Return the scale for the next attempt: the size in bytes is roughly proportional to the area."""
+    return min(_MAX_SCALE, max(_MIN_SCALE, 0.97 * math.sqrt(allowed / size)))
 
 
-def _smaller(picture: "Image", by: float) -> "Image":
-    from PIL import Image  # noqa: PLC0415 - an extra
+def _resize(image: "Image", scale: float) -> "Image":
+    from PIL import Image  # noqa: PLC0415 - optional dependency
 
-    return picture if by == 1.0 else picture.resize(scaled(picture.size, by), Image.Resampling.LANCZOS)
+    return image if scale == 1.0 else image.resize(scaled(image.size, scale), Image.Resampling.LANCZOS)
 
 
-def _on_white(picture: "Image") -> "Image":
+def _on_white(image: "Image") -> "Image":
     from PIL import Image  # noqa: PLC0415
 
-    if picture.mode == "RGB":
-        return picture
-    white = Image.new("RGBA", picture.size, "white")
-    return Image.alpha_composite(white, picture).convert("RGB")
+    if image.mode == "RGB":
+        return image
+    white = Image.new("RGBA", image.size, "white")
+    return Image.alpha_composite(white, image).convert("RGB")
 
 
-def _packed(picture: "Image", format: str, **how: int) -> bytes:
-    out = BytesIO()
-    picture.save(out, format, **how)
-    return out.getvalue()
+def _encode(image: "Image", format: str, **options: int) -> bytes:
+    buffer = BytesIO()
+    image.save(buffer, format, **options)
+    return buffer.getvalue()
 
 
-def _fitted(picture: "Image", content: bytes, kind: Kind) -> Fitted:
-    return Fitted(content=content, media_type=kind.value, width=picture.width, height=picture.height)
+def _to_result(image: "Image", content: bytes, kind: Kind) -> Fitted:
+    return Fitted(content=content, media_type=kind.value, width=image.width, height=image.height)

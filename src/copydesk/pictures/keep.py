@@ -1,6 +1,6 @@
-"""Keeps the bytes of pictures in a folder, each under the SHA-256 of what is in it: once kept, never another.
+"""Content-addressed image storage: a folder of files named by the SHA-256 of their content, which never change.
 
-Only digests of our own become names of files there.
+File names are always digests computed here, never external input.
 """
 
 import errno
@@ -15,30 +15,32 @@ from copydesk.model.picture import kept_digest, kept_url
 from copydesk.pictures.errors import PictureError
 from copydesk.pictures.kind import MOST_BYTES, checked_kind, too_large
 
-_HERE = os.O_CLOEXEC | os.O_NOFOLLOW
+_SAFE_FLAGS = os.O_CLOEXEC | os.O_NOFOLLOW
 
 
 def keep(folder: Path, content: bytes) -> str:
-    """Keep a picture in `folder`, which is made where it is not there; returns its url, `copydesk:picture/<sha256>`.
+    """Store an image in `folder`, creating it if needed; return its URL, `copydesk:picture/<sha256>`.
 
-    It is safe on the disk when this returns, and the owner alone can read it. Raises PictureError, also for what is no
-    picture.
+    The file is fsynced and readable by its owner only. Raise ImageError, also if `content` is not an image.
     """
     checked_kind(content)
     digest = sha256(content).hexdigest()
-    with _told("It cannot be kept"):
+    with _convert_os_errors("It cannot be kept"):
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        # Compare contents: a file damaged since it was stored is replaced.
         if _read(folder / digest) != content:
-            _write(folder, digest, content)
+            _write_atomic(folder, digest, content)
     return kept_url(digest)
 
 
 def stored(folder: Path, url: str) -> bytes:
-    """The bytes of the kept picture at `url`; PictureError where they are not there, or not what they were."""
+    """Return the bytes of the stored image at `url`. Raise ImageError if they are missing or do not
+    match the digest.
+    """
     digest = kept_digest(url)
     if digest is None:
         raise PictureError("It is no picture that Copydesk keeps.", hint="Give its file or its address again.")
-    with _told("It cannot be read"):
+    with _convert_os_errors("It cannot be read"):
         content = _read(folder / digest)
     if content is None:
         raise PictureError("It is not kept any more.", hint=f"It belongs into {folder}; bring it back from a copy.")
@@ -48,28 +50,28 @@ def stored(folder: Path, url: str) -> bytes:
 
 
 def is_stored(folder: Path, url: str) -> bool:
-    """Whether there is a kept picture at `url`; what is in it is not looked at."""
+    """Return True if the file of `url` exists. Its content is not verified."""
     digest = kept_digest(url)
     return digest is not None and (folder / digest).is_file()
 
 
 def kept_in(folder: Path) -> dict[str, int]:
-    """The SHA-256 of every picture that is kept in `folder`, with its bytes; nothing where there is no folder."""
+    """Return the size in bytes of every image stored in `folder`, by SHA-256. Empty if the folder does not exist."""
     try:
         with os.scandir(folder) as entries:
-            found = [
-                (each, kept_digest(kept_url(each.name))) for each in entries if each.is_file(follow_symlinks=False)
+            candidates = [
+                (entry, kept_digest(kept_url(entry.name))) for entry in entries if entry.is_file(follow_symlinks=False)
             ]
-            return {digest: each.stat(follow_symlinks=False).st_size for each, digest in found if digest}
+            return {digest: entry.stat(follow_symlinks=False).st_size for entry, digest in candidates if digest}
     except OSError:
         return {}
 
 
 def read_file(path: Path) -> bytes:
-    """The picture in a file that the user names; PictureError for what is none, or no file with an end."""
-    with _told(f"{path} cannot be read"):
-        # Without waiting: a pipe that nobody writes into would be waited for.
-        content = _taken(os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK))
+    """Return the image in the user's file. Raise ImageError if it is not an image or not a regular file."""
+    with _convert_os_errors(f"{path} cannot be read"):
+        # O_NONBLOCK: opening a FIFO without a writer would block.
+        content = _read_descriptor(os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK))
     if content is None:
         raise PictureError(f"{path} is no file.", hint="Give a JPEG, PNG, GIF or WebP.")
     try:
@@ -80,18 +82,18 @@ def read_file(path: Path) -> bytes:
 
 
 def _read(path: Path) -> bytes | None:
-    """What is in the file; None where there is none."""
+    """Return the content of a file; None if it is missing or a symlink."""
     try:
-        return _taken(os.open(path, os.O_RDONLY | os.O_NONBLOCK | _HERE))
+        return _read_descriptor(os.open(path, os.O_RDONLY | os.O_NONBLOCK | _SAFE_FLAGS))
     except OSError as error:
-        # A link is none of ours.
+        # ELOOP: a symlink, which this module never creates.
         if error.errno in (errno.ENOENT, errno.ELOOP):
             return None
         raise
 
 
-def _taken(descriptor: int) -> bytes | None:
-    """The content of an open file, which is closed; None where it is no file but a folder, a pipe or a device."""
+def _read_descriptor(descriptor: int) -> bytes | None:
+    """Return the content of an open descriptor and close it; None if it is a directory, FIFO or device."""
     try:
         if not S_ISREG(os.fstat(descriptor).st_mode):
             return None
@@ -104,25 +106,25 @@ def _taken(descriptor: int) -> bytes | None:
     return content
 
 
-def _write(folder: Path, digest: str, content: bytes) -> None:
-    """Write beside, then rename: whoever looks finds all of it or nothing."""
-    beside = folder / f".{digest}.{os.urandom(4).hex()}"
+def _write_atomic(folder: Path, digest: str, content: bytes) -> None:
+    """Write to a temporary file, then rename it, so that readers see all of the content or none."""
+    temporary = folder / f".{digest}.{os.urandom(4).hex()}"
     try:
-        descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _HERE, 0o600)
+        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _SAFE_FLAGS, 0o600)
         with os.fdopen(descriptor, "wb") as file:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
-        beside.replace(folder / digest)
+        temporary.replace(folder / digest)
     except BaseException:
         with suppress(OSError):
-            beside.unlink(missing_ok=True)
+            temporary.unlink(missing_ok=True)
         raise
-    _sync(folder)
+    _fsync_directory(folder)
 
 
-def _sync(folder: Path) -> None:
-    """The name, too, is to outlive a power cut."""
+def _fsync_directory(folder: Path) -> None:
+    """Fsync a directory, so that the new name survives a power failure."""
     descriptor = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
     try:
         os.fsync(descriptor)
@@ -131,11 +133,11 @@ def _sync(folder: Path) -> None:
 
 
 @contextmanager
-def _told(what: str) -> Iterator[None]:
-    """Raises what the disk says as a PictureError."""
+def _convert_os_errors(prefix: str) -> Iterator[None]:
+    """Convert errors of the file system to ImageError, with the message prefixed by `prefix`."""
     try:
         yield
-    except (OSError, ValueError) as error:  # a path with a NUL in it is a ValueError
-        why = (error.strerror or "") if isinstance(error, OSError) else "no path has such a character"
-        says = f"{what}: {why[:1].lower()}{why[1:]}." if why else f"{what}."
-        raise PictureError(says, hint="Check the path and the disk.", later=isinstance(error, OSError)) from None
+    except (OSError, ValueError) as error:  # a path that contains NUL raises ValueError
+        reason = (error.strerror or "") if isinstance(error, OSError) else "no path has such a character"
+        message = f"{prefix}: {reason[:1].lower()}{reason[1:]}." if reason else f"{prefix}."
+        raise PictureError(message, hint="Check the path and the disk.", later=isinstance(error, OSError)) from None

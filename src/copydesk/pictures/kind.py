@@ -1,4 +1,4 @@
-"""Tells what a file is by its first bytes; its name, and what a server calls it, count for nothing. Pure."""
+"""Detect the media type of a file by its first bytes. File names and Content-Type headers are ignored."""
 
 from enum import StrEnum
 
@@ -6,16 +6,16 @@ from copydesk.pictures.errors import PictureError
 
 MiB = 2**20
 MOST_BYTES = 20 * MiB
-"""Of a picture as it comes; no camera's JPEG is larger."""
+"""Maximum size of an input image; no camera's JPEG is larger."""
 
-_AS_JPEG = "Save it as a JPEG or PNG."
-_NO_PICTURE = "It takes a JPEG, PNG, GIF or WebP."
-_LOOKED_AT = 1024
-"""Bytes in which a text says what it is."""
+_CONVERT_HINT = "Save it as a JPEG or PNG."
+_FORMATS_HINT = "It takes a JPEG, PNG, GIF or WebP."
+_SNIFF_BYTES = 1024
+"""Bytes in which a text format identifies itself."""
 
 
 class Kind(StrEnum):
-    """The kinds of pictures that are read, by their media types."""
+    """Accepted input formats, by media type."""
 
     JPEG = "image/jpeg"
     PNG = "image/png"
@@ -23,15 +23,15 @@ class Kind(StrEnum):
     WEBP = "image/webp"
 
 
-_BRANDS = {
+_UNSUPPORTED_BRANDS = {
     **dict.fromkeys((b"avif", b"avis"), "AVIF"),
     **dict.fromkeys((b"heic", b"heix", b"heim", b"heis", b"hevc", b"hevx", b"mif1", b"msf1"), "HEIC"),
 }
-"""Of ISO media files (ISO/IEC 23008-12, the AV1 image format); they are named to be refused."""
+"""Brands of ISO media files (ISO/IEC 23008-12; AV1 Image File Format), for a better error message."""
 
 
 def kind_of(content: bytes) -> Kind | None:
-    """The kind of picture that `content` begins as, or None."""
+    """Return the format that `content` begins with, or None."""
     if content.startswith(b"\xff\xd8\xff"):
         return Kind.JPEG
     if content.startswith(b"\x89PNG\r\n\x1a\n"):
@@ -42,30 +42,30 @@ def kind_of(content: bytes) -> Kind | None:
 
 
 def checked_kind(content: bytes) -> Kind:
-    """The kind of picture; PictureError for what is none of those that are read, or too large to be one."""
+    """Return the format. Raise ImageError if it is not accepted or the content is too large."""
     if len(content) > MOST_BYTES:
         raise too_large()
     kind = kind_of(content)
     if kind is None:
-        says, hint = _not_read(content)
-        raise PictureError(says, hint=hint)
+        message, hint = _unsupported_message(content)
+        raise PictureError(message, hint=hint)
     return kind
 
 
 def too_large() -> PictureError:
-    """The error about more than MOST_BYTES."""
+    """Return the error for content over `MAX_BYTES`."""
     return PictureError(f"It is larger than {MOST_BYTES // MiB} MB.", hint="Save it smaller.")
 
 
-def _not_read(content: bytes) -> tuple[str, str]:
-    """What `content` is instead, and what to do."""
-    start = content[:_LOOKED_AT].lstrip(b"\xef\xbb\xbf \t\r\n").lower()
+def _unsupported_message(content: bytes) -> tuple[str, str]:
+    """Return the message and hint for an unsupported format."""
+    prefix = content[:_SNIFF_BYTES].lstrip(b"\xef\xbb\xbf \t\r\n").lower()
     if not content:
-        return "It is an empty file.", _NO_PICTURE
-    if content[4:8] == b"ftyp" and (name := _BRANDS.get(content[8:12])):
-        return f"It is in the format {name}, which platforms do not take.", _AS_JPEG
-    if b"<svg" in start:
-        return "It is an SVG drawing, which platforms do not take.", _AS_JPEG
-    if start.startswith((b"<!doctype html", b"<html")):
+        return "It is an empty file.", _FORMATS_HINT
+    if content[4:8] == b"ftyp" and (name := _UNSUPPORTED_BRANDS.get(content[8:12])):
+        return f"It is in the format {name}, which platforms do not take.", _CONVERT_HINT
+    if b"<svg" in prefix:
+        return "It is an SVG drawing, which platforms do not take.", _CONVERT_HINT
+    if prefix.startswith((b"<!doctype html", b"<html")):
         return "It is a web page and no picture.", "Give the address of the picture itself."
-    return "It is no picture that can be read.", _NO_PICTURE
+    return "It is no picture that can be read.", _FORMATS_HINT

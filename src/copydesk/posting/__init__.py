@@ -1,5 +1,5 @@
-"""Posting: an approved draft to a platform, once.
+"""Publish approved drafts to platforms, each exactly once.
 
-Each platform has a module of its own behind the protocol of `platform`; `delivery` decides what is done next, and knows
-neither network nor database.
+Every platform has its own module behind the `Platform` protocol. `delivery_states` decides which request comes next and
+knows neither the network nor the database.
 """

@@ -1,4 +1,4 @@
-"""A draft as an article: its title, its text without it, and the words that its address is made of. Pure."""
+"""Convert a draft to an article: title, body and URL slug. Pure functions."""
 
 import re
 import unicodedata
@@ -18,57 +18,60 @@ if TYPE_CHECKING:
     from markdown_it.token import Token
 
 LONGEST_FOUND_TITLE = 60
-"""Characters of a title that is made of a text's first words."""
+"""Characters of a title taken from the first words of the text."""
 LONGEST_SLUG = 60
-"""Characters of the words in an address, before the key."""
+"""Characters of the words in a slug, without the key."""
 LONGEST_WORD, MOST_BRACKETS = 2_000, 1_000
 _WORD = re.compile(r"[a-z0-9]+")
 _LETTERS = re.compile(r"\w+")
 
 
 class Article(Struct, frozen=True):
-    """What a blog is given of a draft."""
+    """A draft in the form that blogs take."""
 
     title: str
     text: str
-    """Markdown, without the heading that the title was taken from."""
+    """Markdown, without the heading that became the title."""
     slug: str
-    """The end of its address: no other draft has it."""
+    """The end of its URL, unique to this delivery."""
 
 
 def article(post: Post, seed: str) -> Article:
-    """`post` as an article: titled by its title, else its first `# heading`, else its first words."""
-    title, text = _titled(post)
+    """Return `post` as an article. The title is the draft's title, else its first `# heading`, else its first words."""
+    title, text = _split_title(post)
     return Article(title=title, text=text, slug=slug(title, seed))
 
 
 def slug(title: str, seed: str) -> str:
-    """The words of `title` in plain letters, and the key that follows from `seed`: it tells two titles apart."""
-    plain = unicodedata.normalize("NFKD", title).encode("ascii", "ignore").decode().lower()
-    words = "-".join(_WORD.findall(plain.replace("'", "")))
-    if len(words) > LONGEST_SLUG:
-        words = words[: LONGEST_SLUG + 1].rpartition("-")[0] or words[:LONGEST_SLUG]
-    return f"{words or 'post'}-{short_key(seed)}"
+    """Return the words of `title` in ASCII followed by a key derived from `seed`, which makes equal titles distinct."""
+    ascii_title = unicodedata.normalize("NFKD", title).encode("ascii", "ignore").decode().lower()
+    stem = "-".join(_WORD.findall(ascii_title.replace("'", "")))
+    if len(stem) > LONGEST_SLUG:
+        stem = stem[: LONGEST_SLUG + 1].rpartition("-")[0] or stem[:LONGEST_SLUG]
+    return f"{stem or 'post'}-{short_key(seed)}"
 
 
 def html(text: str) -> str:
-    """The Markdown `text` as HTML; HTML in it is shown as text, and links that run code are none."""
+    """Render Markdown as HTML.
+
+    HTML in `text` is escaped, and links with unsafe schemes (`javascript:`) are not rendered.
+    """
     rendered: str = _markdown().render(text)
     return rendered.strip()
 
 
 def figure(url: str, alt: str) -> str:
-    """A picture below the text of an article, as HTML."""
+    """Return the HTML of an image below the article's text."""
     return f'<figure><img src="{escape(url)}" alt="{escape(alt)}"></figure>'
 
 
 def problems(post: Post, *, longest_title: int | None = None) -> Sequence[Problem]:
-    """Why `post` would make no article."""
+    """Return the reasons why `post` would make no article."""
     if post.format is not Format.BLOG:
         return [Problem(message="A blog takes only drafts of the format BLOG.")]
-    if says := _too_heavy(post):
-        return [Problem(message=says)]
-    title, text = _titled(post)
+    if message := _parsing_problem(post):
+        return [Problem(message=message)]
+    title, text = _split_title(post)
     if not text:
         return [Problem(message="There is no text besides the title.")]
     if longest_title is not None and len(title) > longest_title:
@@ -77,14 +80,14 @@ def problems(post: Post, *, longest_title: int | None = None) -> Sequence[Proble
 
 
 def alike(one: str, other: str) -> bool:
-    """Whether two titles have the same words: platforms drop characters that they do not like."""
+    """Return True if two titles consist of the same words. Platforms drop some special characters from titles."""
     return _LETTERS.findall(one.casefold()) == _LETTERS.findall(other.casefold())
 
 
-def _too_heavy(post: Post) -> str:
-    """Why the text would keep whoever reads its Markdown for minutes; empty where it would not.
+def _parsing_problem(post: Post) -> str:
+    """Return why parsing the Markdown could take minutes; empty if it could not.
 
-    The reader goes back to each bracket that is not closed, and to each `://` of a word. Nobody writes so many.
+    The parser backtracks to every unclosed bracket and to every `://` in a word. The limits are far above real texts.
     """
     if any(len(word) > LONGEST_WORD for part in post.parts for word in part.split()):
         return f"It has a word of more than {LONGEST_WORD:,} characters."
@@ -93,52 +96,53 @@ def _too_heavy(post: Post) -> str:
     return ""
 
 
-def _titled(post: Post) -> tuple[str, str]:
-    """The title of `post`, and the text without it."""
-    whole = "\n\n".join(post.parts).replace("\r\n", "\n").replace("\r", "\n").strip()
-    given = " ".join(post.title.split())
-    tokens = _markdown().parse(whole)
-    found = _heading(tokens)
-    if found is None:
-        return given or _first_words(tokens), whole
-    heading, start, end = found
-    if given and not alike(given, heading):
-        return given, whole
-    lines = whole.split("\n")
-    return given or heading, "\n".join(lines[:start] + lines[end:]).strip()
+def _split_title(post: Post) -> tuple[str, str]:
+    """Return the title of `post` and the text without it."""
+    text = "\n\n".join(post.parts).replace("\r\n", "\n").replace("\r", "\n").strip()
+    own_title = " ".join(post.title.split())
+    tokens = _markdown().parse(text)
+    heading_lines = _find_heading(tokens)
+    if heading_lines is None:
+        return own_title or _first_line(tokens), text
+    heading, start, end = heading_lines
+    # A different heading is part of the text; only one that repeats the title is removed.
+    if own_title and not alike(own_title, heading):
+        return own_title, text
+    lines = text.split("\n")
+    return own_title or heading, "\n".join(lines[:start] + lines[end:]).strip()
 
 
-def _heading(tokens: Sequence["Token"]) -> tuple[str, int, int] | None:
-    """The first `# heading` that says something: its words, its first line and the one after it."""
+def _find_heading(tokens: Sequence["Token"]) -> tuple[str, int, int] | None:
+    """Return the first non-empty `# heading`: its text, its first line and the line after it; None if there is none."""
     for token, inner in pairwise(tokens):
         if token.type == "heading_open" and token.markup == "#" and token.level == 0 and token.map:
-            words = _words(inner)
-            if words:
-                return words, token.map[0], token.map[1]
+            text = _plain_text(inner)
+            if text:
+                return text, token.map[0], token.map[1]
     return None
 
 
-def _first_words(tokens: Sequence["Token"]) -> str:
-    """The first line that says something, cut between two words where it is long."""
-    line = next((words for token in tokens if token.type == "inline" and (words := _words(token))), "")
+def _first_line(tokens: Sequence["Token"]) -> str:
+    """Return the first non-empty line, cut between words if it is long."""
+    line = next((text for token in tokens if token.type == "inline" and (text := _plain_text(token))), "")
     if len(line) <= LONGEST_FOUND_TITLE:
         return line
     cut = line[:LONGEST_FOUND_TITLE].rpartition(" ")[0] or line[: LONGEST_FOUND_TITLE - 1]
     return f"{cut.rstrip(',;:.–— ')}…"
 
 
-def _words(inline: "Token") -> str:
-    """What a reader sees of a line, without its markup."""
-    kept = (" " if part.type.endswith("break") else part.content for part in inline.children or ())
-    return " ".join("".join(kept).split())
+def _plain_text(inline: "Token") -> str:
+    """Return the visible text of a line, without markup."""
+    visible = (" " if part.type.endswith("break") else part.content for part in inline.children or ())
+    return " ".join("".join(visible).split())
 
 
 @cache
 def _markdown() -> "MarkdownIt":
-    from markdown_it import MarkdownIt  # noqa: PLC0415 - 40 ms, which nobody who posts no article should wait
+    from markdown_it import MarkdownIt  # noqa: PLC0415 - takes 40 ms, needed for articles only
 
     markdown = MarkdownIt("js-default", {"html": False, "linkify": True})
     assert markdown.linkify is not None
-    # Only what has a scheme: `setup.py` is no address in Paraguay.
+    # Link only text with a scheme: otherwise `setup.py` would become a link to a host in Paraguay.
     markdown.linkify.set({"fuzzy_link": False, "fuzzy_email": False})
     return markdown

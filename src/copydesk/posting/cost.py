@@ -1,4 +1,4 @@
-"""What a post costs where a platform is paid by the post, so that it can be said before one is scheduled."""
+"""The price of a post on platforms that charge per post, to show before it is scheduled."""
 
 from decimal import Decimal
 from typing import Protocol, runtime_checkable
@@ -8,7 +8,7 @@ from copydesk.posting.platform import Account, Platform, Post
 
 
 class Cost(Struct, frozen=True):
-    """What the platform asks for the whole of a post: every part of a thread, and the descriptions of its pictures."""
+    """The price of a whole post: all parts of a thread and the alt texts of its images."""
 
     amount: Decimal
     currency: str = "USD"
@@ -16,13 +16,13 @@ class Cost(Struct, frozen=True):
 
 @runtime_checkable
 class Priced(Protocol):
-    """A platform that is paid by the post."""
+    """A platform that charges per post."""
 
     def cost(self, post: Post, account: Account) -> Cost | None:
-        """What the post costs; None where that is not known."""
+        """Return the price of the post; None if unknown."""
         ...
 
 
 def cost(platform: Platform, post: Post, account: Account) -> Cost | None:
-    """What `post` costs on `platform`; None where nothing is asked for it, or it is not known."""
+    """Return the price of `post` on `platform`; None if it is free or unknown."""
     return platform.cost(post, account) if isinstance(platform, Priced) else None

@@ -1,15 +1,15 @@
-"""A delivery: one draft on its way to one account, and what may be done with it next. Nothing is done here.
+"""State transitions of a delivery, one draft on its way to one account. Pure functions: nothing is sent or stored here.
 
-    planned ──▶ sending ──▶ sent                 every step is made
-       ▲          │ │ └───▶ planned              one step of several is made, or certainly nothing was: later again
-       │          │ └─────▶ failed, abandoned    refused; tried too often
-       │          ▼
-       └─────── unknown ──▶ sent                 found on the account
-                  └───────▶ needs_user           we looked, and cannot tell
+    planned --> sending --> sent                 every step succeeded
+       ^          | | +---> planned              one step of several succeeded, or certainly nothing was created: retry
+       |          | +-----> failed, abandoned    rejected; too many attempts
+       |          v
+       +------- unknown --> sent                 found on the account
+                  +-------> needs_user           checked, and the outcome cannot be told
 
-Whoever sends keeps `sent_now` before the first byte leaves, and one of the others after it. A delivery that is found
-as sending was broken off: whether its request arrived is not known. Nothing is sent again while an earlier request
-may have made something, unless the platform knows the second one by its keys.
+The sender stores `send_started` before the first byte leaves and the result of another transition afterwards. A
+delivery found in SENDING was therefore interrupted, and its request may or may not have arrived. Nothing is sent again
+while an earlier request may have created something, unless the platform recognizes the second request by its keys.
 """
 
 from datetime import datetime, timedelta
@@ -21,19 +21,19 @@ from copydesk.model.delivery import ENDED, Delivery, Evidence, Intent, Made, Sta
 from copydesk.posting.platform import Trust
 
 MOST_ATTEMPTS = 5
-"""Requests for one step that came to nothing, before it is given up."""
+"""Failed requests for one step before it is abandoned."""
 MOST_RESENDS = 2
-"""Requests for one step after one that was lost, where the platform does not know the second one by its keys."""
+"""Resends of one step after a lost request, where the platform does not recognize repeated keys."""
 MOST_LOOKS = 12
-"""Times in a row that nobody could look, before the user is asked: by then about six hours have passed."""
+"""Consecutive failed lookups before the user is asked; with `BACKOFF` that takes about four hours."""
 BETWEEN_LOOKS = timedelta(seconds=30)
-"""It must be absent twice, so far apart."""
+"""Minimum interval between the two lookups that must both find the post absent."""
 BACKOFF = tuple(timedelta(seconds=seconds) for seconds in (30, 120, 480, 1800))
-"""How long to wait after each attempt; from the last one on, as long as that."""
+"""Delay after each attempt; the last value repeats."""
 
 
 class Move(StrEnum):
-    """What to do with a delivery now."""
+    """The next action for a delivery."""
 
     SEND = "send"
     LOOK = "look"
@@ -41,18 +41,21 @@ class Move(StrEnum):
 
 
 def next_move(delivery: Delivery, trust: Trust, now: datetime) -> Move:
-    """What to do with a delivery that nobody else is at."""
+    """Return the next action for a delivery that no other worker holds."""
     if delivery.state in ENDED or delivery.state is State.NEEDS_USER:
         return Move.WAIT
     if delivery.not_before is not None and now < delivery.not_before:
         return Move.WAIT
     if delivery.state is State.PLANNED:
         return Move.SEND
-    return Move.SEND if _may_repeat(delivery, trust, now) else Move.LOOK
+    return Move.SEND if _can_resend(delivery, trust, now) else Move.LOOK
 
 
 def sent_now(delivery: Delivery, now: datetime, *, steps: int | None = None) -> Delivery:
-    """The first byte may leave once this is kept. `steps` is how many there are, once that is settled."""
+    """Return `delivery` in SENDING; the first byte may leave once this state is stored.
+
+    `steps` is the number of steps, given when it is first known.
+    """
     return replace(
         delivery,
         state=State.SENDING,
@@ -67,24 +70,34 @@ def sent_now(delivery: Delivery, now: datetime, *, steps: int | None = None) -> 
 
 
 def broken_off(delivery: Delivery, now: datetime | None = None) -> Delivery:
-    """A delivery that is found as sending at `now`, and whoever sent it is gone."""
-    says = "Copydesk was ended before an answer came."
-    last = now or delivery.last_sent_at
+    """Return `delivery` in UNKNOWN: it was found in SENDING at `now` and its sender is gone."""
+    message = "Copydesk was ended before an answer came."
+    last_sent_at = now or delivery.last_sent_at
     return replace(
-        delivery, state=State.UNKNOWN, doubt=True, attempts=delivery.attempts + 1, last_sent_at=last, error=says
+        delivery,
+        state=State.UNKNOWN,
+        doubt=True,
+        attempts=delivery.attempts + 1,
+        last_sent_at=last_sent_at,
+        error=message,
     )
 
 
 def made_step(delivery: Delivery, made: Made) -> Delivery:
-    """The step is done: it was answered, or found."""
-    every = (*delivery.made, made)
-    done = len(every) >= delivery.steps
-    state = State.SENT if done else State.PLANNED
-    return Delivery(state=state, steps=delivery.steps, made=every, retries=delivery.retries)
+    """Record the result of a step: SENT after the last one, PLANNED before that."""
+    results = (*delivery.made, made)
+    complete = len(results) >= delivery.steps
+    state = State.SENT if complete else State.PLANNED
+    # A fresh value: attempts, lookups and doubt all concerned the step that just succeeded.
+    return Delivery(state=state, steps=delivery.steps, made=results, retries=delivery.retries)
 
 
 def refused(delivery: Delivery, says: str) -> Delivery:
-    """The platform does not take it as it is. After a lost request that says nothing of the lost one: look."""
+    """Return `delivery` in FAILED: the platform rejects the post as it is.
+
+    If an earlier request is in doubt, the rejection says nothing about that request: the state is UNKNOWN and the
+    account is checked first.
+    """
     if delivery.doubt:
         return replace(delivery, state=State.UNKNOWN, refusal=says, error=says)
     return replace(delivery, state=State.FAILED, error=says)
@@ -93,53 +106,67 @@ def refused(delivery: Delivery, says: str) -> Delivery:
 def not_sent(
     delivery: Delivery, says: str, now: datetime, *, jitter: float, retry_after: datetime | None = None
 ) -> Delivery:
-    """The request made nothing. `jitter` is 0 to 1; `retry_after` is when the platform wants to be asked again."""
-    tried = replace(
+    """Record a request that created nothing and schedule the next attempt.
+
+    `jitter` is 0 to 1. `retry_after` is the earliest time the platform named. The last attempt gives ABANDONED.
+    """
+    attempted = replace(
         delivery,
         attempts=delivery.attempts + 1,
-        not_before=_later(delivery.attempts, now, jitter, retry_after),
+        not_before=_next_attempt_at(delivery.attempts, now, jitter, retry_after),
         error=says,
     )
     if delivery.doubt:
-        return replace(tried, state=State.UNKNOWN)
-    if tried.attempts >= MOST_ATTEMPTS:
-        return replace(tried, state=State.ABANDONED, not_before=None)
-    return replace(tried, state=State.PLANNED)
+        return replace(attempted, state=State.UNKNOWN)
+    if attempted.attempts >= MOST_ATTEMPTS:
+        return replace(attempted, state=State.ABANDONED, not_before=None)
+    return replace(attempted, state=State.PLANNED)
 
 
 def held(delivery: Delivery, says: str) -> Delivery:
-    """Certainly nothing was made, and nothing can be until the user has put it right; that is no attempt."""
+    """Return `delivery` back in PLANNED: nothing was posted, and nothing can be until the user signs in.
+
+    Not counted as an attempt. If an earlier request may have succeeded, the state is UNKNOWN instead.
+    """
     if delivery.doubt:
         return replace(delivery, state=State.UNKNOWN, not_before=None, error=says)
-    first = delivery.first_sent_at if delivery.attempts else None
-    return replace(delivery, state=State.PLANNED, first_sent_at=first, not_before=None, error=says)
+    first_sent_at = delivery.first_sent_at if delivery.attempts else None
+    return replace(delivery, state=State.PLANNED, first_sent_at=first_sent_at, not_before=None, error=says)
 
 
 def lost(delivery: Delivery, says: str, now: datetime | None = None) -> Delivery:
-    """The request may have made something: the answer did not come, as was found at `now`, or tells nothing."""
-    # The next request, or look, comes at once after the first one that was lost, and later after each further one.
-    waits = BACKOFF[min(delivery.attempts, len(BACKOFF)) - 1] if delivery.attempts else None
+    """Return `delivery` in UNKNOWN: the request may have created something.
+
+    The response did not arrive, which was noticed at `now`, or it did not tell the outcome.
+    """
+    # Check or resend at once after the first lost request; back off after each further one.
+    delay = BACKOFF[min(delivery.attempts, len(BACKOFF)) - 1] if delivery.attempts else None
     unknown = broken_off(delivery, now)
-    later = unknown.last_sent_at + waits if waits and unknown.last_sent_at else None
-    return replace(unknown, not_before=later, error=says)
+    not_before = unknown.last_sent_at + delay if delay and unknown.last_sent_at else None
+    return replace(unknown, not_before=not_before, error=says)
 
 
 def absent(delivery: Delivery, trust: Trust, now: datetime, *, jitter: float) -> Delivery:
-    """It was looked for and is not there; see `Trust` for when that means that nothing was made."""
-    looked = replace(delivery, looks=0)
+    """Record that a lookup did not find the post.
+
+    `DeliveryGuarantees` says when that proves that nothing was created; until then another lookup is scheduled.
+    """
+    checked = replace(delivery, looks=0)
+    # Without idempotent keys, resending is only safe after two separate lookups, both later than any request in
+    # transit.
     if not trust.keyed:
-        settled = (delivery.last_sent_at or now) + trust.quiet
-        if now < settled:
-            return replace(looked, not_before=settled)
+        settled_at = (delivery.last_sent_at or now) + trust.quiet
+        if now < settled_at:
+            return replace(checked, not_before=settled_at)
         if delivery.absent_at is None or now < delivery.absent_at + BETWEEN_LOOKS:
-            first = delivery.absent_at or now
-            return replace(looked, absent_at=first, not_before=first + BETWEEN_LOOKS)
-    return _nothing_made(looked, trust, now, jitter)
+            first_absent_at = delivery.absent_at or now
+            return replace(checked, absent_at=first_absent_at, not_before=first_absent_at + BETWEEN_LOOKS)
+    return _certainly_not_created(checked, trust, now, jitter)
 
 
-def _nothing_made(delivery: Delivery, trust: Trust, now: datetime, jitter: float) -> Delivery:
-    """After a lost request of which it is as sure as can be that it came to nothing."""
-    # Where absent is believed at once, by its keys, the last request may be on its way still.
+def _certainly_not_created(delivery: Delivery, trust: Trust, now: datetime, jitter: float) -> Delivery:
+    """Return the next state after a lost request that, as far as can be told, created nothing."""
+    # With idempotent keys absence is trusted at once, so the last request may still be in transit.
     doubt = still_coming(delivery, trust, now)
     if delivery.refusal:
         return replace(delivery, state=State.FAILED, error=delivery.refusal, doubt=doubt, not_before=None)
@@ -147,59 +174,64 @@ def _nothing_made(delivery: Delivery, trust: Trust, now: datetime, jitter: float
         return replace(delivery, state=State.ABANDONED, doubt=doubt, not_before=None)
     if not trust.keyed and delivery.resends >= MOST_RESENDS:
         return replace(delivery, state=State.NEEDS_USER, not_before=None)
-    return replace(delivery, state=State.PLANNED, not_before=_later(delivery.attempts - 1, now, jitter, None))
+    return replace(delivery, state=State.PLANNED, not_before=_next_attempt_at(delivery.attempts - 1, now, jitter, None))
 
 
 def not_found_out(
     delivery: Delivery, trust: Trust, says: str, now: datetime, *, jitter: float, retry_after: datetime | None = None
 ) -> Delivery:
-    """Nobody could look, or it could not be told."""
-    looks = delivery.looks + 1
-    tried = replace(delivery, state=State.UNKNOWN, looks=looks, error=says)
-    if not trust.can_look or looks >= MOST_LOOKS:
-        return replace(tried, state=State.NEEDS_USER, not_before=None)
-    return replace(tried, not_before=_later(looks - 1, now, jitter, retry_after))
+    """Record a lookup that failed or gave no clear result; NEEDS_USER after too many of them."""
+    # Counts consecutive failures: `not_found` resets it.
+    failed_lookups = delivery.looks + 1
+    attempted = replace(delivery, state=State.UNKNOWN, looks=failed_lookups, error=says)
+    if not trust.can_look or failed_lookups >= MOST_LOOKS:
+        return replace(attempted, state=State.NEEDS_USER, not_before=None)
+    return replace(attempted, not_before=_next_attempt_at(failed_lookups - 1, now, jitter, retry_after))
 
 
 def marked_as_posted(delivery: Delivery, url: str = "") -> Delivery:
-    """The user looked, and all of it is there."""
-    rest = delivery.steps - len(delivery.made)
-    seen = Made(ids=(), urls=(url,) if url else (), evidence=Evidence.USER)
-    return Delivery(state=State.SENT, steps=delivery.steps, made=(*delivery.made, *[seen] * rest))
+    """Return `delivery` in SENT: the user confirmed that everything is posted."""
+    missing = delivery.steps - len(delivery.made)
+    confirmed = Made(ids=(), urls=(url,) if url else (), evidence=Evidence.USER)
+    return Delivery(state=State.SENT, steps=delivery.steps, made=(*delivery.made, *[confirmed] * missing))
 
 
 def sent_again(delivery: Delivery, intent: Intent | None = None) -> Delivery:
-    """It is to go out once more, and the rest is not there: from the first missing post on, with nothing in doubt.
+    """Return a new delivery that continues with the first missing post; the user confirmed that the rest is absent.
 
-    The caller takes new keys: under the old ones a platform may hold the request that was lost. What was made last
-    and nobody sees is made anew: it holds the text as it was.
+    The caller must use new keys: under the old ones the platform may still hold the lost request. Hidden steps at the
+    end are dropped and created again, because they contain the text as it was then.
     """
-    made = delivery.made
-    while intent and made and intent.steps[len(made) - 1].hidden:
-        made = made[:-1]
-    return Delivery(steps=delivery.steps, made=made)
+    results = delivery.made
+    # Only the last steps can be hidden and unpublished: a hidden step before a visible one is published already.
+    while intent and results and intent.steps[len(results) - 1].hidden:
+        results = results[:-1]
+    return Delivery(steps=delivery.steps, made=results)
 
 
 def given_up(delivery: Delivery, says: str = "") -> Delivery:
-    """It is left as it is: the user says so, or it has become too late. What was in doubt stays in doubt."""
+    """Return `delivery` in ABANDONED, because the user said so or it is too late.
+
+    Doubt about an earlier request is kept in the error.
+    """
     if delivery.doubt:
         says = says or f"It is not known whether it was posted. {delivery.error}".strip()
     return replace(delivery, state=State.ABANDONED, not_before=None, error=says or delivery.error)
 
 
 def still_coming(delivery: Delivery, trust: Trust, now: datetime) -> bool:
-    """Whether a request that was lost may reach the platform yet."""
+    """Return True if a lost request may still reach the platform."""
     return delivery.doubt and delivery.last_sent_at is not None and now < delivery.last_sent_at + trust.quiet
 
 
-def _may_repeat(delivery: Delivery, trust: Trust, now: datetime) -> bool:
-    """Whether the same request again is safe, and the shortest way to what became of the first one."""
-    first = delivery.first_sent_at
-    fresh = first is not None and first <= now < first + trust.repeat_within
-    return fresh and not delivery.refusal and delivery.attempts < MOST_ATTEMPTS
+def _can_resend(delivery: Delivery, trust: Trust, now: datetime) -> bool:
+    """Return True if repeating the same request is safe, which is the quickest way to learn the first one's result."""
+    first_sent_at = delivery.first_sent_at
+    in_window = first_sent_at is not None and first_sent_at <= now < first_sent_at + trust.repeat_within
+    return in_window and not delivery.refusal and delivery.attempts < MOST_ATTEMPTS
 
 
-def _later(attempts: int, now: datetime, jitter: float, retry_after: datetime | None) -> datetime:
-    """After the wait for so many attempts before, a quarter more or less, and not before the platform wants it."""
-    wait = BACKOFF[min(max(attempts, 0), len(BACKOFF) - 1)] * (0.75 + jitter / 2)
-    return max(now + wait, retry_after or now)
+def _next_attempt_at(attempts: int, now: datetime, jitter: float, retry_after: datetime | None) -> datetime:
+    """Return the time of the next attempt: backoff for `attempts` with 25 % jitter, not before `retry_after`."""
+    delay = BACKOFF[min(max(attempts, 0), len(BACKOFF) - 1)] * (0.75 + jitter / 2)
+    return max(now + delay, retry_after or now)

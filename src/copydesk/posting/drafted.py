@@ -1,7 +1,7 @@
-"""Posts an article in two steps: a draft that nobody sees, under an address that no other has, and its publication.
+"""Publish an article in two steps: create a hidden draft with a unique slug, then publish it by id.
 
-The draft is looked for before it is made, and publishing by id is the same however often it is asked for: what was
-asked twice can be seen once.
+Before the draft is created it is looked up, and publishing by id is idempotent, so repeated requests cannot make a
+second visible article.
 """
 
 from abc import ABC, abstractmethod
@@ -27,11 +27,11 @@ from copydesk.posting.platform import (
 from copydesk.posting.site import Site
 
 PUBLISH: dict[str, object] = {"publish": True}
-"""The body of the second step: the rest of it is the id of the draft."""
+"""Body of the second step. The draft's id is added when it is sent."""
 
 
 class DraftedBlog(ABC):
-    """What the platforms share whose articles are drafts first."""
+    """Base class of blog platforms that create a draft before they publish it."""
 
     name: ClassVar[str]
     limits: ClassVar[Limits]
@@ -45,32 +45,37 @@ class DraftedBlog(ABC):
         self._clock = clock
 
     def trust(self, account: Account) -> Trust:
-        """Two drafts of one address can be: they are looked for, and the second is out of sight."""
+        """Return the defaults: slugs are not unique keys, so drafts are looked up.
+
+        A duplicate draft would stay hidden.
+        """
         return Trust()
 
     def problems(self, post: Post, account: Account) -> Sequence[Problem]:
-        """Why the post would make no article here."""
+        """Return the reasons why the post would make no article here."""
         return blog.problems(post, longest_title=self.longest_title)
 
     def render(self, post: Post, account: Account, seed: str) -> Intent:
-        """The draft, whose key is the end of its address, and its publication."""
-        written = blog.article(post, seed)
-        draft = Step(keys=(written.slug,), body=self.draft(post, written), hidden=True)
-        return Intent(steps=(draft, Step(keys=(written.slug,), body=PUBLISH)), at=post.at)
+        """Return two steps, the draft and its publication, both with the slug as their key."""
+        article = blog.article(post, seed)
+        # The slug is the key of both steps, but the second one is looked up by the draft's id.
+        draft = Step(keys=(article.slug,), body=self.draft(post, article), hidden=True)
+        return Intent(steps=(draft, Step(keys=(article.slug,), body=PUBLISH)), at=post.at)
 
     async def send(
         self, account: Account, intent: Intent, made: Sequence[Made], pictures: Sequence[Picture] = ()
     ) -> Made:
-        """Find or write the draft, and then publish it."""
+        """Find or create the draft, or publish it in the second step."""
         secrets = await self._secrets.read(account)
         site = self.site(account.server, secrets)
         if made:
             return await self.publish(site, made[0].ids[0])
+        # An earlier attempt may have created the draft although its response was lost.
         draft = intent.steps[0]
         return await self.find(site, draft, intent.at) or await self.write(site, draft, pictures, secrets)
 
     async def look_up(self, account: Account, intent: Intent, made: Sequence[Made], since: datetime) -> Made | None:
-        """The draft by its address, or whether it is published by its id."""
+        """Return the draft by its slug, or the published article by its id."""
         site = await self._open(account)
         if made:
             return await self.published(site, made[0].ids[0], since)
@@ -81,24 +86,27 @@ class DraftedBlog(ABC):
 
     @abstractmethod
     def draft(self, post: Post, written: blog.Article) -> dict[str, object]:
-        """What the draft is made of."""
+        """Return the request body of the draft."""
 
     @abstractmethod
     def site(self, server: str, secrets: Mapping[str, str]) -> Site:
-        """The server, to be asked with these secrets; LoginError where they cannot be a key."""
+        """Return the server's API with these credentials. Raise `LoginError` if they are malformed."""
 
     @abstractmethod
     async def find(self, site: Site, draft: Step, since: datetime) -> Made | None:
-        """The draft, or the article that it became since; None where there is none. LoginError, NotSentError."""
+        """Return the draft, or the article published from it since then; None if there is none.
+
+        Raise `LoginError` or `NotSentError`.
+        """
 
     @abstractmethod
     async def write(self, site: Site, draft: Step, pictures: Sequence[Picture], secrets: Mapping[str, str]) -> Made:
-        """Make the draft; the four errors of posting."""
+        """Create the draft. Raise any of the four posting errors."""
 
     @abstractmethod
     async def publish(self, site: Site, post_id: str) -> Made:
-        """Let people see the draft; the four errors of posting."""
+        """Make the draft visible. Raise any of the four posting errors."""
 
     @abstractmethod
     async def published(self, site: Site, post_id: str, since: datetime) -> Made | None:
-        """The article, where people can see it; LoginError, NotSentError."""
+        """Return the article if it is visible, else None. Raise `LoginError` or `NotSentError`."""

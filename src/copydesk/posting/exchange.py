@@ -1,4 +1,4 @@
-"""One request to a platform and its answer, by httpx. It is imported when the first one is sent: that takes a while."""
+"""One HTTP exchange over httpx. Imported with the first request, because importing httpx is slow."""
 
 import asyncio
 from collections.abc import Mapping
@@ -17,41 +17,41 @@ if TYPE_CHECKING:
 
 MiB = 2**20
 CONNECTING = 10.0
-"""Seconds until a connection stands."""
+"""Seconds to establish a connection."""
 MOST_BODY = 4 * MiB
-_NO_CONNECTION = (NotConnectedError, httpx.ConnectError, httpx.ConnectTimeout)
+_CONNECT_ERRORS = (NotConnectedError, httpx.ConnectError, httpx.ConnectTimeout)
 Said = tuple[int, Headers, bytes]
-"""Status, headers and body of an answer."""
+"""Status, headers and body of a response."""
 
 
 async def exchange(
     transport: "Transport", method: str, url: str, host: str, headers: Mapping[str, str], content: bytes, asking: float
 ) -> Said:
-    """What `host` says, within `asking` seconds.
+    """Send one request and return the response, within `timeout_seconds` in total.
 
-    NotSentError where not a byte left, UnknownOutcomeError where no answer came to the end.
+    Raise `NotSentError` if no byte was sent, `UnknownOutcomeError` if no complete response arrived.
     """
     try:
         request = httpx.Request(method, url, headers=dict(headers), content=content)
     except (httpx.InvalidURL, ValueError, TypeError):
         raise NotSentError(f"The request to {host} cannot be sent: its address is not one.") from None
     request.extensions["timeout"] = {"connect": CONNECTING}
-    # Raised outside of the handlers, so that no error keeps the request, and the token in it, as its context.
+    # Raise outside of the handlers: otherwise `__context__` would keep the request, and the token in it.
     try:
         async with asyncio.timeout(asking):
-            return await _answer(transport, request, host)
+            return await _read_response(transport, request, host)
     except (UnreachableError, RefusedAddressError) as error:
-        wrong: PostingError = NotSentError(error.message, hint=error.hint)
-    except _NO_CONNECTION as error:
-        wrong = NotSentError(failure(error, host).message)
-    except FetchError as error:  # the body is too large, or damaged
-        wrong = UnknownOutcomeError(error.message)
+        failure_to_raise: PostingError = NotSentError(error.message, hint=error.hint)
+    except _CONNECT_ERRORS as error:
+        failure_to_raise = NotSentError(failure(error, host).message)
+    except FetchError as error:  # the body is too large or corrupt, but the request was processed
+        failure_to_raise = UnknownOutcomeError(error.message)
     except (*FAILURES, httpx.HTTPError) as error:
-        wrong = UnknownOutcomeError(failure(error, host).message)
-    raise wrong
+        failure_to_raise = UnknownOutcomeError(failure(error, host).message)
+    raise failure_to_raise
 
 
-async def _answer(transport: "Transport", request: httpx.Request, host: str) -> Said:
+async def _read_response(transport: "Transport", request: httpx.Request, host: str) -> Said:
     response = await transport.handle_async_request(request)
     try:
         headers = header_map(response.headers.raw)

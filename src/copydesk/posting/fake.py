@@ -1,4 +1,4 @@
-"""A platform that is all here: for trying Copydesk out without an account, and for tests that need one to misbehave."""
+"""An in-process platform, for trying Copydesk without an account and for tests that need one to fail."""
 
 import asyncio
 import json
@@ -41,22 +41,22 @@ LONGEST = 500
 
 
 class Fault(StrEnum):
-    """What may go wrong with one request."""
+    """Ways in which a request can fail."""
 
     NO_CONNECTION = "no_connection"
     THROTTLED = "throttled"
     REFUSED = "refused"
     LOGIN = "login"
     CUT_BEFORE = "cut_before"
-    """The connection breaks, and the request never arrives."""
+    """The connection breaks and the request never arrives."""
     CUT_AFTER = "cut_after"
-    """It arrives, and the answer is lost."""
+    """The request arrives and the response is lost."""
     LATE = "late"
-    """The answer is lost, and the request arrives later: with `arrive`."""
+    """The response is lost and the request arrives later, with `deliver_late_requests`."""
 
 
 class FakePost(Struct, frozen=True):
-    """A post as the server keeps it."""
+    """A post as the server stores it."""
 
     id: str
     account: str
@@ -66,9 +66,9 @@ class FakePost(Struct, frozen=True):
 
 
 class FakeServer:
-    """What the platform holds: in memory, or in a file, so that it outlives whoever posts.
+    """The platform's posts, in memory or in a file, which outlives the process that posts.
 
-    `faults` are what happens to the next requests, one each; None is a request that ends well.
+    `faults` are applied to the next requests, one each; None is a request that succeeds.
     """
 
     def __init__(self, path: Path | None = None, *, knows_keys: bool = False) -> None:
@@ -76,55 +76,56 @@ class FakeServer:
         self.faults: deque[Fault | None] = deque()
         self.figures: dict[str, Figures] = {}
         self._path = path
-        self._late: list[FakePost] = []
-        self._held: list[FakePost] = []
+        self._in_transit: list[FakePost] = []
+        self._posts: list[FakePost] = []
 
     @property
     def posts(self) -> tuple[FakePost, ...]:
-        """Everything that is there, in the order in which it came."""
+        """All posts in the order of their arrival."""
         if self._path is None:
-            return tuple(self._held)
+            return tuple(self._posts)
+        # Read the file every time: another process may have posted meanwhile.
         lines = self._path.read_text(encoding="utf-8").splitlines() if self._path.exists() else []
         return tuple(msgspec.json.decode(line, type=FakePost) for line in lines)
 
     def take(self, account: str, key: str, text: str, parent: str | None) -> FakePost:
-        """Keep a post, or find the one that has this key where keys are known."""
-        known = [post for post in self.posts if post.key == key and post.account == account]
-        if self.knows_keys and known:
-            return known[0]
+        """Store a post and return it; with `knows_keys`, return the existing post with this key instead."""
+        existing = [post for post in self.posts if post.key == key and post.account == account]
+        if self.knows_keys and existing:
+            return existing[0]
         post = FakePost(id=f"{len(self.posts) + 1}", account=account, key=key, text=text, parent=parent)
-        self._keep(post)
+        self._append(post)
         return post
 
     def hold_back(self, account: str, key: str, text: str, parent: str | None) -> None:
-        """A request that is still on its way."""
-        self._late.append(FakePost(id="", account=account, key=key, text=text, parent=parent))
+        """Keep a request in transit until `deliver_late_requests` is called."""
+        self._in_transit.append(FakePost(id="", account=account, key=key, text=text, parent=parent))
 
     def arrive(self) -> None:
-        """What was on its way is there now."""
-        while self._late:
-            late = self._late.pop(0)
-            self.take(late.account, late.key, late.text, late.parent)
+        """Process all requests in transit."""
+        while self._in_transit:
+            post = self._in_transit.pop(0)
+            self.take(post.account, post.key, post.text, post.parent)
 
     def remove(self, post_id: str) -> None:
-        """Somebody deletes a post; what is not there is no error."""
-        left = [post for post in self.posts if post.id != post_id]
-        self._held = left
+        """Delete a post, as its author would; an unknown id is no error."""
+        remaining = [post for post in self.posts if post.id != post_id]
+        self._posts = remaining
         if self._path is not None:
-            self._path.write_text("".join(_line(post) for post in left), encoding="utf-8")
+            self._path.write_text("".join(_to_json_line(post) for post in remaining), encoding="utf-8")
 
-    def _keep(self, post: FakePost) -> None:
+    def _append(self, post: FakePost) -> None:
         if self._path is None:
-            self._held.append(post)
+            self._posts.append(post)
             return
-        # One write of one line: whoever posts may be killed beside it, and then it is there or not.
+        # A single write per line: the process may be killed at any time, and the post is then stored or absent.
         with self._path.open("ab", buffering=0) as file:
-            file.write(_line(post).encode())
+            file.write(_to_json_line(post).encode())
             os.fsync(file.fileno())
 
 
 class FakePlatform:
-    """A Platform over a FakeServer; each request takes `latency` seconds."""
+    """A platform over a `FakeServer`. Each request takes `latency` seconds."""
 
     name: ClassVar[str] = "fake"
     limits: ClassVar[Limits] = Limits(
@@ -139,76 +140,79 @@ class FakePlatform:
         self._latency = latency
 
     def trust(self, account: Account) -> Trust:
-        """As it was made."""
+        """Return the guarantees given to the constructor."""
         return self._trust
 
     def problems(self, post: Post, account: Account) -> Sequence[Problem]:
-        """Posts that are too long."""
-        over = [place for place, text in enumerate(post.parts) if len(text) > LONGEST]
-        return [Problem(message=f"It is longer than {LONGEST} characters.", part=place) for place in over]
+        """Return a problem for each part that is too long."""
+        too_long = [index for index, text in enumerate(post.parts) if len(text) > LONGEST]
+        return [Problem(message=f"It is longer than {LONGEST} characters.", part=index) for index in too_long]
 
     def render(self, post: Post, account: Account, seed: str) -> Intent:
-        """A step for each post."""
+        """Return one step per post."""
         parts = enumerate(post.parts)
-        steps = tuple(Step(keys=(uuid_key(seed, place),), body={"text": text}) for place, text in parts)
+        steps = tuple(Step(keys=(uuid_key(seed, index),), body={"text": text}) for index, text in parts)
         return Intent(steps=steps, at=post.at)
 
     async def connect(self, server: str, given: Mapping[str, str]) -> Connected:
-        """An account by any name; it takes no key."""
-        await self._meet_fault(None)
+        """Return an account with any name; no credentials are needed."""
+        await self._apply_fault(None)
         account = Account(platform=self.name, server=server, id=given["name"], name=given["name"])
         return Connected(account=account, secrets={})
 
     async def check(self, account: Account) -> Account:
-        """The account, unless the next fault is a login."""
-        await self._meet_fault(None)
+        """Return the account unchanged, unless the next fault is `LOGIN`."""
+        await self._apply_fault(None)
         return account
 
     async def send(
         self, account: Account, intent: Intent, made: Sequence[Made], pictures: Sequence[Picture] = ()
     ) -> Made:
-        """The next post of the thread."""
+        """Create the next post of the thread."""
         step = intent.steps[len(made)]
-        asked = (account.id, step.keys[0], str(step.body["text"]), made[-1].ids[0] if made else None)
-        await self._meet_fault(asked)
-        return _made(self.server.take(*asked))
+        request = (account.id, step.keys[0], str(step.body["text"]), made[-1].ids[0] if made else None)
+        await self._apply_fault(request)
+        return _step_result(self.server.take(*request))
 
     async def look_up(self, account: Account, intent: Intent, made: Sequence[Made], since: datetime) -> Made | None:
-        """The post with the step's key."""
-        await self._meet_fault(None)
+        """Return the post with the step's key."""
+        await self._apply_fault(None)
         key = intent.steps[len(made)].keys[0]
-        found = [post for post in self.server.posts if post.key == key and post.account == account.id]
-        return msgspec.structs.replace(_made(found[0]), evidence=Evidence.READ_BACK) if found else None
+        matches = [post for post in self.server.posts if post.key == key and post.account == account.id]
+        return msgspec.structs.replace(_step_result(matches[0]), evidence=Evidence.READ_BACK) if matches else None
 
     async def delete(self, account: Account, made: Made) -> None:
-        """Take the posts back."""
-        await self._meet_fault(None)
+        """Delete the step's posts."""
+        await self._apply_fault(None)
         for post_id in made.ids:
             self.server.remove(post_id)
 
     async def figures(self, account: Account, ids: Sequence[str]) -> Mapping[str, Figures | None]:
-        """What the server was given for them."""
-        await self._meet_fault(None)
-        there = {post.id for post in self.server.posts}
-        return {each: self.server.figures.get(each, Figures()) if each in there else None for each in ids}
+        """Return the metrics set on the server; None for deleted posts."""
+        await self._apply_fault(None)
+        existing_ids = {post.id for post in self.server.posts}
+        return {
+            post_id: self.server.figures.get(post_id, Figures()) if post_id in existing_ids else None for post_id in ids
+        }
 
-    async def _meet_fault(self, asked: tuple[str, str, str, str | None] | None) -> None:
-        """What happens to this request instead of an answer; nothing where it ends well."""
+    async def _apply_fault(self, request: tuple[str, str, str, str | None] | None) -> None:
+        """Apply the next fault to this request; return if there is none. `request` is the post of a write request."""
         await asyncio.sleep(self._latency)
         fault = self.server.faults.popleft() if self.server.faults else None
         if fault is None:
             return
-        if fault in _MADE_NOTHING:
-            kind, says = _MADE_NOTHING[fault]
-            raise kind(says)
-        if asked is not None and fault is Fault.CUT_AFTER:
-            self.server.take(*asked)
-        if asked is not None and fault is Fault.LATE:
-            self.server.hold_back(*asked)
+        if fault in _NOT_CREATED:
+            error_class, message = _NOT_CREATED[fault]
+            raise error_class(message)
+        # The request takes effect before the connection breaks.
+        if request is not None and fault is Fault.CUT_AFTER:
+            self.server.take(*request)
+        if request is not None and fault is Fault.LATE:
+            self.server.hold_back(*request)
         raise UnknownOutcomeError("The connection broke before an answer came.")
 
 
-_MADE_NOTHING: Mapping[Fault, tuple[type[PostingError], str]] = {
+_NOT_CREATED: Mapping[Fault, tuple[type[PostingError], str]] = {
     Fault.NO_CONNECTION: (NotSentError, "There was no connection to the platform."),
     Fault.THROTTLED: (NotSentError, "The platform wants fewer requests."),
     Fault.REFUSED: (RefusedPostError, "The platform does not take this post."),
@@ -216,9 +220,9 @@ _MADE_NOTHING: Mapping[Fault, tuple[type[PostingError], str]] = {
 }
 
 
-def _made(post: FakePost) -> Made:
+def _step_result(post: FakePost) -> Made:
     return Made(ids=(post.id,), urls=(f"https://fake.example/{post.account}/{post.id}",))
 
 
-def _line(post: FakePost) -> str:
+def _to_json_line(post: FakePost) -> str:
     return json.dumps(msgspec.to_builtins(post)) + "\n"

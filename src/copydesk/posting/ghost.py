@@ -1,7 +1,8 @@
-"""Ghost by its Admin API (ghost.org/docs/admin-api), with the key of a custom integration.
+"""Ghost over its Admin API (ghost.org/docs/admin-api), with the key of a custom integration.
 
-A second draft of one slug gets `-2` at its end, and an id that we choose is ignored, so the slug is looked for first.
-Publishing names the `updated_at` of the post as it is there; when somebody else changed it in between, that is a 409.
+Ghost gives a second draft with the same slug the suffix `-2` and ignores ids chosen by the client, so the slug is
+looked up first. Publishing must name the post's current `updated_at`; if somebody else changed the post meanwhile,
+Ghost answers 409.
 """
 
 import hmac
@@ -37,9 +38,9 @@ from copydesk.posting.site import Site, own_server, shown
 API = "/ghost/api/admin"
 VERSION = "v5.0"
 TOKEN_SECONDS = 240
-"""Ghost takes tokens for at most five minutes from their making, by its own clock."""
+"""Lifetime of a token. Ghost accepts at most five minutes, by its own clock."""
 MOST_AT_ONCE = 100
-_SEEN = frozenset({"published", "sent"})
+_VISIBLE = frozenset({"published", "sent"})
 
 _Id = Annotated[str, msgspec.Meta(pattern=r"\A[A-Za-z0-9-]{1,64}\Z")]
 
@@ -55,7 +56,7 @@ class _Posts(msgspec.Struct, frozen=True):
     posts: Annotated[list[_Post], msgspec.Meta(min_length=1)]
 
 
-class _Some(msgspec.Struct, frozen=True):
+class _PostList(msgspec.Struct, frozen=True):
     posts: list[_Post]
 
 
@@ -68,7 +69,7 @@ class _Images(msgspec.Struct, frozen=True):
 
 
 class Ghost(DraftedBlog):
-    """A Platform over one's own Ghost."""
+    """A self-hosted Ghost blog."""
 
     name: ClassVar[str] = "ghost"
     limits: ClassVar[Limits] = Limits(
@@ -85,71 +86,75 @@ class Ghost(DraftedBlog):
     longest_title: ClassVar[int | None] = 255
 
     def draft(self, post: Post, written: blog.Article) -> dict[str, object]:
-        """What the draft is made of."""
+        """Return the request body of the draft."""
         tags = [{"name": tag} for tag in dict.fromkeys(post.tags)]
         return {"slug": written.slug, "title": written.title, "html": blog.html(written.text), "tags": tags}
 
     def site(self, server: str, secrets: Mapping[str, str]) -> Site:
-        """The Admin API of the blog, with a token for the next few minutes."""
+        """Return the blog's Admin API with a token for the next few minutes."""
         now = self._clock()
         headers = {"authorization": f"Ghost {token(secrets['key'], now)}", "accept-version": VERSION}
         return Site(self._caller, server + API, headers, now)
 
     async def connect(self, server: str, given: Mapping[str, str]) -> Connected:
-        """The integration that the key belongs to, on the blog at `server`."""
+        """Return the account of the integration that the key belongs to, on the blog at `server`."""
+        # The URL of the admin area is accepted, too.
         address = own_server(server).removesuffix("/ghost")
         secrets = {"key": given["key"].strip()}
         return Connected(account=await self._account(address, self.site(address, secrets)), secrets=secrets)
 
     async def check(self, account: Account) -> Account:
-        """The blog as it is now."""
+        """Return the account unchanged if the blog still accepts the key."""
         return await self._account(account.server, await self._open(account))
 
     async def _account(self, server: str, site: Site) -> Account:
-        # What the site says of itself is for everybody; whether the key is good shows only where posts are asked for.
-        await site.look("/posts/", _Some, params={"limit": "1", "fields": "id,status"})
+        # `/site/` is public, so it would accept any key: list a post to verify this one.
+        await site.look("/posts/", _PostList, params={"limit": "1", "fields": "id,status"})
         parts = urlsplit(server)
         return Account(platform=self.name, server=server, id=server, name=parts.netloc + parts.path)
 
     async def find(self, site: Site, draft: Step, since: datetime) -> Made | None:
-        """The post that has the slug, draft or not."""
-        found = await site.seek(f"/posts/slug/{draft.keys[0]}/", _Posts)
-        return Made(ids=(found.posts[0].id,), urls=(), evidence=Evidence.READ_BACK) if found else None
+        """Return the post with the slug, draft or published; None if there is none."""
+        page = await site.seek(f"/posts/slug/{draft.keys[0]}/", _Posts)
+        return Made(ids=(page.posts[0].id,), urls=(), evidence=Evidence.READ_BACK) if page else None
 
     async def write(self, site: Site, draft: Step, pictures: Sequence[Picture], secrets: Mapping[str, str]) -> Made:
-        """Pictures first: a post whose pictures cannot be there is not made."""
+        """Upload the images, then create the draft: without its images no post is created."""
         body: dict[str, object] = {**draft.body, "status": "draft"}
-        stored = [await self._store(site, picture, draft.keys[0]) for picture in pictures]
-        if stored:
-            body["feature_image"], body["feature_image_alt"] = stored[0], pictures[0].alt
-            below = [blog.figure(url, picture.alt) for url, picture in zip(stored[1:], pictures[1:], strict=True)]
-            body["html"] = "\n".join([str(body["html"]), *below])
-        made = await site.make("POST", "/posts/", _Posts, json={"posts": [body]}, params={"source": "html"})
-        return Made(ids=(made.posts[0].id,), urls=())
+        image_urls = [await self._upload(site, image, draft.keys[0]) for image in pictures]
+        if image_urls:
+            # The first image is the article's feature image; the others go below the text.
+            body["feature_image"], body["feature_image_alt"] = image_urls[0], pictures[0].alt
+            image_html = [blog.figure(url, image.alt) for url, image in zip(image_urls[1:], pictures[1:], strict=True)]
+            body["html"] = "\n".join([str(body["html"]), *image_html])
+        response = await site.make("POST", "/posts/", _Posts, json={"posts": [body]}, params={"source": "html"})
+        return Made(ids=(response.posts[0].id,), urls=())
 
     async def publish(self, site: Site, post_id: str) -> Made:
-        """Set its status, where nobody has done so yet."""
-        found = await site.seek(f"/posts/{post_id}/", _Posts)
-        if found is None:
+        """Set the status to published unless it already is."""
+        page = await site.seek(f"/posts/{post_id}/", _Posts)
+        if page is None:
             raise RefusedPostError(f"The draft is not on {site.host} any more.", hint="Post it once more as a new one.")
-        post = found.posts[0]
-        if post.status in _SEEN:
+        post = page.posts[0]
+        if post.status in _VISIBLE:
             return Made(ids=(post_id,), urls=shown(post.url), evidence=Evidence.READ_BACK)
+        # A 409 (somebody else edited the post) is no documented rejection: it becomes an unknown outcome, which the
+        # next lookup resolves.
         body = {"posts": [{"status": "published", "updated_at": post.updated_at}]}
-        after = (await site.make("PUT", f"/posts/{post_id}/", _Posts, json=body)).posts[0]
-        if after.status not in _SEEN:
+        updated = (await site.make("PUT", f"/posts/{post_id}/", _Posts, json=body)).posts[0]
+        if updated.status not in _VISIBLE:
             raise UnknownOutcomeError(f"{site.host} does not say that it published the post.")
-        return Made(ids=(post_id,), urls=shown(after.url))
+        return Made(ids=(post_id,), urls=shown(updated.url))
 
     async def published(self, site: Site, post_id: str, since: datetime) -> Made | None:
-        """The post, where its status says that it is seen."""
-        found = await site.seek(f"/posts/{post_id}/", _Posts)
-        if found is None or found.posts[0].status not in _SEEN:
+        """Return the post if its status makes it visible."""
+        page = await site.seek(f"/posts/{post_id}/", _Posts)
+        if page is None or page.posts[0].status not in _VISIBLE:
             return None
-        return Made(ids=(post_id,), urls=shown(found.posts[0].url), evidence=Evidence.READ_BACK)
+        return Made(ids=(post_id,), urls=shown(page.posts[0].url), evidence=Evidence.READ_BACK)
 
     async def delete(self, account: Account, made: Made) -> None:
-        """Delete the post; Ghost keeps no copy."""
+        """Delete the post for good; Ghost has no trash."""
         site = await self._open(account)
         for post_id in made.ids:
             answer = await site.ask("DELETE", f"/posts/{post_id}/")
@@ -157,37 +162,43 @@ class Ghost(DraftedBlog):
                 raise site.wrong(answer)
 
     async def figures(self, account: Account, ids: Sequence[str]) -> Mapping[str, Figures | None]:
-        """Ghost reports none of these; only what is gone is known."""
+        """Return empty metrics: Ghost reports none of them. Deleted and unpublished posts are None."""
         site = await self._open(account)
-        there: set[str] = set()
+        visible: set[str] = set()
         for start in range(0, len(ids), MOST_AT_ONCE):
-            named = ",".join(f"'{each}'" for each in ids[start : start + MOST_AT_ONCE])
-            params = {"filter": f"id:[{named}]", "fields": "id,status", "limit": str(MOST_AT_ONCE)}
-            found = await site.look("/posts/", _Some, params=params)
-            there.update(post.id for post in found.posts if post.status in _SEEN)
-        return {each: Figures() if each in there else None for each in ids}
+            id_list = ",".join(f"'{post_id}'" for post_id in ids[start : start + MOST_AT_ONCE])
+            params = {"filter": f"id:[{id_list}]", "fields": "id,status", "limit": str(MOST_AT_ONCE)}
+            page = await site.look("/posts/", _PostList, params=params)
+            visible.update(post.id for post in page.posts if post.status in _VISIBLE)
+        return {post_id: Figures() if post_id in visible else None for post_id in ids}
 
-    async def _store(self, site: Site, picture: Picture, stem: str) -> str:
-        """The address of the picture on the blog; once more is another file, which nobody sees."""
-        kind, content = form_with_file({"purpose": "image"}, picture, file_name(picture, stem))
-        stored = await site.prepare("/images/upload/", _Images, content=content, headers={"content-type": kind})
-        return stored.images[0].url
+    async def _upload(self, site: Site, image: Picture, stem: str) -> str:
+        """Upload an image and return its URL. A repeated upload makes another file that no post shows."""
+        content_type, content = form_with_file({"purpose": "image"}, image, file_name(image, stem))
+        uploaded = await site.prepare(
+            "/images/upload/", _Images, content=content, headers={"content-type": content_type}
+        )
+        return uploaded.images[0].url
 
 
 def token(key: str, now: datetime) -> str:
-    """A token for the next minutes: a JWT (RFC 7519) signed with HS256. LoginError where `key` is no Admin API key."""
-    name, _, secret = key.partition(":")
+    """Return a token for the next minutes, a JWT (RFC 7519) signed with HS256.
+
+    Raise `LoginError` if `key` is no Admin API key.
+    """
+    # An Admin API key is `id:secret` with the secret in hexadecimal.
+    key_id, _, secret = key.partition(":")
     try:
-        raw = bytes.fromhex(secret)
+        secret_bytes = bytes.fromhex(secret)
     except ValueError:
-        raw = b""
-    if not name or not raw:
+        secret_bytes = b""
+    if not key_id or not secret_bytes:
         raise LoginError("That is no Admin API key: it has two parts with a colon between them.", hint="Copy it anew.")
-    made = int(now.timestamp())
-    head = {"alg": "HS256", "typ": "JWT", "kid": name}
-    claims = {"iat": made, "exp": made + TOKEN_SECONDS, "aud": "/admin/"}
-    signed = b".".join(_base64(msgspec.json.encode(part)) for part in (head, claims))
-    return b".".join((signed, _base64(hmac.digest(raw, signed, "sha256")))).decode()
+    issued_at = int(now.timestamp())
+    header = {"alg": "HS256", "typ": "JWT", "kid": key_id}
+    claims = {"iat": issued_at, "exp": issued_at + TOKEN_SECONDS, "aud": "/admin/"}
+    unsigned = b".".join(_base64(msgspec.json.encode(part)) for part in (header, claims))
+    return b".".join((unsigned, _base64(hmac.digest(secret_bytes, unsigned, "sha256")))).decode()
 
 
 def _base64(raw: bytes) -> bytes:

@@ -1,7 +1,8 @@
-"""Asks a platform over HTTP, and tells apart what certainly came to nothing from what may have made something.
+"""HTTP client for platforms.
 
-No redirects are followed, nothing is asked twice, and no token is in an error: errors keep neither the request nor the
-answer they are about.
+It tells requests that certainly created nothing from requests that may have created something. Redirects are not
+followed and no request is repeated. Errors contain neither the request nor the response, so no token can leak through
+them.
 """
 
 import asyncio
@@ -35,19 +36,19 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 ASKING = 30.0
-"""Seconds until the whole of an answer is there."""
+"""Seconds until the complete response has arrived."""
 LONGEST_SAYING = 300
-"""Characters of what a platform says of an error that the user is shown."""
+"""Characters of a platform's error message that are shown to the user."""
 USUAL_WAIT = timedelta(minutes=15)
-"""Where a platform says "too many requests" and not how long."""
+"""Used for "too many requests" responses that name no time."""
 
 _LOGIN = frozenset({401, 403})
 _REFUSED = frozenset({400, 404, 413, 415, 422})
-"""Documented by each platform as answers of something that was looked at and not made."""
+"""Documented by every platform as: the request was checked and nothing was created."""
 
 
 class Answer(Struct, frozen=True):
-    """What a server said."""
+    """The response of a server."""
 
     status: int
     headers: Headers
@@ -56,11 +57,14 @@ class Answer(Struct, frozen=True):
 
     @property
     def good(self) -> bool:
-        """Whether the server did what it was asked."""
+        """True for a 2xx status."""
         return 200 <= self.status < 300
 
     def read(self, kind: type[T]) -> T:
-        """The body as `kind`. UnknownOutcomeError where it is something else: then it is not known what was done."""
+        """Return the JSON body decoded as `response_type`.
+
+        Raise `UnknownOutcomeError` if it does not match: it is then not known what the server did.
+        """
         try:
             return msgspec.json.decode(self.body, type=kind)
         except (msgspec.MsgspecError, UnicodeDecodeError):
@@ -68,19 +72,19 @@ class Answer(Struct, frozen=True):
 
 
 class Transport(Protocol):
-    """What carries a request to a server and its answer back: one of httpx, or what stands in for one."""
+    """Sends a request to a server: an httpx transport or a test double."""
 
     async def handle_async_request(self, request: "httpx.Request", /) -> "httpx.Response":
-        """The answer to `request`."""
+        """Return the response to `request`."""
         ...
 
 
 class Caller:
-    """Asks servers for one platform, over `transport`: the guarded one, or whatever stands in for the network."""
+    """HTTP client of one platform over `transport`, which is the guarded one or a test double."""
 
     def __init__(self, transport: Transport, *, asking: float = ASKING) -> None:
         self._transport = transport
-        self._asking = asking
+        self._timeout = asking
         self._exchange: Callable[..., Awaitable[Said]] | None = None
 
     async def ask(
@@ -94,87 +98,97 @@ class Caller:
         content: bytes | None = None,
         params: Mapping[str, str] | None = None,
     ) -> Answer:
-        """Ask once. `json` is sent as JSON, `form` as a form, `content` as it is.
+        """Send one request and return its response, whatever its status; `error_for_write` interprets it.
 
-        NotSentError where not a byte left, UnknownOutcomeError where no answer came to the end. An answer is an
-        answer, whatever its status: `wrong` says what it means.
+        `json` is sent as JSON, `form` URL-encoded, `content` as it is. Raise `NotSentError` if no byte was sent,
+        `UnknownOutcomeError` if no complete response arrived.
         """
         address = f"{url}?{urlencode(params)}" if params else url
-        sent = {"user-agent": f"Copydesk/{__version__}", "accept": "application/json", **(headers or {})}
+        all_headers = {"user-agent": f"Copydesk/{__version__}", "accept": "application/json", **(headers or {})}
         if json is not None:
-            sent["content-type"], content = "application/json", msgspec.json.encode(json)
+            all_headers["content-type"], content = "application/json", msgspec.json.encode(json)
         elif form is not None:
-            sent["content-type"], content = "application/x-www-form-urlencoded", urlencode(form).encode()
+            all_headers["content-type"], content = "application/x-www-form-urlencoded", urlencode(form).encode()
         if self._exchange is None:
-            # httpx takes a while to import: not before something is sent, and not where somebody is typing.
+            # httpx is slow to import: import it on first use, in a thread so that the interface stays responsive.
             self._exchange = (await asyncio.to_thread(import_module, "copydesk.posting.exchange")).exchange
         host = urlsplit(url).netloc
-        status, answered, body = await self._exchange(
-            self._transport, method, address, host, _proper(sent), content or b"", self._asking
+        status, response_headers, body = await self._exchange(
+            self._transport, method, address, host, _validate_headers(all_headers), content or b"", self._timeout
         )
-        return Answer(status=status, headers=answered, body=body)
+        return Answer(status=status, headers=response_headers, body=body)
 
 
 def wrong(answer: Answer, host: str, now: datetime, *, says: str = "", login: frozenset[int] = _LOGIN) -> PostingError:
-    """What an answer that is no success means, for a request that makes something.
+    """Return the error that an unsuccessful response to a write request means.
 
-    `says` is the platform's own explanation; `login` are the statuses that speak of the account and not of the post.
-    Everything that is not known to mean that nothing was made means that it is not known.
+    `explanation` is the platform's own error message. `login_statuses` are those that concern the account and not the
+    post. Every status that is not known to mean "nothing was created" is an `UnknownOutcomeError`.
     """
-    explained = f"{host} says: {sentence(says)}" if says.strip() else f"{host} answered with {named(answer.status)}."
+    message = f"{host} says: {sentence(says)}" if says.strip() else f"{host} answered with {named(answer.status)}."
     if answer.status in login:
-        return LoginError(explained, hint=CONNECT_AGAIN)
+        return LoginError(message, hint=CONNECT_AGAIN)
     if answer.status == 429:
-        return NotSentError(explained, retry_after=when_again(answer.headers, now) or now + USUAL_WAIT)
+        return NotSentError(message, retry_after=when_again(answer.headers, now) or now + USUAL_WAIT)
+    # A 403 that is no login problem (see `login_statuses`) is a rejection of this post.
     if answer.status in _REFUSED or answer.status == 403:
-        return RefusedPostError(explained)
-    return UnknownOutcomeError(explained)
+        return RefusedPostError(message)
+    return UnknownOutcomeError(message)
 
 
 def unread(answer: Answer, host: str, now: datetime, *, says: str = "") -> CopydeskError:
-    """What an answer that is no success means, for a request that only looks: nothing was made by it."""
-    found = wrong(answer, host, now, says=says)
-    if isinstance(found, LoginError | NotSentError):
-        return found
-    return NotSentError(found.message, retry_after=when_again(answer.headers, now))
+    """Return the error that an unsuccessful response to a read request means; such a request created nothing."""
+    error = wrong(answer, host, now, says=says)
+    if isinstance(error, LoginError | NotSentError):
+        return error
+    return NotSentError(error.message, retry_after=when_again(answer.headers, now))
 
 
 def when_again(headers: Headers, now: datetime) -> datetime | None:
-    """When the server wants to be asked again, where it says so: Retry-After, else the rate limit's own headers."""
+    """Return the earliest time for another request, from Retry-After or the rate limit headers, else None."""
     wait = retry_after(headers, now)
     if wait is None:
         wait = used_up(headers, now)
+    # Bluesky sends an epoch time here, where the IETF draft counts seconds; values beyond a day are not believed.
     if wait is None and (reset := headers.get("ratelimit-reset", "")).isdecimal():
-        left = int(reset[:12]) - now.timestamp()
-        wait = left if 0 < left < timedelta(days=1).total_seconds() else None
+        seconds = int(reset[:12]) - now.timestamp()
+        wait = seconds if 0 < seconds < timedelta(days=1).total_seconds() else None
     if wait is None and headers.get("x-ratelimit-remaining") == "0":
-        wait = _until(headers.get("x-ratelimit-reset", ""), now)
+        wait = _seconds_until(headers.get("x-ratelimit-reset", ""), now)
     return None if wait is None else (now + timedelta(seconds=wait)).astimezone(UTC)
 
 
-def _until(moment: str, now: datetime) -> float | None:
-    """Seconds until a time as Mastodon has it, `2026-02-10T09:05:00.000000Z`; None where it is none, or not soon."""
+def _seconds_until(timestamp: str, now: datetime) -> float | None:
+    """Return the seconds until a time in Mastodon's format, `2026-02-10T09:05:00.000000Z`.
+
+    Return None if it is invalid, past or more than a day away.
+    """
     try:
-        left = (datetime.fromisoformat(moment[:40]) - now).total_seconds()
+        # Bound the untrusted value before parsing it.
+        seconds = (datetime.fromisoformat(timestamp[:40]) - now).total_seconds()
     except (ValueError, TypeError):
         return None
-    return left if 0 < left < timedelta(days=1).total_seconds() else None
+    return seconds if 0 < seconds < timedelta(days=1).total_seconds() else None
 
 
 def said(text: str) -> str:
-    """What a server said, fit for one line of ours: it may be anything."""
+    """Return text received from a server as one short line without control characters."""
+    # Cut first: the text is untrusted and may be megabytes long.
     line = clean(text[: 4 * LONGEST_SAYING]).strip()
     return line if len(line) <= LONGEST_SAYING else line[: LONGEST_SAYING - 1] + "…"
 
 
 def sentence(text: str) -> str:
-    """What a server said, as a sentence that another one can follow."""
+    """Return text received from a server as one line that ends like a sentence."""
     line = said(text)
     return line if line.endswith((".", "!", "?", "…")) else f"{line}."
 
 
-def _proper(headers: Mapping[str, str]) -> dict[str, str]:
-    """`headers`, where each of them is one: a line end in a token would begin the next header."""
+def _validate_headers(headers: Mapping[str, str]) -> dict[str, str]:
+    """Return `headers` if all are valid; raise `NotSentError` otherwise.
+
+    A line break in a token would start a new header.
+    """
     if not all(value.isascii() and value.isprintable() for value in headers.values()):
         raise NotSentError(
             "The request cannot be sent: a header holds what may not stand there.", hint="Check the key."

@@ -1,4 +1,4 @@
-"""What LinkedIn's answers to a new post mean."""
+"""LinkedIn's responses to a new post."""
 
 from datetime import datetime
 
@@ -10,16 +10,16 @@ from copydesk.posting.platform import Made, PostingError, RefusedPostError, Unkn
 
 HOST = "LinkedIn"
 VERSION = "202605"
-"""Of the API. LinkedIn retires each about a year after its month."""
+"""API version. LinkedIn retires each version about a year after its month."""
 
 
-class _Problem(msgspec.Struct, frozen=True):
+class _ErrorBody(msgspec.Struct, frozen=True):
     message: str = ""
     code: str = ""
 
 
 def made_of(answer: Answer) -> Made:
-    """The post that was made, by the name that LinkedIn gives it."""
+    """Return the created post, by its URN in the response header. Raise `UnknownOutcomeError` if there is none."""
     urn = answer.headers.get("x-restli-id", "")
     if not is_urn(urn):
         raise UnknownOutcomeError("LinkedIn did not name the post that it made.")
@@ -27,13 +27,13 @@ def made_of(answer: Answer) -> Made:
 
 
 def says(answer: Answer) -> str:
-    """LinkedIn's own explanation; empty where it gives none that can be read."""
-    return _problem(answer).message
+    """Return LinkedIn's error message; empty if there is none that can be decoded."""
+    return _error_body(answer).message
 
 
 def refusal(answer: Answer, now: datetime) -> PostingError:
-    """What an answer means that is no success."""
-    if answer.status == 426:  # answered before anything is looked at (Microsoft Learn, "Versioning")
+    """Return the error that an unsuccessful response to a write request means."""
+    if answer.status == 426:  # sent before the request is processed (Microsoft Learn, "Versioning")
         return RefusedPostError(
             f"LinkedIn has retired the version {VERSION} of its interface.", hint="Update Copydesk."
         )
@@ -41,28 +41,34 @@ def refusal(answer: Answer, now: datetime) -> PostingError:
 
 
 def duplicated(answer: Answer) -> str | None:
-    """The post that LinkedIn has with the same text, empty where it does not name it; None where that is not why."""
-    found = _problem(answer)
-    if answer.status != 422 or (found.code != "DUPLICATE_POST" and "duplicate" not in found.message.lower()):
+    """Return the URN of the existing post with the same text; None if the response is no duplicate error.
+
+    The URN is empty if LinkedIn does not name it.
+    """
+    problem = _error_body(answer)
+    if answer.status != 422 or (problem.code != "DUPLICATE_POST" and "duplicate" not in problem.message.lower()):
         return None
-    return named_urn(found.message)
+    return named_urn(problem.message)
 
 
 def not_again(first: str, began: datetime) -> PostingError:
-    """Why a post that LinkedIn calls a duplicate of `first` was not made: it is another one, if it is older."""
-    at = made_at(first) if first else None
-    where = f" {post_url(first)}" if first else ""
-    if at is not None and at < began - SLACK:
+    """Return the error for a post that LinkedIn rejected as a duplicate of `first`.
+
+    If `first` is older than this request, it is another post. Otherwise it may be the very one that was sent.
+    """
+    created_at = made_at(first) if first else None
+    link = f" {post_url(first)}" if first else ""
+    if created_at is not None and created_at < began - SLACK:
         return RefusedPostError(
-            f"LinkedIn has the same text in an earlier post:{where}", hint="If that is not the one, change the text."
+            f"LinkedIn has the same text in an earlier post:{link}", hint="If that is not the one, change the text."
         )
     return UnknownOutcomeError(
-        f"LinkedIn says that it has the same text already.{where}", hint="Look whether that is this post."
+        f"LinkedIn says that it has the same text already.{link}", hint="Look whether that is this post."
     )
 
 
-def _problem(answer: Answer) -> _Problem:
+def _error_body(answer: Answer) -> _ErrorBody:
     try:
-        return msgspec.json.decode(answer.body, type=_Problem)
+        return msgspec.json.decode(answer.body, type=_ErrorBody)
     except (msgspec.MsgspecError, UnicodeDecodeError):
-        return _Problem()
+        return _ErrorBody()

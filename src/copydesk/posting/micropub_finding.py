@@ -1,4 +1,4 @@
-"""Finds a site's Micropub endpoint in its page, and a post in the list that the endpoint gives. Pure."""
+"""Find a site's Micropub endpoint in its page, and a post in the endpoint's list. Pure functions."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -29,14 +29,14 @@ class _Paging(msgspec.Struct, frozen=True):
 
 
 class Found(msgspec.Struct, frozen=True):
-    """What the endpoint answers to `q=source`; `items` is None where it is no list."""
+    """The response to `q=source`; `items` is None if the response is no list."""
 
     items: list[_Item] | None = None
     paging: _Paging | None = None
 
 
 class Item(Struct, frozen=True):
-    """A post of the list."""
+    """A post of the list, with usable values only."""
 
     url: str
     name: str
@@ -46,19 +46,23 @@ class Item(Struct, frozen=True):
 
 
 class Page(Struct, frozen=True):
-    """A page of the list, and where the next one begins."""
+    """A page of the list and the cursor of the next one."""
 
     items: list[Item]
     paging: _Paging
 
     @classmethod
     def of(cls, found: Found) -> "Page":
-        """What the endpoint answered, as far as it can be used."""
-        return cls(items=[_item(item) for item in found.items or ()], paging=found.paging or _Paging())
+        """Return the usable part of a response."""
+        return cls(items=[_parse_item(item) for item in found.items or ()], paging=found.paging or _Paging())
 
 
 def is_ours(item: Item, step: Step, since: datetime) -> bool:
-    """Whether the post has our key in its address, or our title and text and was not there before `since`."""
+    """Return True if the post has our key in its URL or slug.
+
+    Without the key, it must have our title and text and must not be older than `since`.
+    """
+    # The server may ignore `mp-slug`; then title, text and time have to match.
     key = step.keys[0].rpartition("-")[2]
     if key in item.url or key in item.slug:
         return True
@@ -66,93 +70,101 @@ def is_ours(item: Item, step: Step, since: datetime) -> bool:
         return False
     properties = step.body["properties"]
     assert isinstance(properties, dict)
-    return (item.name, _even(item.content)) == (_first(properties["name"]), _even(_first(properties["content"])))
+    return (item.name, _collapse_spaces(item.content)) == (
+        _first_value(properties["name"]),
+        _collapse_spaces(_first_value(properties["content"])),
+    )
 
 
 def reaches_back(items: Sequence[Item], since: datetime) -> bool:
-    """Whether the posts, which must stand from the newest on, begin before `since`."""
+    """Return True if the posts, which must be sorted newest first, include one older than `since`."""
     times = [item.published for item in items if item.published is not None]
     return bool(times) and times == sorted(times, reverse=True) and times[-1] < since - CLOCKS_APART
 
 
 def endpoint_of(answer: Answer, page: str) -> str | None:
-    """The endpoint that the page at `page` names, in a Link header or in its HTML; None where it names none."""
-    for url in (*_in_header(answer.headers.get("link", "")), *_in_page(answer.body.decode("utf-8", "replace"))):
+    """Return the endpoint named in the page's Link header or HTML; None if there is none."""
+    for url in (
+        *_links_in_header(answer.headers.get("link", "")),
+        *_links_in_page(answer.body.decode("utf-8", "replace")),
+    ):
         try:
-            found = links.postable(urljoin(page, url))
+            endpoint = links.postable(urljoin(page, url))
         except ValueError:
             continue
-        if found:
-            return found
+        if endpoint:
+            return endpoint
     return None
 
 
-def _in_header(link: str) -> Iterator[str]:
-    """The addresses that a Link header (RFC 8288) relates as `micropub`."""
+def _links_in_header(link: str) -> Iterator[str]:
+    """Yield the URLs with `rel=micropub` in a Link header (RFC 8288)."""
+    # Bound the work on an untrusted header.
     for piece in link[:16_384].split("<")[1:]:
         url, _, rest = piece.partition(">")
-        if any("micropub" in found[1].lower().split() for found in _REL.finditer(rest)):
+        if any("micropub" in match[1].lower().split() for match in _REL.finditer(rest)):
             yield url.strip()
 
 
-def _in_page(text: str) -> Iterator[str]:
+def _links_in_page(text: str) -> Iterator[str]:
     for tag in _TAG.finditer(_without_comments(text)):
-        reader = _Reader()
-        reader.feed(tag[0])
-        if "micropub" in reader.rel and reader.href is not None:
-            yield reader.href.strip()
+        # A new parser per tag, so that a broken tag cannot affect the next one.
+        parser = _TagParser()
+        parser.feed(tag[0])
+        if "micropub" in parser.rel and parser.href is not None:
+            yield parser.href.strip()
 
 
 def _without_comments(text: str) -> str:
-    kept, place = [], 0
-    while (start := text.find("<!--", place)) >= 0:
-        kept.append(text[place:start])
+    pieces, position = [], 0
+    while (start := text.find("<!--", position)) >= 0:
+        pieces.append(text[position:start])
         end = text.find("-->", start + 4)
         if end < 0:
-            return "".join(kept)
-        place = end + 3
-    return "".join((*kept, text[place:]))
+            return "".join(pieces)
+        position = end + 3
+    return "".join((*pieces, text[position:]))
 
 
-class _Reader(HTMLParser):
-    """Reads one tag: a whole page of a stranger's can take it minutes."""
+class _TagParser(HTMLParser):
+    """Parses a single tag. Parsing a whole page of untrusted HTML with `HTMLParser` can take minutes."""
 
     rel: Sequence[str] = ()
     href: str | None = None
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Keep the two attributes that matter."""
-        found = dict(attrs)
-        self.rel = (found.get("rel") or "").lower().split()
-        self.href = found.get("href")
+        """Store the two attributes that matter."""
+        attributes = dict(attrs)
+        self.rel = (attributes.get("rel") or "").lower().split()
+        self.href = attributes.get("href")
 
 
-def _item(item: _Item) -> Item:
-    own = item.properties
+def _parse_item(item: _Item) -> Item:
+    properties = item.properties
     return Item(
-        url=links.postable(item.url or _first(own.get("url"))) or "",
-        name=_first(own.get("name")),
-        content=_first(own.get("content")),
-        slug=_first(own.get("mp-slug")) or _first(own.get("slug")),
-        published=_time(_first(own.get("published"))),
+        url=links.postable(item.url or _first_value(properties.get("url"))) or "",
+        name=_first_value(properties.get("name")),
+        content=_first_value(properties.get("content")),
+        slug=_first_value(properties.get("mp-slug")) or _first_value(properties.get("slug")),
+        published=_parse_time(_first_value(properties.get("published"))),
     )
 
 
-def _first(values: object) -> str:
-    """The first value of a property, which may be HTML."""
+def _first_value(values: object) -> str:
+    """Return the first value of a property, which may be an object with HTML."""
     value = values[0] if isinstance(values, list) and values else values
     if isinstance(value, dict):
         value = value.get("html") or value.get("value")
     return value if isinstance(value, str) else ""
 
 
-def _time(text: str) -> datetime | None:
+def _parse_time(text: str) -> datetime | None:
     try:
-        found = datetime.fromisoformat(text)
+        time = datetime.fromisoformat(text)
     except ValueError:
         return None
-    return found if found.tzinfo is not None else None
+    return time if time.tzinfo is not None else None
 
 
-def _even(html: str) -> str:
+def _collapse_spaces(html: str) -> str:
     return _SPACES.sub(" ", html).strip()

@@ -1,7 +1,7 @@
-"""The way into an account through the user's browser (OAuth 2), and access tokens that are renewed in time.
+"""OAuth 2 sign-in through the user's browser, and access tokens that are refreshed before they expire.
 
-A code is asked for with PKCE (RFC 7636, S256) where the platform knows it, and with a state. New tokens are safe on the
-disk before the first of them is used: X takes a refresh token once, and then there is no way back to the old pair.
+The code is requested with a state, and with PKCE (RFC 7636, S256) if the platform supports it. New tokens are on disk
+before the first of them is used: X accepts a refresh token once, so a lost pair cannot be recovered.
 """
 
 import asyncio
@@ -32,107 +32,115 @@ from copydesk.posting.platform import (
 T = TypeVar("T")
 
 EXPIRES = "expires_at"
-"""Among the secrets of an account: when its access token ends, in our form of a time."""
+"""Credential name of the access token's expiry time, in ISO format."""
 
 
 class Granted(msgspec.Struct, frozen=True):
-    """What a server grants (RFC 6749, 5.1); `expires_in` is in seconds."""
+    """A token response (RFC 6749, 5.1); `expires_in` is in seconds."""
 
     access_token: str
     expires_in: int | None = None
     refresh_token: str = ""
 
 
-class _Denied(msgspec.Struct, frozen=True):
-    """Why it does not (RFC 6749, 5.2)."""
+class _ErrorResponse(msgspec.Struct, frozen=True):
+    """An error response (RFC 6749, 5.2)."""
 
     error: object = ""
     error_description: str = ""
 
 
 Renew = Callable[[Account, Mapping[str, str]], Awaitable[Granted]]
-"""Asks for new tokens with the secrets of an account; LoginError, NotSentError, UnknownOutcomeError."""
+"""Request new tokens with an account's credentials. Raises `LoginError`, `NotSentError` or `UnknownOutcomeError`."""
 
 
 def begin(authorize: str, *, client_id: str, redirect: str, scope: str, pkce: bool, kept: Mapping[str, str]) -> SignIn:
-    """A way in that begins at the address `authorize`; `kept` is what `finish` needs besides."""
+    """Return a sign-in that starts at `authorize_url`; `context` holds further values that `finish_sign_in` needs."""
+    # 48 random bytes are 64 characters; RFC 7636 allows 43 to 128.
     state, verifier = randomness.token_urlsafe(24), randomness.token_urlsafe(48)
-    asked = {"response_type": "code", "client_id": client_id, "redirect_uri": redirect, "scope": scope, "state": state}
+    params = {"response_type": "code", "client_id": client_id, "redirect_uri": redirect, "scope": scope, "state": state}
     if pkce:
-        asked |= {"code_challenge": challenge(verifier), "code_challenge_method": "S256"}
+        params |= {"code_challenge": challenge(verifier), "code_challenge_method": "S256"}
         kept = {**kept, "code_verifier": verifier}
-    return SignIn(url=f"{authorize}?{urlencode(asked)}", redirect=redirect, state=state, kept=dict(kept))
+    return SignIn(url=f"{authorize}?{urlencode(params)}", redirect=redirect, state=state, kept=dict(kept))
 
 
 def challenge(verifier: str) -> str:
-    """What stands for `verifier` until it is shown (RFC 7636, 4.2)."""
+    """Return the S256 code challenge of `verifier` (RFC 7636, 4.2)."""
     return urlsafe_b64encode(hashlib.sha256(verifier.encode()).digest()).decode().rstrip("=")
 
 
 async def granted(
     caller: Caller, url: str, form: Mapping[str, str], now: datetime, *, headers: Mapping[str, str] | None = None
 ) -> Granted:
-    """Ask for tokens. LoginError where the server does not grant them; NotSentError, UnknownOutcomeError."""
+    """Request tokens. Raise `LoginError` if the server denies them, `NotSentError` or `UnknownOutcomeError`."""
     return grant(await caller.ask("POST", url, form=form, headers=headers), url, now)
 
 
 def grant(answer: Answer, url: str, now: datetime) -> Granted:
-    """The tokens of an answer; LoginError where there are none, NotSentError where the server could not say."""
+    """Return the tokens of a response.
+
+    Raise `LoginError` if the server denied them, `NotSentError` if it could not decide.
+    """
     host = urlsplit(url).netloc
     if answer.good:
-        found = answer.read(Granted)
-        if found.access_token:
-            return found
+        tokens = answer.read(Granted)
+        if tokens.access_token:
+            return tokens
         raise UnknownOutcomeError(f"{host} sent no token.")
     if answer.status in {400, 401, 403}:
-        why = said(_denial(answer)) or f"{host} does not grant access."
-        raise LoginError(f"{host} does not let Copydesk in: {why}", hint=CONNECT_AGAIN)
+        reason = said(_error_text(answer)) or f"{host} does not grant access."
+        raise LoginError(f"{host} does not let Copydesk in: {reason}", hint=CONNECT_AGAIN)
     raise unread(answer, host, now)
 
 
-def _denial(answer: Answer) -> str:
+def _error_text(answer: Answer) -> str:
     try:
-        found = msgspec.json.decode(answer.body, type=_Denied)
+        denied = msgspec.json.decode(answer.body, type=_ErrorResponse)
     except (msgspec.MsgspecError, UnicodeDecodeError):
         return ""
-    return found.error_description or (found.error if isinstance(found.error, str) else "")
+    return denied.error_description or (denied.error if isinstance(denied.error, str) else "")
 
 
 def as_secrets(tokens: Granted, now: datetime) -> dict[str, str]:
-    """`tokens` as they stand among the secrets of an account."""
-    found = {"access_token": tokens.access_token}
+    """Return `tokens` as credentials to store, with the expiry as an absolute time."""
+    credentials = {"access_token": tokens.access_token}
     if tokens.refresh_token:
-        found["refresh_token"] = tokens.refresh_token
+        credentials["refresh_token"] = tokens.refresh_token
+    # Ignore implausible lifetimes; adding them could overflow `datetime`.
     if tokens.expires_in is not None and 0 < tokens.expires_in < timedelta(days=3650).total_seconds():
-        found[EXPIRES] = iso(now + timedelta(seconds=tokens.expires_in))
-    return found
+        credentials[EXPIRES] = iso(now + timedelta(seconds=tokens.expires_in))
+    return credentials
 
 
 async def harmless(asked: Awaitable[T]) -> T:
-    """The answer to a request that makes nothing anybody sees: where its outcome is unknown, it can be asked again."""
+    """Await a request that creates nothing visible, and raise `NotSentError` in place of `UnknownOutcomeError`.
+
+    Such a request can simply be repeated.
+    """
     try:
         return await asked
     except UnknownOutcomeError as error:
-        found = NotSentError(error.message, hint=error.hint)
-    raise found
+        not_sent = NotSentError(error.message, hint=error.hint)
+    raise not_sent
 
 
 class Access:
-    """Asks in the name of accounts, with tokens that are renewed `early` before they end.
+    """Sends requests on behalf of accounts and refreshes their tokens `refresh_before` they expire.
 
-    `renew` is None where they cannot be: then the user has to connect the account again.
+    `refresh` is None if tokens cannot be refreshed: then the user has to connect the account again.
     """
 
     def __init__(
         self, caller: Caller, secrets: Secrets, clock: Callable[[], datetime], *, renew: Renew | None, early: timedelta
     ) -> None:
-        self._caller = caller
+        self._client = caller
         self._secrets = secrets
         self._clock = clock
-        self._renew = renew
-        self._early = early
+        self._refresh = renew
+        self._refresh_before = early
         self._locks: defaultdict[tuple[str, str], asyncio.Lock] = defaultdict(asyncio.Lock)
-        self._renewing: set[asyncio.Future[str]] = set()
+        self._refresh_tasks: set[asyncio.Future[str]] = set()
 
     async def ask(
         self,
@@ -146,56 +154,62 @@ class Access:
         content: bytes | None = None,
         params: Mapping[str, str] | None = None,
     ) -> Answer:
-        """Ask as Caller does. Where a token is not taken any more it is renewed, and the same is asked once again:
-        an answer of 401 is one, so nothing was made."""
+        """Send a request as `PlatformClient.request` does.
 
-        async def once(token: str) -> Answer:
-            sent = {**(headers or {}), "authorization": f"Bearer {token}"}
-            return await self._caller.ask(
-                method, url, headers=sent, json=json, form=form, content=content, params=params
+        On a 401 the token is refreshed and the request repeated once. That is safe for writes too: a 401 response means
+        that nothing was created.
+        """
+
+        async def send(token: str) -> Answer:
+            auth_headers = {**(headers or {}), "authorization": f"Bearer {token}"}
+            return await self._client.ask(
+                method, url, headers=auth_headers, json=json, form=form, content=content, params=params
             )
 
         token = await self.token(account)
-        answer = await once(token)
-        if answer.status != 401 or self._renew is None:
+        answer = await send(token)
+        if answer.status != 401 or self._refresh is None:
             return answer
-        return await once(await self.token(account, spent=token))
+        return await send(await self.token(account, spent=token))
 
     async def token(self, account: Account, *, spent: str = "") -> str:
-        """A token that is good for some time, and is not `spent`. LoginError, NotSentError."""
-        # Whoever waits may be cancelled; tokens that were granted in the meantime must not be lost with them.
-        found = asyncio.ensure_future(self._token(account, spent))
-        self._renewing.add(found)
-        found.add_done_callback(self._renewing.discard)
-        return await asyncio.shield(found)
+        """Return a token that stays valid for a while and is not `rejected`. Raise `LoginError` or `NotSentError`."""
+        # Shield the refresh: if the caller is cancelled, tokens granted meanwhile must still be stored. The set holds a
+        # reference, because the loop keeps only a weak one.
+        task = asyncio.ensure_future(self._valid_token(account, spent))
+        self._refresh_tasks.add(task)
+        task.add_done_callback(self._refresh_tasks.discard)
+        return await asyncio.shield(task)
 
-    async def _token(self, account: Account, spent: str) -> str:
+    async def _valid_token(self, account: Account, rejected: str) -> str:
+        # One refresh per account at a time; callers that waited find the new token in the stored credentials.
         async with self._locks[account.server, account.id]:
-            held = await self._secrets.read(account)
-            token, left = held.get("access_token", ""), self._left(held)
-            if token and token != spent and (left is None or left > self._early):
+            credentials = await self._secrets.read(account)
+            token, remaining = credentials.get("access_token", ""), self._remaining(credentials)
+            if token and token != rejected and (remaining is None or remaining > self._refresh_before):
                 return token
-            usable = bool(token) and token != spent and left is not None and left > timedelta(0)
-            if self._renew is None:
+            # A token inside the refresh margin still works, so a failed refresh is no error yet.
+            usable = bool(token) and token != rejected and remaining is not None and remaining > timedelta(0)
+            if self._refresh is None:
                 if usable:
                     return token
                 raise LoginError(f"The access of {said(account.name)} has run out.", hint=CONNECT_AGAIN)
             try:
-                return await self._renewed(account, held, self._renew)
+                return await self._refresh_tokens(account, credentials, self._refresh)
             except PostingError:
                 if not usable:
                     raise
             return token
 
-    async def _renewed(self, account: Account, held: Mapping[str, str], renew: Renew) -> str:
-        tokens = await harmless(renew(account, held))
-        kept = {name: value for name, value in held.items() if name != EXPIRES}
-        await self._secrets.keep(account, {**kept, **as_secrets(tokens, self._clock())})
+    async def _refresh_tokens(self, account: Account, credentials: Mapping[str, str], refresh: Renew) -> str:
+        tokens = await harmless(refresh(account, credentials))
+        unchanged = {name: value for name, value in credentials.items() if name != EXPIRES}
+        await self._secrets.keep(account, {**unchanged, **as_secrets(tokens, self._clock())})
         return tokens.access_token
 
-    def _left(self, held: Mapping[str, str]) -> timedelta | None:
-        """How long the token of `held` is still good; None where that is not known."""
+    def _remaining(self, credentials: Mapping[str, str]) -> timedelta | None:
+        """Return the remaining lifetime of the access token; None if unknown."""
         try:
-            return datetime.fromisoformat(held.get(EXPIRES, "")) - self._clock()
+            return datetime.fromisoformat(credentials.get(EXPIRES, "")) - self._clock()
         except (ValueError, TypeError):
             return None

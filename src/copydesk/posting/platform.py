@@ -1,8 +1,8 @@
-"""What a platform is to Copydesk: what it takes, how a post is made there, and how it is found again.
+"""The `Platform` protocol: what a platform accepts, how a post is created there and how it is found again.
 
-A post is sent in steps. A step is one request that makes something: a post of a thread, a whole thread where the
-platform takes it at once, the hidden draft of an article. What a step will ask for, and the keys by which what it made
-can be found, are settled before its first byte leaves and do not change after that.
+A post is sent in steps. A step is one request that creates something: one post of a thread, a whole thread where the
+platform accepts it in one request, or the hidden draft of an article. The step's body and its keys (by which the result
+is found again) are fixed before the first byte is sent and do not change afterwards.
 """
 
 from collections.abc import Mapping, Sequence
@@ -42,39 +42,39 @@ __all__ = [
 
 
 class Secrets(Protocol):
-    """Where the keys to the accounts are kept. What is in it is in no database, no log and no error."""
+    """Storage for account credentials. They appear in no database, log or error message."""
 
     async def read(self, account: Account) -> Mapping[str, str]:
-        """The secrets of an account by their names; LoginError where there are none."""
+        """Return the account's credentials by name. Raise `LoginError` if there are none."""
         ...
 
     async def keep(self, account: Account, secrets: Mapping[str, str]) -> None:
-        """Replace the secrets of an account; they are safe on the disk when this returns."""
+        """Replace the account's credentials; they are flushed to disk when this returns."""
         ...
 
 
 class Connected(Struct, frozen=True):
-    """An account that was just connected, and the keys to it."""
+    """A newly connected account and its credentials."""
 
     account: Account
     secrets: dict[str, str]
 
 
 class SignIn(Struct, frozen=True):
-    """A way into an account that leads through the user's browser, begun and not yet ended."""
+    """A browser sign-in that was started and not yet finished."""
 
     url: str
-    """Where the user says yes."""
+    """The authorization page to open in the browser."""
     redirect: str
-    """Where the browser is sent then, with a code."""
+    """The redirect URI: the browser is sent there with the code."""
     state: str
-    """Comes back with the code, or the code is not meant for us; empty where the server does not send it back."""
+    """Returned together with the code to prove that the code is ours; empty if the server does not return it."""
     kept: dict[str, str]
-    """What `finish` needs to know of `begin`; some of it is secret."""
+    """Values that `finish_sign_in` needs from `start_sign_in`; some are secret."""
 
 
 class Picture(Struct, frozen=True):
-    """A picture of a post, fit for the platform."""
+    """One image of a post, already within the platform's limits."""
 
     content: bytes
     media_type: str
@@ -84,49 +84,54 @@ class Picture(Struct, frozen=True):
 
 
 class Post(Struct, frozen=True):
-    """What is to be posted, as it was approved."""
+    """The approved content to publish."""
 
     format: Format
     parts: tuple[str, ...]
-    """The posts of a thread in their order; of any other format the one text."""
+    """The posts of a thread in order; for any other format a single text."""
     at: datetime
-    """When it is to go out: platforms that take a time are told this one, however late it gets there."""
+    """The scheduled time. Sent to platforms that accept a date, even if the post goes out later."""
     title: str = ""
     tags: tuple[str, ...] = ()
     alts: tuple[str, ...] = ()
-    """The descriptions of its pictures, in order."""
+    """Alt texts of the images, in order."""
 
 
 class Trust(Struct, frozen=True):
-    """How far a platform can be relied on not to make a thing twice, and to tell whether it made it."""
+    """Guarantees of a platform against duplicate posts, and its means to tell whether a post was created."""
 
     keyed: bool = False
-    """Whether a second request under the same keys makes nothing, for ever."""
+    """True if a second request with the same keys never creates anything, without a time limit."""
     repeat_within: timedelta = timedelta(0)
-    """For so long after the first request one more under the same keys makes nothing, and is answered as the first."""
+    """For this long after the first request, a request with the same keys creates nothing and returns the first
+    result.
+    """
     can_look: bool = True
-    """Whether what is on the account can be read."""
+    """True if the account's posts can be read back."""
     quiet: timedelta = timedelta(seconds=90)
-    """After a request with no answer, before absent may mean that nothing was made: it can still be on its way."""
+    """Wait this long after an unanswered request before its absence proves that nothing was created: it may still be in
+    transit.
+    """
 
 
 class Limits(Struct, frozen=True):
-    """What a platform takes."""
+    """Formats and image sizes that a platform accepts."""
 
     formats: frozenset[Format]
     pictures: int = 0
-    """Of one post, at most."""
+    """Maximum per post."""
     picture_bytes: int = 0
+    # Accepted by every platform; some accept more.
     picture_types: tuple[str, ...] = ("image/jpeg", "image/png")
     alt_characters: int = 0
 
 
 class Problem(Struct, frozen=True):
-    """Why a post would not be taken as it is."""
+    """A reason why the platform would reject the post as it is."""
 
     message: str
     part: int | None = None
-    """Which post of the thread, from 0."""
+    """Index of the post in the thread."""
 
 
 class PostingError(CopydeskError):
@@ -136,23 +141,26 @@ class PostingError(CopydeskError):
 
 
 class RefusedPostError(PostingError):
-    """The platform looked at the post and does not take it as it is. Nothing was made, and asking again is in vain."""
+    """The platform rejected the post as it is. Nothing was created, and repeating the request will not help."""
 
     category = "refused"
 
 
 class LoginError(PostingError):
-    """The platform does not know the account any more. Nothing was made; connect the account again."""
+    """The platform does not accept the account's credentials any more.
+
+    Nothing was created; connect the account again.
+    """
 
     category = "needs-login"
 
 
 CONNECT_AGAIN = "Connect the account again."
-"""The usual hint of a LoginError; the desk knows how that is done."""
+"""Default hint of a `LoginError`; the desk turns it into the command to run."""
 
 
 class NotSentError(PostingError):
-    """Certainly nothing was made; it can be tried again, at `retry_after` where the platform says when."""
+    """Certainly nothing was created. The request can be repeated, at `retry_after` if the platform names a time."""
 
     category = "not-sent"
 
@@ -162,82 +170,90 @@ class NotSentError(PostingError):
 
 
 class UnknownOutcomeError(PostingError):
-    """It cannot be known from the answer, or its lack, whether something was made."""
+    """The response, or the lack of one, does not tell whether something was created."""
 
     category = "unknown-outcome"
 
 
 class Platform(Protocol):
-    """One kind of server. Everything that touches the network may be cancelled, and then the outcome is unknown.
+    """One kind of server.
 
-    No method repeats a request that makes something.
+    Every method that uses the network may be cancelled; the outcome is then unknown. No method repeats a request that
+    creates something.
     """
 
     name: ClassVar[str]
     limits: ClassVar[Limits]
     home: ClassVar[str]
-    """Where its accounts are unless the user says otherwise; empty where the user has to."""
+    """Default server URL; empty if the user has to enter one."""
     wants: ClassVar[tuple[Wanted, ...]]
-    """What connecting asks for."""
+    """Credentials that the user enters to connect an account."""
 
     def trust(self, account: Account) -> Trust:
-        """How far the account's server can be relied on."""
+        """Return the guarantees of the account's server."""
         ...
 
     def problems(self, post: Post, account: Account) -> Sequence[Problem]:
-        """Why the post would not be taken; nothing is asked of the network."""
+        """Return the reasons why the post would be rejected, without using the network."""
         ...
 
     def render(self, post: Post, account: Account, seed: str) -> Intent:
-        """What will be sent. `seed` is the UUIDv7 of the delivery: the keys follow from it alone."""
+        """Return the requests to send. All keys are derived from `seed`, the delivery's UUIDv7."""
         ...
 
     async def connect(self, server: str, given: Mapping[str, str]) -> Connected:
-        """Get into an account with what was asked for; LoginError, NotSentError, RefusedPostError."""
+        """Sign in with the entered credentials. Raise `LoginError`, `NotSentError` or `RefusedPostError`."""
         ...
 
     async def check(self, account: Account) -> Account:
-        """The account as its server knows it now; LoginError, NotSentError."""
+        """Return the account as its server describes it now. Raise `LoginError` or `NotSentError`."""
         ...
 
+    # Images are passed with every attempt: the intent is stored as JSON and holds only their alt texts.
     async def send(
         self, account: Account, intent: Intent, made: Sequence[Made], pictures: Sequence[Picture] = ()
     ) -> Made:
-        """Take the first step that `made` has nothing of.
+        """Execute the first step that has no result in `completed` and return its result.
 
-        Raises RefusedPostError, LoginError, NotSentError or UnknownOutcomeError; anything else means that the outcome
-        is unknown.
+        Raise `RefusedPostError`, `LoginError`, `NotSentError` or `UnknownOutcomeError`; callers treat any other
+        exception as an unknown outcome.
         """
         ...
 
     async def look_up(self, account: Account, intent: Intent, made: Sequence[Made], since: datetime) -> Made | None:
-        """What the first step that `made` has nothing of has made since; None where it is not there.
+        """Return the result of the first step that has none in `completed`; None if it is not there.
 
-        UnknownOutcomeError where that cannot be told; LoginError, NotSentError where nobody could look.
+        Only what was created since `since` counts.
+
+        Raise `UnknownOutcomeError` if that cannot be told, `LoginError` or `NotSentError` if the account could not be
+        read.
         """
         ...
 
     async def delete(self, account: Account, made: Made) -> None:
-        """Take back what a step made; what is not there any more is no error."""
+        """Delete what a step created. Something already deleted is not an error."""
         ...
 
     async def figures(self, account: Account, ids: Sequence[str]) -> Mapping[str, Figures | None]:
-        """What is reported of posts by their ids: None for one that is gone, no entry where nothing is told of one."""
+        """Return the metrics of posts by id.
+
+        The value is None for a deleted post; a post about which the platform reports nothing has no entry.
+        """
         ...
 
 
 class BrowserPlatform(Platform, Protocol):
-    """A platform whose accounts are connected in the user's browser (OAuth 2, RFC 8252); `connect` is not for it."""
+    """A platform whose accounts are connected in the user's browser (OAuth 2, RFC 8252) instead of with `connect`."""
 
     fixed_port: ClassVar[int | None]
-    """Of the loopback address that the user registered with the platform; None where any will do."""
+    """Port of the loopback redirect URI that the user registered with the platform; None if any port works."""
     by_hand: ClassVar[str]
-    """The redirect that shows the code to the user instead; empty where there is none."""
+    """Redirect URI that shows the code to the user for copying; empty if the platform has none."""
 
     async def begin(self, server: str, given: Mapping[str, str], redirect: str) -> SignIn:
-        """Where the user is to go; LoginError, NotSentError."""
+        """Return the sign-in with the page to open in the browser. Raise `LoginError` or `NotSentError`."""
         ...
 
     async def finish(self, server: str, sign_in: SignIn, code: str) -> Connected:
-        """Get into the account with the code that came back; LoginError, NotSentError."""
+        """Exchange the returned code for credentials. Raise `LoginError` or `NotSentError`."""
         ...

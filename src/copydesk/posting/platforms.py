@@ -1,4 +1,4 @@
-"""Every platform that posts can go to, by the name that the user knows it by; imported when it is first asked for."""
+"""The platforms by name. A platform's module is imported when it is first used."""
 
 from collections.abc import Callable, Mapping
 from datetime import datetime
@@ -19,11 +19,11 @@ PLATFORMS: Mapping[str, tuple[str, str]] = {
     "micropub": ("copydesk.posting.micropub", "Micropub"),
     "webhook": ("copydesk.posting.webhook", "Webhook"),
 }
-"""Where each one's class is."""
+"""Module and class of each platform."""
 
 
 def platform(name: str, caller: Caller, secrets: Secrets, clock: Callable[[], datetime]) -> Platform:
-    """A platform of PLATFORMS."""
-    module, kind = PLATFORMS[name]
-    made: Platform = getattr(import_module(module), kind)(caller, secrets, clock=clock)
-    return made
+    """Return a new instance of the platform `name`, a key of `PLATFORMS`."""
+    module, class_name = PLATFORMS[name]
+    instance: Platform = getattr(import_module(module), class_name)(caller, secrets, clock=clock)
+    return instance

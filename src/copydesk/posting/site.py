@@ -1,4 +1,4 @@
-"""A server that is the user's own: its address, and how it is asked with the key to one account."""
+"""A server of the user's own: parsing its URL, and requests to it with the credentials of one account."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -16,22 +16,22 @@ from copydesk.text import links
 
 T = TypeVar("T")
 
-_LOGIN, _NO_KEY = frozenset({401, 403}), frozenset({401})
+_LOGIN_STATUSES, _UNAUTHORIZED = frozenset({401, 403}), frozenset({401})
 
 
 class Site:
-    """A server, asked at addresses that begin with `base`, with the same `headers` each time."""
+    """A REST API at a base URL; every request carries the same `headers`."""
 
     def __init__(self, caller: Caller, base: str, headers: Mapping[str, str], now: datetime) -> None:
         self.base = base
         self.host = urlsplit(base).netloc
-        self._caller = caller
+        self._client = caller
         self._headers = dict(headers)
         self._now = now
 
     def at(self, base: str) -> "Site":
-        """Another address that takes the same key."""
-        return Site(self._caller, base, self._headers, self._now)
+        """Return a `Site` for another URL with the same credentials."""
+        return Site(self._client, base, self._headers, self._now)
 
     async def ask(
         self,
@@ -43,12 +43,16 @@ class Site:
         headers: Mapping[str, str] | None = None,
         params: Mapping[str, str] | None = None,
     ) -> Answer:
-        """Ask once, for whatever answer; NotSentError, UnknownOutcomeError."""
-        every = {**self._headers, **(headers or {})}
-        address = self.base + path
+        """Send one request and return its response, whatever its status.
+
+        Raise `NotSentError` or `UnknownOutcomeError`.
+        """
+        all_headers = {**self._headers, **(headers or {})}
+        url = self.base + path
         if params:
-            address += f"{'&' if '?' in address else '?'}{urlencode(params)}"
-        return await self._caller.ask(method, address, headers=every, json=json, content=content)
+            # A Micropub endpoint may have a query of its own.
+            url += f"{'&' if '?' in url else '?'}{urlencode(params)}"
+        return await self._client.ask(method, url, headers=all_headers, json=json, content=content)
 
     async def make(
         self,
@@ -61,7 +65,7 @@ class Site:
         headers: Mapping[str, str] | None = None,
         params: Mapping[str, str] | None = None,
     ) -> T:
-        """Ask for something that is seen: raises each of the four errors of posting."""
+        """Create something visible and return the decoded response. Raise any of the four posting errors."""
         answer = await self.ask(method, path, json=json, content=content, headers=headers, params=params)
         if not answer.good:
             raise self.wrong(answer)
@@ -76,7 +80,10 @@ class Site:
         headers: Mapping[str, str] | None = None,
         params: Mapping[str, str] | None = None,
     ) -> Answer:
-        """Post what a post needs and is none itself; where the answer is lost, no post was made: NotSentError."""
+        """POST something that a post needs but that is no post itself, such as a tag or an image.
+
+        Raise `NotSentError` instead of `UnknownOutcomeError`: if the response is lost, no post was created.
+        """
         try:
             return await self.ask("POST", path, json=json, content=content, headers=headers, params=params)
         except UnknownOutcomeError as error:
@@ -91,7 +98,10 @@ class Site:
         headers: Mapping[str, str] | None = None,
         params: Mapping[str, str] | None = None,
     ) -> T:
-        """As `ask_ahead`, for an answer that is good: RefusedPostError, LoginError, NotSentError."""
+        """Do the same as `post_prerequisite` and return the decoded response.
+
+        Raise `RefusedPostError`, `LoginError` or `NotSentError`.
+        """
         answer = await self.ask_ahead(path, content=content, headers=headers, params=params)
         if not answer.good:
             raise self.not_ready(answer)
@@ -101,10 +111,10 @@ class Site:
             raise NotSentError(error.message) from None
 
     async def look(self, path: str, kind: type[T], *, params: Mapping[str, str] | None = None) -> T:
-        """Read; LoginError, and NotSentError for everything else that is not the answer."""
-        found = await self.seek(path, kind, params=params, missing=frozenset())
-        assert found is not None
-        return found
+        """GET and decode. Raise `LoginError`, or `NotSentError` for any other unusable response."""
+        decoded = await self.seek(path, kind, params=params, missing=frozenset())
+        assert decoded is not None
+        return decoded
 
     async def seek(
         self,
@@ -114,7 +124,11 @@ class Site:
         params: Mapping[str, str] | None = None,
         missing: frozenset[int] = frozenset({404}),
     ) -> T | None:
-        """As `look`; None where the platform itself says that there is no such thing, and not a server before it."""
+        """GET and decode; return None for a status in `missing`.
+
+        The status alone is not enough: the body must be the platform's own error, because a proxy in front of it may
+        answer 404, too.
+        """
         try:
             answer = await self.ask("GET", path, params=params)
             if answer.status in missing and explanation(answer):
@@ -126,80 +140,83 @@ class Site:
         raise self.unread(answer)
 
     def wrong(self, answer: Answer) -> PostingError:
-        """What an answer that is no success means, for a request that makes something."""
-        says = explanation(answer)
-        # A 403 without the platform's own words comes from a wall before it, which dislikes the text, not the key.
-        return wrong(answer, self.host, self._now, says=says, login=_LOGIN if says else _NO_KEY)
+        """Return the error that an unsuccessful response to a write request means."""
+        message = explanation(answer)
+        # A 403 without the platform's own error comes from a firewall in front of it, which objects to the text and
+        # not to the credentials.
+        return wrong(answer, self.host, self._now, says=message, login=_LOGIN_STATUSES if message else _UNAUTHORIZED)
 
     def not_ready(self, answer: Answer) -> PostingError:
-        """What an answer that is no success means, for a request for what a post needs."""
+        """Return the error that an unsuccessful response to a prerequisite request means."""
         error = self.wrong(answer)
         return NotSentError(error.message) if isinstance(error, UnknownOutcomeError) else error
 
     def unread(self, answer: Answer) -> CopydeskError:
-        """What an answer that is no success means, for a request that only looks."""
-        if 300 <= answer.status < 400 and (there := links.postable(answer.headers.get("location"))):
+        """Return the error that an unsuccessful response to a read request means."""
+        if 300 <= answer.status < 400 and (location := links.postable(answer.headers.get("location"))):
             hint = "Connect the account with that address."
-            return NotSentError(f"{self.host} sends requests on to {said(there)}.", hint=hint)
+            return NotSentError(f"{self.host} sends requests on to {said(location)}.", hint=hint)
         return unread(answer, self.host, self._now, says=explanation(answer))
 
 
-class _Fault(msgspec.Struct, frozen=True):
+class _ErrorItem(msgspec.Struct, frozen=True):
     message: str = ""
     context: str | None = None
 
 
-class _Faults(msgspec.Struct, frozen=True):
+class _ErrorBody(msgspec.Struct, frozen=True):
     message: str = ""
     error: str = ""
     error_description: str = ""
-    errors: list[_Fault] = []
+    errors: list[_ErrorItem] = []
 
 
 def explanation(answer: Answer) -> str:
-    """What the platform says of an error; empty where it says nothing that can be read.
+    """Return the platform's error message; empty if there is none that can be decoded.
 
-    WordPress has a `message`, Ghost a list of `errors`, Forem an `error`, Micropub an `error_description`.
+    WordPress sends `message`, Ghost a list of `errors`, Forem `error`, Micropub `error_description`.
     """
     try:
-        found = msgspec.json.decode(answer.body, type=_Faults)
+        body = msgspec.json.decode(answer.body, type=_ErrorBody)
     except (msgspec.MsgspecError, UnicodeDecodeError):
         return ""
-    if found.errors:
-        first = found.errors[0]
+    if body.errors:
+        first = body.errors[0]
         return f"{first.message} {first.context or ''}".strip()
-    return found.message or found.error_description or found.error
+    return body.message or body.error_description or body.error
 
 
 def own_server(address: str) -> str:
-    """`address` as the user gave it, without the slash at its end; RefusedPostError where it cannot be one.
+    """Return the server URL that the user entered, without a trailing slash. Raise `RefusedPostError` if it is invalid.
 
-    https, or http on this machine and its network; nothing in it but the host, the port and a path.
+    It must be https, or http on this machine or the local network, and contain nothing but host, port and path.
     """
     text = address.strip()
     if "://" not in text:
         text = f"https://{text}"
-    parts = _split(text)
+    parts = _split_url(text)
+    # Browsers treat a backslash as a slash, so such a URL could name another host.
     if parts is None or not parts.hostname or not text.isprintable() or " " in text or "\\" in text:
         raise RefusedPostError("That is no address of a server.", hint="Give it as https://blog.example.com.")
     if "@" in parts.netloc or parts.query or parts.fragment:
         raise RefusedPostError("The address may have no name, password, query or fragment in it.")
-    if parts.scheme != "https" and not (parts.scheme == "http" and _near(parts.hostname)):
+    if parts.scheme != "https" and not (parts.scheme == "http" and _is_local(parts.hostname)):
         raise RefusedPostError("The address has to begin with https://, or your key could be read on the way.")
     return text.rstrip("/")
 
 
-def _split(text: str) -> SplitResult | None:
+def _split_url(text: str) -> SplitResult | None:
     try:
         parts = urlsplit(text)
-        usable = parts.port != 0
+        # `SplitResult.port` raises ValueError for a port that is no number or out of range.
+        port_is_valid = parts.port != 0
     except ValueError:
         return None
-    return parts if usable else None
+    return parts if port_is_valid else None
 
 
-def _near(host: str) -> bool:
-    """Whether `host` is this machine or one of its network."""
+def _is_local(host: str) -> bool:
+    """Return True if `host` is this machine or an address of the local network."""
     if host == "localhost" or host.endswith(".localhost"):
         return True
     try:
@@ -209,5 +226,5 @@ def _near(host: str) -> bool:
 
 
 def shown(url: str) -> tuple[str, ...]:
-    """`url`, where it can be shown as a link."""
+    """Return `url` as the `urls` of a step result: a tuple of one, or empty if it is no usable link."""
     return (url,) if links.postable(url) else ()

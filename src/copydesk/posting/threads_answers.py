@@ -1,4 +1,4 @@
-"""What Threads' answers mean: Meta's errors, ids, containers."""
+"""Responses of the Threads API: errors, ids, containers."""
 
 import re
 from datetime import datetime
@@ -10,11 +10,11 @@ from copydesk.posting.platform import CONNECT_AGAIN, LoginError, NotSentError, P
 
 HOST = "Threads"
 
-# Meta's Graph API, "Handle errors": what the codes speak of.
-_TOKEN = frozenset({10, 102, 190, *range(200, 300)})
-_TOO_OFTEN = frozenset({4, 17, 32, 341, 613})
-_PASSING = frozenset({1, 2})
-_NO_OBJECT = (100, 33)
+# Error codes of Meta's Graph API ("Handle errors"); `_NOT_FOUND` is code and subcode.
+_LOGIN_CODES = frozenset({10, 102, 190, *range(200, 300)})
+_RATE_LIMIT_CODES = frozenset({4, 17, 32, 341, 613})
+_TRANSIENT_CODES = frozenset({1, 2})
+_NOT_FOUND = (100, 33)
 
 
 class _Error(msgspec.Struct, frozen=True):
@@ -30,7 +30,7 @@ class _Errors(msgspec.Struct, frozen=True):
 
 
 class Named(msgspec.Struct, frozen=True):
-    """Whatever has an id."""
+    """An object with an id."""
 
     id: str
 
@@ -43,55 +43,56 @@ class User(msgspec.Struct, frozen=True):
 
 
 class Container(msgspec.Struct, frozen=True):
-    """A post on its way to being published."""
+    """A post that is being prepared for publication."""
 
     status: str
 
 
 def is_id(found: str) -> bool:
-    """Whether `found` can be an id: it becomes part of an address."""
+    """Return True if `value` can be an id. Checked because ids become part of URLs."""
     return found.isascii() and found.isdecimal() and len(found) <= 40
 
 
 def is_name(found: str) -> bool:
-    """Whether `found` can be the name of an account."""
+    """Return True if `value` can be the name of an account."""
     return re.fullmatch(r"[A-Za-z0-9._]{1,60}", found) is not None
 
 
 def proper(found: str) -> str:
-    """`found`, where it is an id; UnknownOutcomeError where it is none."""
+    """Return `value` if it is an id; raise `UnknownOutcomeError` otherwise."""
     if not is_id(found):
         raise UnknownOutcomeError("Threads gave an id that is none.")
     return found
 
 
 def gone(answer: Answer) -> bool:
-    """Whether what was asked for is not there, or is not for this account to see: Threads does not tell these apart."""
-    error = _error(answer)
-    return answer.status == 404 or (error.code, error.error_subcode) == _NO_OBJECT
+    """Return True if the object does not exist or this account may not see it: Threads does not distinguish the two."""
+    error = _decode_error(answer)
+    return answer.status == 404 or (error.code, error.error_subcode) == _NOT_FOUND
 
 
 def refusal(answer: Answer, now: datetime) -> PostingError:
-    """What an answer means that is no success, for a request that makes something."""
-    error = _error(answer)
-    says = error.error_user_msg or error.message
-    explained = f"{HOST} says: {sentence(says)}"
-    if error.code in _TOKEN:
-        return LoginError(explained, hint=CONNECT_AGAIN)
-    if error.code in _TOO_OFTEN:
-        return NotSentError(explained, retry_after=when_again(answer.headers, now) or now + USUAL_WAIT)
-    if error.code in _PASSING or error.is_transient:
-        return UnknownOutcomeError(explained)
-    return wrong(answer, HOST, now, says=says)
+    """Return the error that an unsuccessful response to a write request means."""
+    error = _decode_error(answer)
+    reason = error.error_user_msg or error.message
+    message = f"{HOST} says: {sentence(reason)}"
+    if error.code in _LOGIN_CODES:
+        return LoginError(message, hint=CONNECT_AGAIN)
+    if error.code in _RATE_LIMIT_CODES:
+        return NotSentError(message, retry_after=when_again(answer.headers, now) or now + USUAL_WAIT)
+    # Meta documents no guarantee that a request with a transient error had no effect.
+    if error.code in _TRANSIENT_CODES or error.is_transient:
+        return UnknownOutcomeError(message)
+    return wrong(answer, HOST, now, says=reason)
 
 
 def unseen(answer: Answer, now: datetime) -> PostingError:
-    """The same for a request that only looks."""
-    found = refusal(answer, now)
-    return found if isinstance(found, LoginError | NotSentError) else NotSentError(found.message)
+    """Return the error that an unsuccessful response to a read request means."""
+    error = refusal(answer, now)
+    return error if isinstance(error, LoginError | NotSentError) else NotSentError(error.message)
 
 
-def _error(answer: Answer) -> _Error:
+def _decode_error(answer: Answer) -> _Error:
     if answer.good:
         return _Error()
     try:

@@ -1,4 +1,4 @@
-"""Posts as Threads gives them back: whether one is what we sent, where it is seen, and what is reported of it."""
+"""Posts as Threads returns them: comparison with what was sent, URLs and metrics."""
 
 import unicodedata
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ from copydesk.text.length import byte_length, count_emoji, graphemes, length
 from copydesk.text.links import host, postable
 
 SLACK = timedelta(minutes=2)
-"""How far Threads' clock and ours may be apart."""
+"""Tolerance between the clock of Threads and ours."""
 
 
 class ThreadsPost(msgspec.Struct, frozen=True):
@@ -26,14 +26,14 @@ class ThreadsPost(msgspec.Struct, frozen=True):
 
     @property
     def at(self) -> datetime:
-        """When it was published; UnknownOutcomeError where that cannot be read."""
+        """The time of publication. Raise `UnknownOutcomeError` if it cannot be parsed."""
         try:
-            found = datetime.fromisoformat(self.timestamp)
+            time = datetime.fromisoformat(self.timestamp)
         except ValueError:
-            found = None
-        if found is None or found.tzinfo is None:
+            time = None
+        if time is None or time.tzinfo is None:
             raise UnknownOutcomeError("Threads gave a time that cannot be read.")
-        return found
+        return time
 
 
 class _Cursors(msgspec.Struct, frozen=True):
@@ -53,7 +53,7 @@ class Page(msgspec.Struct, frozen=True):
 
     @property
     def after(self) -> str:
-        """Where the next page begins; empty where there is none. Its address itself has the token in it."""
+        """Cursor of the next page; empty if there is none. The `next` URL is not used because it contains the token."""
         return self.paging.cursors.after if self.paging.next else ""
 
 
@@ -67,14 +67,14 @@ class _Insight(msgspec.Struct, frozen=True):
 
 
 class Insights(msgspec.Struct, frozen=True):
-    """The figures of a post."""
+    """The insights of a post."""
 
     data: list[_Insight]
 
     @property
     def figures(self) -> Figures:
-        """As we keep them."""
-        values = {each.name: each.values[0].value for each in self.data if each.values}
+        """The insights as metrics."""
+        values = {insight.name: insight.values[0].value for insight in self.data if insight.values}
         return Figures(
             likes=values.get("likes"),
             replies=values.get("replies"),
@@ -84,14 +84,21 @@ class Insights(msgspec.Struct, frozen=True):
 
 
 def the_one(posts: Sequence[ThreadsPost], text: str, parent: str) -> ThreadsPost | None:
-    """The oldest of `posts` that says `text` in answer to `parent`, which is empty where it answers nothing."""
-    plain = _plain(text)
-    found = [post for post in posts if is_id(post.id) and _answered(post) == parent and _plain(post.text) == plain]
-    return min(found, key=lambda post: post.at, default=None)
+    """Return the oldest post with this text and parent, None if there is none.
+
+    `parent` is empty for a post that is no reply.
+    """
+    # Choose the oldest match: a later one would be another post with the same text.
+    expected = _normalize(text)
+    matches = [
+        post for post in posts if is_id(post.id) and _parent_id(post) == parent and _normalize(post.text) == expected
+    ]
+    return min(matches, key=lambda post: post.at, default=None)
 
 
 def counted(text: str) -> int:
-    """How long Threads finds `text`: an emoji is as long as its bytes in UTF-8 (Threads, "Posts")."""
+    """Return the length as Threads counts it: an emoji counts as its UTF-8 bytes (Threads, "Posts")."""
+    # Splitting into graphemes is slow and only needed for emoji.
     if not count_emoji(text):
         return length(text, "threads")
     pieces = graphemes(text)
@@ -99,21 +106,21 @@ def counted(text: str) -> int:
 
 
 def shown(post: ThreadsPost, account: Account) -> str:
-    """Where `post` is seen; the account's page where Threads does not say."""
+    """Return the URL of `post`; the account's profile if Threads names no usable one."""
     url = post.permalink
-    ours = url.startswith("https://") and host(url) in {"threads.net", "threads.com"}
-    return url if ours and postable(url) else page_of(account)
+    is_threads = url.startswith("https://") and host(url) in {"threads.net", "threads.com"}
+    return url if is_threads and postable(url) else page_of(account)
 
 
 def page_of(account: Account) -> str:
-    """Where everything of an account is seen."""
+    """Return the URL of the account's profile."""
     return f"https://www.threads.com/@{account.name}"
 
 
-def _answered(post: ThreadsPost) -> str:
+def _parent_id(post: ThreadsPost) -> str:
     return post.replied_to.id if post.replied_to else ""
 
 
-def _plain(text: str) -> str:
-    """`text` without what Threads may change of it: white space, and the sign of the hashtag that becomes its topic."""
+def _normalize(text: str) -> str:
+    """Return `text` without what Threads may change: white space, and the `#` of the hashtag that becomes the topic."""
     return " ".join(unicodedata.normalize("NFC", text).replace("#", "").split())

@@ -1,21 +1,21 @@
-"""Posts to a server of the user's own making, by these rules:
+"""Send posts to a server of the user's own, which follows these rules.
 
-POST to the account's address, with a JSON object as its body:
+POST to the account's URL, with a JSON object as its body:
 
-- `event`: `post`; `delete`, with the `id` that the receiver answered with, else the post's; or `check`, which has no
-  other member and asks for nothing but a good answer;
-- `id`: of the post, the same for every attempt; also in the header `Idempotency-Key`. A receiver that has taken an id
-  in the last 30 days takes it no second time, and answers as it did the first time;
-- `format` (`SHORT`, `THREAD`, `BLOG`), `title` (of an article), `parts` (the texts of a thread in order, of any other
-  format the one text, of an article in Markdown), `tags`, `at` (when it was to go out, UTC);
-- `pictures`, where there are any: `type`, `width`, `height`, `alt` and the file as base64 in `content`.
+- `event`: `post`; `delete`, with the `id` that the receiver returned, else the post's own; or `check`, which has no
+  other member and expects only a successful response;
+- `id`: of the post, the same for every attempt; also in the header `Idempotency-Key`. A receiver that has accepted an
+  id in the last 30 days does not accept it a second time, and answers as it did the first time;
+- `format` (`SHORT`, `THREAD`, `BLOG`), `title` (of an article), `parts` (the texts of a thread in order; for any other
+  format one text, Markdown for an article), `tags`, `at` (scheduled time, UTC);
+- `pictures`, if there are any: `type`, `width`, `height`, `alt` and the file as base64 in `content`.
 
 The header `Copydesk-Signature` is `t=<seconds since 1970>,v1=<hex>`: HMAC-SHA256 with the shared secret over those
-seconds, a full stop and the bytes of the body. A repeated request is signed anew; receivers refuse old ones.
+seconds, a full stop and the bytes of the body. A repeated request is signed again; receivers reject old signatures.
 
-A status of 200 to 299 means that it was taken, and the body may be a JSON object with `id` and `url`. A status of 400,
-404, 413, 415 or 422 refuses the post, 401 or 403 the signature, and 429 asks for a pause; each says that nothing was
-done. Everything else is asked again under the same id.
+A status of 200 to 299 means that the post was accepted; the body may be a JSON object with `id` and `url`. A status of
+400, 404, 413, 415 or 422 rejects the post, 401 or 403 the signature, and 429 asks for a pause; each means that nothing
+was done. Any other outcome is repeated with the same id.
 """
 
 import hmac
@@ -53,16 +53,18 @@ from copydesk.posting.platform import (
 from copydesk.posting.site import explanation, own_server, shown
 
 REMEMBERED = timedelta(days=30)
+"""Receivers recognize an id for this long."""
 SHORTEST_SECRET = 16
 
 
-class _Taken(msgspec.Struct, frozen=True):
+class _Receipt(msgspec.Struct, frozen=True):
+    # Bounded, because it is stored.
     id: Annotated[str, msgspec.Meta(min_length=1, max_length=500)] | None = None
     url: str = ""
 
 
 class Webhook:
-    """A Platform over any server that follows the rules above."""
+    """A server that follows the rules above."""
 
     name: ClassVar[str] = "webhook"
     limits: ClassVar[Limits] = Limits(
@@ -78,27 +80,27 @@ class Webhook:
     )
 
     def __init__(self, caller: Caller, secrets: Secrets, *, clock: Callable[[], datetime]) -> None:
-        self._caller = caller
+        self._client = caller
         self._secrets = secrets
         self._clock = clock
 
     def trust(self, account: Account) -> Trust:
-        """By our own rules a request may be repeated; nothing can be read."""
+        """Return guarantees by our own rules: requests may be repeated, posts cannot be read back."""
         return Trust(repeat_within=REMEMBERED, can_look=False)
 
     def problems(self, post: Post, account: Account) -> Sequence[Problem]:
-        """Posts without a text; how long one may be is the receiver's to say."""
+        """Return a problem for each part without text; the receiver decides on maximum lengths."""
         if post.format is Format.BLOG:
             return blog.problems(post)
-        empty = [place for place, part in enumerate(post.parts) if not part.strip()]
-        return [Problem(message="There is no text.", part=place) for place in empty]
+        empty = [index for index, part in enumerate(post.parts) if not part.strip()]
+        return [Problem(message="There is no text.", part=index) for index in empty]
 
     def render(self, post: Post, account: Account, seed: str) -> Intent:
-        """One request, however many posts the thread has."""
+        """Return a single step, however many posts a thread has."""
         key, title, parts = uuid_key(seed, 0), post.title, post.parts
         if post.format is Format.BLOG:
-            written = blog.article(post, seed)
-            title, parts = written.title, (written.text,)
+            article = blog.article(post, seed)
+            title, parts = article.title, (article.text,)
         body: dict[str, object] = {
             "event": "post",
             "id": key,
@@ -111,38 +113,39 @@ class Webhook:
         return Intent(steps=(Step(keys=(key,), body=body),), at=post.at)
 
     async def connect(self, server: str, given: Mapping[str, str]) -> Connected:
-        """The receiver at `server`, which has to know the secret."""
-        address, secret = own_server(server), given["secret"].strip()
+        """Return the account of the receiver at `server` if it knows the secret."""
+        url, secret = own_server(server), given["secret"].strip()
         if len(secret) < SHORTEST_SECRET:
             raise RefusedPostError(f"The secret is too short: it takes at least {SHORTEST_SECRET} characters.")
-        parts = urlsplit(address)
-        account = Account(platform=self.name, server=address, id=address, name=parts.netloc + parts.path)
-        await self._ask_for_nothing(account, secret)
+        parts = urlsplit(url)
+        account = Account(platform=self.name, server=url, id=url, name=parts.netloc + parts.path)
+        await self._send_check(account, secret)
         return Connected(account=account, secrets={"secret": secret})
 
     async def check(self, account: Account) -> Account:
-        """The account as it was, where the receiver still knows the secret."""
-        await self._ask_for_nothing(account, await self._secret(account))
+        """Return the account unchanged if the receiver still knows the secret."""
+        await self._send_check(account, await self._secret(account))
         return account
 
     async def send(
         self, account: Account, intent: Intent, made: Sequence[Made], pictures: Sequence[Picture] = ()
     ) -> Made:
-        """Hand everything over at once."""
+        """Send the whole post in one request."""
         step = intent.steps[0]
-        body = {**step.body, "pictures": [_packed(one) for one in pictures]} if pictures else step.body
+        body = {**step.body, "pictures": [_encode_image(image) for image in pictures]} if pictures else step.body
         answer = await self._post(account, body, await self._secret(account), key=step.keys[0])
         if not answer.good:
             raise wrong(answer, _host(account), self._clock(), says=explanation(answer))
-        taken = _taken(answer)
-        return Made(ids=(taken.id or step.keys[0],), urls=shown(taken.url))
+        receipt = _parse_receipt(answer)
+        return Made(ids=(receipt.id or step.keys[0],), urls=shown(receipt.url))
 
     async def look_up(self, account: Account, intent: Intent, made: Sequence[Made], since: datetime) -> Made | None:
-        """Nothing can be read there."""
+        """Raise `UnknownOutcomeError`: nothing can be read from the receiver."""
         raise UnknownOutcomeError(f"{_host(account)} cannot be asked what it has taken.", hint="Look there yourself.")
 
     async def delete(self, account: Account, made: Made) -> None:
-        """Tell the receiver to take the post back; what it does not know any more is no error."""
+        """Tell the receiver to delete the post; a post it does not know any more is no error."""
+        # A receiver that returned no id of its own is given the post's.
         for post_id in made.ids:
             body: dict[str, object] = {"event": "delete", "id": post_id}
             answer = await self._post(account, body, await self._secret(account))
@@ -150,10 +153,10 @@ class Webhook:
                 raise wrong(answer, _host(account), self._clock(), says=explanation(answer))
 
     async def figures(self, account: Account, ids: Sequence[str]) -> Mapping[str, Figures | None]:
-        """None are reported, and what is gone is not known."""
-        return {each: Figures() for each in ids}
+        """Return empty metrics: receivers report none, and deleted posts cannot be detected."""
+        return {post_id: Figures() for post_id in ids}
 
-    async def _ask_for_nothing(self, account: Account, secret: str) -> None:
+    async def _send_check(self, account: Account, secret: str) -> None:
         try:
             answer = await self._post(account, {"event": "check"}, secret)
         except UnknownOutcomeError as error:
@@ -165,39 +168,40 @@ class Webhook:
         content = msgspec.json.encode(body)
         headers = {
             "content-type": "application/json",
+            # Sign every attempt anew: receivers reject old signatures.
             "copydesk-signature": signature(secret, content, self._clock()),
         }
         if key:
             headers["idempotency-key"] = key
-        return await self._caller.ask("POST", account.server, headers=headers, content=content)
+        return await self._client.ask("POST", account.server, headers=headers, content=content)
 
     async def _secret(self, account: Account) -> str:
         return (await self._secrets.read(account))["secret"]
 
 
 def signature(secret: str, body: bytes, now: datetime) -> str:
-    """What the header `Copydesk-Signature` says of `body`, sent `now`."""
+    """Return the `Copydesk-Signature` header for `body` sent at `now`."""
     seconds = int(now.timestamp())
-    signed = hmac.digest(secret.encode(), f"{seconds}.".encode() + body, "sha256")
-    return f"t={seconds},v1={signed.hex()}"
+    digest = hmac.digest(secret.encode(), f"{seconds}.".encode() + body, "sha256")
+    return f"t={seconds},v1={digest.hex()}"
 
 
-def _packed(picture: Picture) -> dict[str, object]:
+def _encode_image(image: Picture) -> dict[str, object]:
     return {
-        "type": picture.media_type,
-        "width": picture.width,
-        "height": picture.height,
-        "alt": picture.alt,
-        "content": b64encode(picture.content).decode(),
+        "type": image.media_type,
+        "width": image.width,
+        "height": image.height,
+        "alt": image.alt,
+        "content": b64encode(image.content).decode(),
     }
 
 
-def _taken(answer: Answer) -> _Taken:
-    """What the receiver says of the post; it need not say anything."""
+def _parse_receipt(answer: Answer) -> _Receipt:
+    """Decode the receiver's response, whose body is optional."""
     try:
-        return msgspec.json.decode(answer.body, type=_Taken)
+        return msgspec.json.decode(answer.body, type=_Receipt)
     except (msgspec.MsgspecError, UnicodeDecodeError):
-        return _Taken()
+        return _Receipt()
 
 
 def _host(account: Account) -> str:

@@ -1,7 +1,7 @@
-"""WordPress by its REST API (developer.wordpress.org/rest-api), with an application password.
+"""WordPress over its REST API (developer.wordpress.org/rest-api), with an application password.
 
-A second draft of one slug gets `-2` at its end and is a post of its own, so the slug is looked for first. Tags and
-pictures stand on the site before the post does, and are found again by their name and their slug.
+WordPress gives a second draft with the same slug the suffix `-2`, as a separate post, so the slug is looked up first.
+Tags and images are created before the post and found again by name and slug.
 """
 
 from base64 import b64encode
@@ -33,10 +33,10 @@ from copydesk.posting.site import Site, own_server, shown
 
 API = "/wp-json/wp/v2"
 MOST_AT_ONCE = 100
-"""Posts that one request may ask about."""
-_SEEN = frozenset({"publish", "private"})
+"""Posts per request; the API's maximum for `per_page`."""
+_VISIBLE = frozenset({"publish", "private"})
 _FIELDS = {"_fields": "id,status,link"}
-_EDIT = {"context": "edit", "status": "any", **_FIELDS}
+_ANY_STATUS = {"context": "edit", "status": "any", **_FIELDS}
 
 _Id = Annotated[int, msgspec.Meta(gt=0)]
 
@@ -47,7 +47,7 @@ class _Post(msgspec.Struct, frozen=True):
     link: str = ""
 
 
-class _Picture(msgspec.Struct, frozen=True):
+class _MediaItem(msgspec.Struct, frozen=True):
     id: _Id
     source_url: str = ""
 
@@ -56,8 +56,8 @@ class _Tag(msgspec.Struct, frozen=True):
     id: _Id
 
 
-class _Taken(msgspec.Struct, frozen=True):
-    """The answer to a tag that is there already."""
+class _TermExists(msgspec.Struct, frozen=True):
+    """The error response for a tag that already exists."""
 
     code: str
     data: "_Named"
@@ -73,7 +73,7 @@ class _User(msgspec.Struct, frozen=True):
 
 
 class WordPress(DraftedBlog):
-    """A Platform over one's own WordPress."""
+    """A self-hosted WordPress blog."""
 
     name: ClassVar[str] = "wordpress"
     limits: ClassVar[Limits] = Limits(
@@ -92,23 +92,23 @@ class WordPress(DraftedBlog):
     )
 
     def draft(self, post: Post, written: blog.Article) -> dict[str, object]:
-        """What the draft is made of; its tags have names, and get numbers on the site."""
+        """Return the request body of the draft; its tags are names here and replaced by ids when it is sent."""
         tags = list(dict.fromkeys(post.tags))
         return {"slug": written.slug, "title": written.title, "content": blog.html(written.text), "tags": tags}
 
     def site(self, server: str, secrets: Mapping[str, str]) -> Site:
-        """The REST API of the blog."""
+        """Return the blog's REST API."""
         key = b64encode(f"{secrets['user']}:{secrets['password']}".encode()).decode()
         return Site(self._caller, server + API, {"authorization": f"Basic {key}"}, self._clock())
 
     async def connect(self, server: str, given: Mapping[str, str]) -> Connected:
-        """The user of this name on the blog at `server`."""
+        """Return the account of the entered user on the blog at `server`."""
         address = own_server(server)
         secrets = {"user": given["user"].strip(), "password": given["password"].strip()}
         return Connected(account=await self._account(address, self.site(address, secrets)), secrets=secrets)
 
     async def check(self, account: Account) -> Account:
-        """The user as the blog knows them now."""
+        """Return the user as the blog describes them now."""
         return await self._account(account.server, await self._open(account))
 
     async def _account(self, server: str, site: Site) -> Account:
@@ -118,41 +118,43 @@ class WordPress(DraftedBlog):
         return Account(platform=self.name, server=server, id=str(user.id), name=name)
 
     async def find(self, site: Site, draft: Step, since: object) -> Made | None:
-        """The post that has the slug, whatever became of it."""
-        found = await site.look("/posts", list[_Post], params={"slug": draft.keys[0], **_EDIT})
-        return Made(ids=(str(found[0].id),), urls=(), evidence=Evidence.READ_BACK) if found else None
+        """Return the post with the slug, in whatever status; None if there is none."""
+        posts = await site.look("/posts", list[_Post], params={"slug": draft.keys[0], **_ANY_STATUS})
+        return Made(ids=(str(posts[0].id),), urls=(), evidence=Evidence.READ_BACK) if posts else None
 
     async def write(self, site: Site, draft: Step, pictures: Sequence[Picture], secrets: Mapping[str, str]) -> Made:
-        """Tags and pictures first: a post whose pictures cannot be there is not made."""
-        body: dict[str, object] = {**draft.body, "status": "draft", "tags": await self._tags(site, draft)}
+        """Create tags, images and then the draft: without its images no post is created."""
+        body: dict[str, object] = {**draft.body, "status": "draft", "tags": await self._tag_ids(site, draft)}
         if pictures:
             names = [f"{draft.keys[0]}-picture-{number}" for number in range(1, len(pictures) + 1)]
-            stored = [await self._store(site, *one) for one in zip(pictures, names, strict=True)]
-            body["featured_media"] = stored[0].id
-            below = [
-                blog.figure(one.source_url, picture.alt) for one, picture in zip(stored[1:], pictures[1:], strict=True)
+            uploads = [await self._upload(site, *pair) for pair in zip(pictures, names, strict=True)]
+            # The first image is the article's featured image; the others go below the text.
+            body["featured_media"] = uploads[0].id
+            image_html = [
+                blog.figure(upload.source_url, image.alt)
+                for upload, image in zip(uploads[1:], pictures[1:], strict=True)
             ]
-            body["content"] = "\n".join([str(body["content"]), *below])
+            body["content"] = "\n".join([str(body["content"]), *image_html])
         made = await site.make("POST", "/posts", _Post, json=body, params=_FIELDS)
         return Made(ids=(str(made.id),), urls=())
 
     async def publish(self, site: Site, post_id: str) -> Made:
-        """Set its status; a user who may not publish is told so by the blog."""
+        """Set the status. If the user may not publish, the blog rejects it or keeps the post as pending."""
         post = await site.make("POST", f"/posts/{post_id}", _Post, json={"status": "publish"}, params=_FIELDS)
-        if post.status not in _SEEN:
+        if post.status not in _VISIBLE:
             raise RefusedPostError(
                 f"{site.host} keeps the post as “{post.status}”, and does not show it.", hint="Publish it there."
             )
         return Made(ids=(post_id,), urls=shown(post.link))
 
     async def published(self, site: Site, post_id: str, since: object) -> Made | None:
-        """The post, where its status says that it is seen."""
-        found = await site.look("/posts", list[_Post], params={"include": post_id, **_EDIT})
-        seen = [post for post in found if post.status in _SEEN and str(post.id) == post_id]
-        return Made(ids=(post_id,), urls=shown(seen[0].link), evidence=Evidence.READ_BACK) if seen else None
+        """Return the post if its status makes it visible."""
+        posts = await site.look("/posts", list[_Post], params={"include": post_id, **_ANY_STATUS})
+        visible = [post for post in posts if post.status in _VISIBLE and str(post.id) == post_id]
+        return Made(ids=(post_id,), urls=shown(visible[0].link), evidence=Evidence.READ_BACK) if visible else None
 
     async def delete(self, account: Account, made: Made) -> None:
-        """Put the post into the blog's trash."""
+        """Move the post to the blog's trash."""
         site = await self._open(account)
         for post_id in made.ids:
             answer = await site.ask("DELETE", f"/posts/{post_id}")
@@ -160,50 +162,55 @@ class WordPress(DraftedBlog):
                 raise site.wrong(answer)
 
     async def figures(self, account: Account, ids: Sequence[str]) -> Mapping[str, Figures | None]:
-        """WordPress counts nothing; only what is gone is known."""
+        """Return empty metrics: WordPress counts nothing. Deleted posts are None."""
         site = await self._open(account)
-        there: set[str] = set()
+        visible: set[str] = set()
         for start in range(0, len(ids), MOST_AT_ONCE):
-            some = ",".join(ids[start : start + MOST_AT_ONCE])
-            params = {"include": some, "per_page": str(MOST_AT_ONCE), **_EDIT}
-            found = await site.look("/posts", list[_Post], params=params)
-            there.update(str(post.id) for post in found if post.status in _SEEN)
-        return {each: Figures() if each in there else None for each in ids}
+            batch = ",".join(ids[start : start + MOST_AT_ONCE])
+            # Without `per_page` WordPress returns ten posts.
+            params = {"include": batch, "per_page": str(MOST_AT_ONCE), **_ANY_STATUS}
+            posts = await site.look("/posts", list[_Post], params=params)
+            visible.update(str(post.id) for post in posts if post.status in _VISIBLE)
+        return {post_id: Figures() if post_id in visible else None for post_id in ids}
 
-    async def _tags(self, site: Site, draft: Step) -> list[int]:
-        """The numbers of the tags; those that the blog does not know yet are made."""
+    async def _tag_ids(self, site: Site, draft: Step) -> list[int]:
+        """Return the ids of the tags, creating the missing ones."""
         names = draft.body["tags"]
         assert isinstance(names, list)
-        return [await self._tag(site, str(name)) for name in names]
+        return [await self._get_or_create_tag(site, str(name)) for name in names]
 
-    async def _tag(self, site: Site, name: str) -> int:
-        """The number of one tag. Asking twice is the same: WordPress names the one that is there."""
+    async def _get_or_create_tag(self, site: Site, name: str) -> int:
+        """Return the id of one tag. Repeating this is safe: WordPress answers with the existing tag."""
         answer = await site.ask_ahead("/tags", json={"name": name})
-        number = _tag_number(answer)
-        if number is not None:
-            return number
+        tag_id = _tag_id(answer)
+        if tag_id is not None:
+            return tag_id
         error = site.not_ready(answer)
+        # The role of the user may not allow creating tags; name the tag, so that the user can remove it.
         if answer.status == 403:
             raise RefusedPostError(f"The tag “{said(name)}” cannot be made. {error.message}", hint="Take it out.")
         raise error
 
-    async def _store(self, site: Site, picture: Picture, name: str) -> _Picture:
-        """The picture in the blog's media, where an attempt before this one may have left it."""
+    async def _upload(self, site: Site, image: Picture, name: str) -> _MediaItem:
+        """Return the uploaded image; an earlier attempt may have uploaded it already."""
         fields = {"_fields": "id,source_url"}
-        found = await site.look("/media", list[_Picture], params={"slug": name, **fields})
-        if found:
-            return found[0]
-        form = {"slug": name, "alt_text": picture.alt}
-        kind, content = form_with_file(form, picture, file_name(picture, name))
-        return await site.prepare("/media", _Picture, content=content, headers={"content-type": kind}, params=fields)
+        existing = await site.look("/media", list[_MediaItem], params={"slug": name, **fields})
+        if existing:
+            return existing[0]
+        # The slug makes the upload findable by the next attempt.
+        form = {"slug": name, "alt_text": image.alt}
+        content_type, content = form_with_file(form, image, file_name(image, name))
+        return await site.prepare(
+            "/media", _MediaItem, content=content, headers={"content-type": content_type}, params=fields
+        )
 
 
-def _tag_number(answer: Answer) -> int | None:
-    """The number of the tag that was made, or was there."""
+def _tag_id(answer: Answer) -> int | None:
+    """Return the id of the tag that was created or already existed; None for any other response."""
     try:
         if answer.good:
             return msgspec.json.decode(answer.body, type=_Tag).id
-        taken = msgspec.json.decode(answer.body, type=_Taken)
+        existing = msgspec.json.decode(answer.body, type=_TermExists)
     except (msgspec.MsgspecError, UnicodeDecodeError):
         return None
-    return taken.data.term_id if taken.code == "term_exists" else None
+    return existing.data.term_id if existing.code == "term_exists" else None

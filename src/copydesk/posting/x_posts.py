@@ -1,4 +1,4 @@
-"""Posts as X gives them back: whether one is what we sent, after X has rewritten its links."""
+"""Posts as X returns them, and their comparison with what was sent after X has rewritten the links."""
 
 import re
 import unicodedata
@@ -10,17 +10,17 @@ import msgspec
 
 PostId = Annotated[str, msgspec.Meta(pattern=r"^[0-9]{1,19}\Z")]
 Handle = Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z0-9_]{1,50}\Z")]
-_Moment = Annotated[datetime, msgspec.Meta(tz=True)]
+_Time = Annotated[datetime, msgspec.Meta(tz=True)]
 
 SLACK = timedelta(minutes=2)
-"""How far X's clock and ours may be apart."""
+"""Tolerance between X's clock and ours."""
 
-_SHORT = re.compile(r"https?://t\.co/\w+", re.ASCII)
-_PICTURE = re.compile(r"https?://(?:www\.)?(?:x|twitter)\.com/\w{1,50}/status/\d{1,19}/(?:photo|video)/\d{1,2}")
+_SHORT_LINK = re.compile(r"https?://t\.co/\w+", re.ASCII)
+_MEDIA_LINK = re.compile(r"https?://(?:www\.)?(?:x|twitter)\.com/\w{1,50}/status/\d{1,19}/(?:photo|video)/\d{1,2}")
 _SCHEME = re.compile(r"(?i)https?://(?:www\.)?")
-_LAST_SLASH = re.compile(r"/(?=[\s.,;:!?)\]]|$)")
+_TRAILING_SLASH = re.compile(r"/(?=[\s.,;:!?)\]]|$)")
 _EPOCH = 1_288_834_974_657
-"""Milliseconds since 1970 at which X's ids begin (github.com/twitter-archive/snowflake)."""
+"""Milliseconds since 1970 at which X's ids start (github.com/twitter-archive/snowflake)."""
 
 
 class _Url(msgspec.Struct, frozen=True):
@@ -42,22 +42,22 @@ class XPost(msgspec.Struct, frozen=True):
 
     id: PostId
     text: str
-    created_at: _Moment
+    created_at: _Time
     entities: _Entities | None = None
     referenced_tweets: list[_Reference] = []
 
     @property
     def parent(self) -> str | None:
-        """The post that it answers."""
-        return next((each.id for each in self.referenced_tweets if each.type == "replied_to"), None)
+        """The id of the post that it replies to."""
+        return next((reference.id for reference in self.referenced_tweets if reference.type == "replied_to"), None)
 
     @property
     def own(self) -> bool:
-        """Whether it was written, and not only passed on."""
-        return all(each.type != "retweeted" for each in self.referenced_tweets)
+        """False for a repost."""
+        return all(reference.type != "retweeted" for reference in self.referenced_tweets)
 
 
-class _Meta(msgspec.Struct, frozen=True):
+class _PageMeta(msgspec.Struct, frozen=True):
     result_count: int
     next_token: str = ""
 
@@ -65,47 +65,52 @@ class _Meta(msgspec.Struct, frozen=True):
 class Timeline(msgspec.Struct, frozen=True):
     """A page of GET /2/users/:id/tweets, newest first."""
 
-    meta: _Meta
+    meta: _PageMeta
     data: list[XPost] = []
 
 
 def is_id(found: str) -> bool:
-    """Whether `found` can be the id of a post or a picture."""
+    """Return True if `value` can be the id of a post or media file."""
     return re.fullmatch(r"[0-9]{1,19}", found) is not None
 
 
 def made_at(post_id: str) -> datetime:
-    """When a post was made, which its id tells (a snowflake: milliseconds, then 22 bits that tell machines apart)."""
+    """Return the creation time encoded in a post id.
+
+    Ids are snowflakes: milliseconds, then 22 bits for machine and sequence.
+    """
     return datetime.fromtimestamp(((int(post_id) >> 22) + _EPOCH) / 1000, UTC)
 
 
 def the_one(posts: Sequence[XPost], text: str, parent: str | None, since: datetime) -> XPost | None:
-    """The oldest of `posts` that says `text` in answer to `parent`, and is not older than `since`."""
-    found = [
+    """Return the oldest post with this text and parent that is not older than `since`; None if there is none."""
+    # Choose the oldest match: a later one would be another post with the same text.
+    matches = [
         post
         for post in posts
         if post.own and post.parent == parent and post.created_at >= since - SLACK and same(post, text)
     ]
-    return min(found, key=lambda post: (post.created_at, int(post.id)), default=None)
+    return min(matches, key=lambda post: (post.created_at, int(post.id)), default=None)
 
 
 def same(post: XPost, text: str) -> bool:
-    """Whether `post` says `text`."""
-    return _plain(original(post)) == _plain(text)
+    """Return True if `post` has the text `text`."""
+    return _normalize(original(post)) == _normalize(text)
 
 
 def original(post: XPost) -> str:
-    """The text of a post with its links in full: X shortens them, and escapes `&`, `<` and `>`."""
-    long = {each.url: each.expanded_url for each in (post.entities.urls if post.entities else [])}
+    """Return the text of a post as it was sent: X shortens links and escapes `&`, `<` and `>`."""
+    expanded = {link.url: link.expanded_url for link in (post.entities.urls if post.entities else [])}
+    # `&amp;` last: otherwise `&amp;lt;` would be unescaped twice.
     text = post.text.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
-    return _SHORT.sub(lambda match: long.get(match[0]) or match[0], text)
+    return _SHORT_LINK.sub(lambda match: expanded.get(match[0]) or match[0], text)
 
 
-def _plain(text: str) -> str:
-    """`text` without what X may change of it: the form of its letters, white space, and how an address is spelled.
+def _normalize(text: str) -> str:
+    """Return `text` without what X may change: Unicode form, white space and the spelling of URLs.
 
-    A name of a host that X made a link of comes back with a scheme, and perhaps with a slash; a post with pictures
-    ends in a link to them.
+    A bare host name that X turned into a link comes back with a scheme and perhaps a slash; a post with images ends
+    with a link to them.
     """
-    bare = _LAST_SLASH.sub("", _SCHEME.sub("", _PICTURE.sub("", unicodedata.normalize("NFC", text))))
-    return " ".join(bare.split())
+    stripped = _TRAILING_SLASH.sub("", _SCHEME.sub("", _MEDIA_LINK.sub("", unicodedata.normalize("NFC", text))))
+    return " ".join(stripped.split())

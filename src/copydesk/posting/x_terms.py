@@ -1,4 +1,4 @@
-"""What X asks for a post, and what it would refuse of one: nothing is asked of the network."""
+"""X's prices, and its limits as far as they can be checked without the network."""
 
 from decimal import Decimal
 
@@ -8,41 +8,42 @@ from copydesk.text.length import LIMITS, length
 from copydesk.text.links import all_spans
 
 POST, POST_WITH_LINK, ALT = Decimal("0.015"), Decimal("0.20"), Decimal("0.005")
-"""US dollars for a post, one with a link, and the description of a picture (developer docs, "Pricing", 2026-08)."""
+"""US dollars for a post, a post with a link, and an alt text (developer docs, "Pricing", 2026-08)."""
 
 
 def price(post: Post) -> Cost:
-    """What X asks for `post`: each part, much more for one with a link, and each description of a picture."""
+    """Return the price of `post`: each part, much more for one with a link, and each alt text."""
     parts = sum((POST_WITH_LINK if all_spans(text) else POST for text in post.parts), Decimal(0))
     return Cost(amount=parts + ALT * sum(1 for alt in post.alts if alt))
 
 
 def problems(post: Post, limits: Limits) -> list[Problem]:
-    """Why X would not take `post`."""
+    """Return the reasons why X would reject `post`."""
     if post.format not in limits.formats:
         return [Problem(message="X takes short posts and threads.")]
-    found = [Problem(message=message, part=0) for message in _of_pictures(post, limits)]
-    for place in range(len(post.parts)):
-        found += [Problem(message=message, part=place) for message in _of_text(post, place)]
-    return found
+    results = [Problem(message=message, part=0) for message in _image_problems(post, limits)]
+    for index in range(len(post.parts)):
+        results += [Problem(message=message, part=index) for message in _text_problems(post, index)]
+    return results
 
 
-def _of_pictures(post: Post, limits: Limits) -> list[str]:
-    found = []
+def _image_problems(post: Post, limits: Limits) -> list[str]:
+    messages = []
     if len(post.alts) > limits.pictures:
-        found.append(f"X takes at most {limits.pictures} pictures.")
+        messages.append(f"X takes at most {limits.pictures} pictures.")
     if any(len(alt) > limits.alt_characters for alt in post.alts):
-        found.append(f"X takes at most {limits.alt_characters} characters to describe a picture.")
-    return found
+        messages.append(f"X takes at most {limits.alt_characters} characters to describe a picture.")
+    return messages
 
 
-def _of_text(post: Post, place: int) -> list[str]:
-    text = post.parts[place]
-    found = []
-    if not text.strip() and not (place == 0 and post.alts):
-        found.append("It is empty.")
-    if (long := length(text, "x")) > LIMITS["x"]:
-        found.append(f"It is {long} characters long as X counts; {LIMITS['x']} are allowed.")
-    if text in post.parts[:place]:
-        found.append("X refuses the same text twice.")
-    return found
+def _text_problems(post: Post, index: int) -> list[str]:
+    text = post.parts[index]
+    messages = []
+    if not text.strip() and not (index == 0 and post.alts):
+        messages.append("It is empty.")
+    if (size := length(text, "x")) > LIMITS["x"]:
+        messages.append(f"It is {size} characters long as X counts; {LIMITS['x']} are allowed.")
+    # X would reject the second one as a duplicate, in the middle of the thread.
+    if text in post.parts[:index]:
+        messages.append("X refuses the same text twice.")
+    return messages

@@ -1,1 +1,1 @@
-"""Items become ranked stories, with every part of the score. Knows neither the store nor the other crafts."""
+"""Rank items as stories and explain every part of the score. Independent of the store and the other packages."""

@@ -1,7 +1,7 @@
-"""An address reduced to what identifies the page: a key to compare by, never an address to post or fetch.
+"""Canonical URLs: keys that identify a page for comparison, never URLs to post or fetch.
 
-Two addresses with one key show the same page to a reader: http and https, `www.` and `m.`, tracking parameters,
-the order of parameters, AMP pages and the several names of one video, post or tweet fold together.
+Two URLs with one key show a reader the same page: http and https, `www.` and `m.`, tracking parameters, parameter
+order, AMP pages and the various URLs of one video, post or tweet are folded together.
 """
 
 import re
@@ -9,27 +9,27 @@ from collections.abc import Callable
 from functools import lru_cache
 
 _MAX_LENGTH = 8192
-"""Characters; a longer address identifies nothing."""
+"""Characters; longer URLs have no key."""
 
 # RFC 3986, appendix B, for http and https only.
 _PARTS = re.compile(r"https?://([^/?#\\]*)([^?#]*)\??([^#]*)#?(.*)", re.IGNORECASE | re.DOTALL)
-_AROUND = "".join(map(chr, range(33))) + "\xa0\u200b\ufeff"
+_SURROUNDING = "".join(map(chr, range(33))) + "\xa0\u200b\ufeff"
 _MAX_NETLOC = 300
 _NETLOC = re.compile(r"(\[[0-9a-fA-F:.]+\]|[^:\[\]]+)(?::([0-9]*))?")
 _HOST = re.compile(r"[a-z0-9_-]+(?:\.[a-z0-9_-]+)*|\[[0-9a-f:.]+\]")
-_SAME_SITE = re.compile(r"^(?:(?:www\d?|m|mobile|amp)\.)+(?=[^.]+\.)|(?:\.m)+(?=\.wikipedia\.org$)")
+_EQUIVALENT_PREFIX = re.compile(r"^(?:(?:www\d?|m|mobile|amp)\.)+(?=[^.]+\.)|(?:\.m)+(?=\.wikipedia\.org$)")
 _DEFAULT_PORTS = ("", "80", "443")
 
 _PLAIN_PATH = re.compile(r"(?:/[A-Za-z0-9_~!$&'()*+,;=:@-]+(?:\.[A-Za-z0-9_~-]+)*)*")
-"""A path that is in its canonical spelling already: by far the most are."""
+"""Paths that are canonical already: nearly all. They skip the slow normalization."""
 _ESCAPED = re.compile(r"%([0-9A-Fa-f]{2})?|[^A-Za-z0-9._~!$&'()*+,;=:@/?-]")
 _UNRESERVED = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
 _PLAIN_QUERY = re.compile(r"[A-Za-z0-9._~!$'()*,;:@/?&=-]*")
 _INDEX_PAGES = frozenset(
-    f"{name}.{ending}" for name in ("index", "default") for ending in ("htm", "html", "php", "asp", "aspx", "jsp")
+    f"{name}.{suffix}" for name in ("index", "default") for suffix in ("htm", "html", "php", "asp", "aspx", "jsp")
 ) | {"amp"}
 
-# As facts from miniflux's urlcleaner, Neat URL's and AdGuard's lists, and from feeds we have seen.
+# Collected from miniflux's urlcleaner, the lists of Neat URL and AdGuard, and real feeds.
 _TRACKING_NAMES = """
     fbclid fb_action_ids fb_action_types fb_ref fb_source fb_comment_id _openstat
     hmb_campaign hmb_medium hmb_source gclid dclid gbraid wbraid gclsrc gad_source gad_campaignid srsltid
@@ -42,21 +42,21 @@ _TRACKING_NAMES = """
 """
 _TRACKING = frozenset(_TRACKING_NAMES.split())
 _TRACKING_PREFIXES = ("utm_", "mtm_", "pk_", "piwik_", "matomo_", "hsa_", "itm_", "stm_", "at_", "xtor")
-_ORIGIN = frozenset(("ref", "source", "src", "from", "via"))
-"""Parameters that may say where the reader comes from; dropped only where their value says just that."""
-_CHANNEL = re.compile(
+_REFERRER_NAMES = frozenset(("ref", "source", "src", "from", "via"))
+"""Parameters that may tell where the reader comes from; dropped only if their value does."""
+_REFERRER_VALUE = re.compile(
     r"(?:rss|feeds?|atom|newsletter|email|twitter|facebook|hn|hackernews|reddit)(?:-.*)?", re.IGNORECASE
 )
-_SITE_NAME = re.compile(r"(?:[\w-]+\.)+[a-z]{2,}", re.IGNORECASE)
-_SUBSTACK = frozenset(("post_id", "r", "showwelcomeonshare"))
+_DOMAIN = re.compile(r"(?:[\w-]+\.)+[a-z]{2,}", re.IGNORECASE)
+_SUBSTACK_TRACKING = frozenset(("post_id", "r", "showwelcomeonshare"))
 
 
 def canonical_url(url: str) -> str:
-    """The key of `url`, as an https address; `''` for what is no http or https address. Never raises.
+    """Return the key of `url`, in the form of an https URL; empty if it is not an http(s) URL. Never raises.
 
-    Idempotent: the key of a key is that key.
+    Idempotent: the key of a key is the key itself.
     """
-    url = url.strip(_AROUND)
+    url = url.strip(_SURROUNDING)
     parts = _PARTS.fullmatch(url) if len(url) <= _MAX_LENGTH else None
     if parts is None:
         return ""
@@ -66,29 +66,31 @@ def canonical_url(url: str) -> str:
         return ""
     path = _path(path)
     parameters = _parameters(query, substack=path.startswith("/p/")) if query else []
-    site = _SITES.get(host)
-    if site is not None:
-        host, path, parameters = site(host, path, parameters)
-        path = _path(path)  # what was an inner segment may be the last one now
+    site_rule = _SITE_RULES.get(host)
+    if site_rule is not None:
+        host, path, parameters = site_rule(host, path, parameters)
+        path = _path(path)  # the rule may have turned an inner segment into the last one
     key = f"https://{host}{path}"
     if parameters:
         key += "?" + "&".join(sorted(parameters))
-    return key + _route(fragment) if fragment else key
+    return key + _client_route(fragment) if fragment else key
 
 
 def names_a_page(canonical: str) -> bool:
-    """Whether a key has more than a host: a site's front page is not the identity of a story."""
+    """Return True if the key has a path or a query: a site's front page does not identify a story."""
     start = canonical.find("/", len("https://"))
     return start > 0 and len(canonical) > start + 1
 
 
 @lru_cache(maxsize=4096)
 def _host(netloc: str) -> str:
-    """Host and unusual port, `''` for an impossible one. Few hosts make up nearly all addresses, hence the cache."""
+    """Return host and unusual port, empty if invalid. Cached, because few hosts make up nearly all URLs."""
     parts = _NETLOC.fullmatch(netloc.rpartition("@")[2])
+    # Checked before the conversion: CPython's idna codec takes quadratic time.
     if parts is None or len(netloc) > _MAX_NETLOC:
         return ""
     host, port = parts[1].lower().rstrip("."), (parts[2] or "").lstrip("0")
+    # Internationalized domain names compare by their ASCII form.
     if not host.isascii():
         try:
             host = host.encode("idna").decode("ascii").lower().rstrip(".")
@@ -96,17 +98,18 @@ def _host(netloc: str) -> str:
             return ""
     if not _HOST.fullmatch(host) or len(port) > 5:
         return ""
-    host = _SAME_SITE.sub("", host)
-    host = _ALIASES.get(host, host)
+    host = _EQUIVALENT_PREFIX.sub("", host)
+    host = _HOST_ALIASES.get(host, host)
     return host if port in _DEFAULT_PORTS else f"{host}:{port}"
 
 
 def _path(path: str) -> str:
-    bare = path.rstrip("/")
-    if _PLAIN_PATH.fullmatch(bare):
-        page = bare[bare.rfind("/") + 1 :]
-        if ".amp" not in page and page.lower() not in _INDEX_PAGES:
-            return bare or "/"
+    """Normalize the path: dot segments, escapes, trailing slashes, index pages and AMP suffixes."""
+    stripped = path.rstrip("/")
+    if _PLAIN_PATH.fullmatch(stripped):
+        last = stripped[stripped.rfind("/") + 1 :]
+        if ".amp" not in last and last.lower() not in _INDEX_PAGES:
+            return stripped or "/"
     else:
         path = _escape(path)
     segments: list[str] = []
@@ -116,27 +119,27 @@ def _path(path: str) -> str:
         elif segment not in ("", "."):
             segments.append(segment)
     while segments:
-        page = _without_amp(segments.pop())
-        if page.lower() not in _INDEX_PAGES:
-            segments.append(page)
+        last = _without_amp(segments.pop())
+        if last.lower() not in _INDEX_PAGES:
+            segments.append(last)
             break
     return "/" + "/".join(segments)
 
 
 def _without_amp(page: str) -> str:
-    """`story.amp.html` is `story.html`, and `story.amp` is `story`."""
+    """Return `story.html` for `story.amp.html`, and `story` for `story.amp`."""
     if ".amp" not in page:
         return page
-    stem, _, ending = page.partition(".amp")
-    return stem + ending if stem.strip(".") and ending in ("", ".html") else page
+    stem, _, suffix = page.partition(".amp")
+    return stem + suffix if stem.strip(".") and suffix in ("", ".html") else page
 
 
 def _escape(text: str) -> str:
-    """`text` with what needs an escape escaped, and nothing else (RFC 3986, section 6.2.2)."""
-    return _ESCAPED.sub(_escaped, text)
+    """Percent-encode what must be encoded, and decode the rest (RFC 3986, section 6.2.2)."""
+    return _ESCAPED.sub(_escape_match, text)
 
 
-def _escaped(match: re.Match[str]) -> str:
+def _escape_match(match: re.Match[str]) -> str:
     code = match[1]
     if code:
         byte = int(code, 16)
@@ -145,40 +148,40 @@ def _escaped(match: re.Match[str]) -> str:
 
 
 def _parameters(query: str, *, substack: bool) -> list[str]:
-    """The parameters that say which page it is, each as `name=value`."""
+    """Return the parameters that identify the page, as `name=value`."""
     if not _PLAIN_QUERY.fullmatch(query):
         query = _escape(query.replace("+", "%20"))
-    kept = []
+    parameters = []
     for parameter in query.split("&"):
         name, _, value = parameter.partition("=")
-        while name.startswith("amp;"):  # an `&amp;` that nobody turned back
+        while name.startswith("amp;"):  # double-escaped &amp;
             name = name[4:]
         if name and not _is_tracking(name.lower(), value, substack=substack):
-            kept.append(f"{name}={value}" if value else name)
-    return kept
+            parameters.append(f"{name}={value}" if value else name)
+    return parameters
 
 
 def _is_tracking(name: str, value: str, *, substack: bool) -> bool:
-    if name in _TRACKING or name.startswith(_TRACKING_PREFIXES) or (substack and name in _SUBSTACK):
+    if name in _TRACKING or name.startswith(_TRACKING_PREFIXES) or (substack and name in _SUBSTACK_TRACKING):
         return True
-    if name == "ref" and _SITE_NAME.fullmatch(value):  # Ghost puts it on every link that leaves a site
+    if name == "ref" and _DOMAIN.fullmatch(value):  # Ghost appends it to every outgoing link
         return True
-    return name in _ORIGIN and _CHANNEL.fullmatch(value) is not None
+    return name in _REFERRER_NAMES and _REFERRER_VALUE.fullmatch(value) is not None
 
 
-def _route(fragment: str) -> str:
-    """Only a fragment that an application in the page routes by says which page it is."""
+def _client_route(fragment: str) -> str:
+    """Return the fragment only if it is a client-side route; anchors do not identify a page."""
     if not fragment.startswith(("/", "!/")):
         return ""
     fragment = _escape(fragment).rstrip("/")
     return f"#{fragment}" if fragment not in ("", "!") else ""
 
 
-_Address = tuple[str, str, list[str]]
+_UrlParts = tuple[str, str, list[str]]
 
 
-def _reddit(host: str, path: str, parameters: list[str]) -> _Address:
-    """A post has one number, whichever community and title stand around it; a comment's address stays."""
+def _reddit(host: str, path: str, parameters: list[str]) -> _UrlParts:
+    """A post is identified by its id, whatever the subreddit and title; URLs of comments stay."""
     segments = path.split("/")
     if segments[1] in ("r", "user", "u"):
         del segments[1:3]
@@ -187,41 +190,46 @@ def _reddit(host: str, path: str, parameters: list[str]) -> _Address:
     return host, path, parameters
 
 
-def _short_reddit(_host: str, path: str, parameters: list[str]) -> _Address:
+def _reddit_short(_host: str, path: str, parameters: list[str]) -> _UrlParts:
+    # redd.it links have the post's id as their path.
     return _reddit("reddit.com", f"/comments{path}".rstrip("/"), parameters)
 
 
-def _x(host: str, path: str, parameters: list[str]) -> _Address:
-    """A post has one number, whichever account stands before it; `?s=` and `?t=` say who shared it."""
-    post = _X_POST.match(path)
-    if post:
-        return host, f"/i/status/{post[1]}", []
-    return host, path, [p for p in parameters if not p.startswith(("s=", "t="))]
+def _x(host: str, path: str, parameters: list[str]) -> _UrlParts:
+    """A post is identified by its id, whatever the account; `s` and `t` tell who shared it."""
+    match = _X_POST.match(path)
+    if match:
+        return host, f"/i/status/{match[1]}", []
+    return host, path, [parameter for parameter in parameters if not parameter.startswith(("s=", "t="))]
 
 
-def _youtube(host: str, path: str, parameters: list[str]) -> _Address:
-    """A video has one id; the rest says who shared it, from which list, and where to start."""
-    video = _VIDEO_PATH.fullmatch(path)
-    watched = [p for p in parameters if p.startswith("v=")] if path == "/watch" else []
-    if video:
-        return host, "/watch", [f"v={video[1]}"]
-    if watched:
-        return host, path, watched[:1]
-    return host, path, [p for p in parameters if not p.startswith(("si=", "feature=", "ab_channel=", "pp="))]
+def _youtube(host: str, path: str, parameters: list[str]) -> _UrlParts:
+    """A video is identified by its id; other parameters tell the sharer, the playlist and the start time."""
+    match = _VIDEO_PATH.fullmatch(path)
+    video_ids = [parameter for parameter in parameters if parameter.startswith("v=")] if path == "/watch" else []
+    if match:
+        return host, "/watch", [f"v={match[1]}"]
+    if video_ids:
+        return host, path, video_ids[:1]
+    return (
+        host,
+        path,
+        [parameter for parameter in parameters if not parameter.startswith(("si=", "feature=", "ab_channel=", "pp="))],
+    )
 
 
-def _short_youtube(_host: str, path: str, parameters: list[str]) -> _Address:
+def _youtube_short(_host: str, path: str, parameters: list[str]) -> _UrlParts:
     return _youtube("youtube.com", f"/v{path}".rstrip("/"), parameters)
 
 
-def _shared_substack(host: str, path: str, parameters: list[str]) -> _Address:
-    """The link that the share button gives: `open.substack.com/pub/NAME/p/POST`."""
-    post = _SHARED_POST.fullmatch(path)
-    return (f"{post[1].lower()}.substack.com", f"/p/{post[2]}", []) if post else (host, path, parameters)
+def _substack_share(host: str, path: str, parameters: list[str]) -> _UrlParts:
+    """Resolve the share button's link: `open.substack.com/pub/NAME/p/POST`."""
+    match = _SHARED_POST.fullmatch(path)
+    return (f"{match[1].lower()}.substack.com", f"/p/{match[2]}", []) if match else (host, path, parameters)
 
 
-def _google_news(host: str, path: str, parameters: list[str]) -> _Address:
-    """One article, whichever language and list it was found in."""
+def _google_news(host: str, path: str, parameters: list[str]) -> _UrlParts:
+    """An article is identified by its path, whatever the language and list."""
     article = path.removeprefix("/rss")
     return (host, article, []) if article.startswith("/articles/") else (host, path, parameters)
 
@@ -229,7 +237,7 @@ def _google_news(host: str, path: str, parameters: list[str]) -> _Address:
 _X_POST = re.compile(r"/(?:[^/]+/){1,2}status(?:es)?/([0-9]+)")
 _VIDEO_PATH = re.compile(r"/(?:shorts|live|embed|v)/(?!videoseries)([A-Za-z0-9_-]+)(?:/.*)?")
 _SHARED_POST = re.compile(r"/pub/([A-Za-z0-9-]+)/p/([^/]+)")
-_ALIASES = {
+_HOST_ALIASES = {
     "old.reddit.com": "reddit.com",
     "new.reddit.com": "reddit.com",
     "np.reddit.com": "reddit.com",
@@ -238,12 +246,12 @@ _ALIASES = {
     "music.youtube.com": "youtube.com",
     "youtube-nocookie.com": "youtube.com",
 }
-_SITES: dict[str, Callable[[str, str, list[str]], _Address]] = {
+_SITE_RULES: dict[str, Callable[[str, str, list[str]], _UrlParts]] = {
     "reddit.com": _reddit,
-    "redd.it": _short_reddit,
+    "redd.it": _reddit_short,
     "x.com": _x,
     "youtube.com": _youtube,
-    "youtu.be": _short_youtube,
-    "open.substack.com": _shared_substack,
+    "youtu.be": _youtube_short,
+    "open.substack.com": _substack_share,
     "news.google.com": _google_news,
 }

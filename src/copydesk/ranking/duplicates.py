@@ -1,7 +1,7 @@
-"""Which story an item tells: a stream of items, each compared with those of the last two weeks.
+"""Assign items to stories: each new item is compared with those of a sliding window of two weeks.
 
-Two items tell one story when they link to the same page, or when they come from different sources and their titles
-say the same. One source's titles are never compared with each other: there, likeness means a series.
+Two items tell one story if they link to the same page, or if they come from different sources and have similar titles.
+Titles of one source are never compared with each other: there, similarity means a series.
 """
 
 from collections import Counter
@@ -12,13 +12,13 @@ from sys import intern
 from copydesk.ranking.canonical import names_a_page
 from copydesk.ranking.titles import NEAR, read_title, same_story
 
-_DAY = 86_400
-_LONGEST_LIST = 512
-"""Items found by one word: the newest so many. A word of more of them says little about any."""
+_SECONDS_PER_DAY = 86_400
+_MAX_ITEMS_PER_WORD = 512
+"""Newest items kept per word. More frequent words say little about any item, and would cost much."""
 
 
-class _Told:
-    """One item of the window."""
+class _IndexedItem:
+    """An item in the window. Slots and interned strings save memory: there are tens of thousands."""
 
     __slots__ = ("at", "canonical", "source_id", "story_id", "title")
 
@@ -31,152 +31,155 @@ class _Told:
 
 
 class StoryIndex:
-    """The stories of the window, found by address and by title.
+    """The stories of the window, indexed by URL and by the words of their titles.
 
-    Memory is bounded by the window: an item goes when one more than `window` newer comes in (give or take a day).
-    Addresses are keys of `canonical_url`, or empty; times are aware.
+    Memory is bounded by the window: an item is dropped once one more than `window` newer is added, give or take a day.
+    URLs are keys of `canonical_url` or empty; times are aware.
     """
 
     def __init__(self, window: timedelta = timedelta(days=14)) -> None:
         self._window = window.total_seconds()
         self._newest = float("-inf")
         self._first_day: int | None = None
-        self._days: dict[int, list[_Told]] = {}
-        self._pages: dict[str, list[_Told]] = {}
-        self._words: dict[str, list[_Told]] = {}
+        self._days: dict[int, list[_IndexedItem]] = {}
+        self._pages: dict[str, list[_IndexedItem]] = {}
+        self._words: dict[str, list[_IndexedItem]] = {}
         self._tellers: dict[str, Counter[str]] = {}
 
     def __len__(self) -> int:
-        """Items in the window."""
+        """Return the number of items in the window."""
         return sum(map(len, self._days.values()))
 
     def place(self, item_id: str, source_id: str, title: str, canonical: str, published: datetime) -> str | None:
-        """The story that a new item belongs to, None where it starts one, with its own id. It is in the index then."""
-        told = _Told(item_id, source_id, title, canonical, published)
-        known = self._find(told)
-        if known is not None:
-            told.story_id = known
-        self._insert(told)
-        return known
+        """Add a new item. Return the id of the story it belongs to, or None if it starts one (with its own id)."""
+        item = _IndexedItem(item_id, source_id, title, canonical, published)
+        # Found before it is inserted, because an item must not match itself.
+        story_id = self._find(item)
+        if story_id is not None:
+            item.story_id = story_id
+        self._insert(item)
+        return story_id
 
     def add(self, story_id: str, source_id: str, title: str, canonical: str, published: datetime) -> None:
-        """Put in an item whose story is known."""
-        self._insert(_Told(story_id, source_id, title, canonical, published))
+        """Add an item whose story is known."""
+        self._insert(_IndexedItem(story_id, source_id, title, canonical, published))
 
-    def _find(self, told: _Told) -> str | None:
-        by_address = self._by_address(told)
-        return by_address if by_address is not None else self._by_title(told)
+    def _find(self, item: _IndexedItem) -> str | None:
+        by_url = self._find_by_url(item)
+        return by_url if by_url is not None else self._find_by_title(item)
 
-    def _by_address(self, told: _Told) -> str | None:
-        same_page = [one for one in self._pages.get(told.canonical, ()) if self._is_near(one, told)]
-        stories = {one.story_id for one in same_page}
-        # A page that stands for two stories (a changelog, a list of links) tells nothing about a third.
-        if len(stories) != 1 or any(_is_another_entry(one, told) for one in same_page):
+    def _find_by_url(self, item: _IndexedItem) -> str | None:
+        same_page = [other for other in self._pages.get(item.canonical, ()) if self._is_near(other, item)]
+        stories = {other.story_id for other in same_page}
+        # A page shared by two stories, such as a changelog or a list of links, does not identify a third.
+        if len(stories) != 1 or any(_is_different_entry(other, item) for other in same_page):
             return None
         return stories.pop()
 
-    def _by_title(self, told: _Told) -> str | None:
-        """The story with the most similar title; of equals the one told first.
+    def _find_by_title(self, item: _IndexedItem) -> str | None:
+        """Return the story with the most similar title; of equals, the one with the earliest item.
 
-        A story that has an item of this source already takes no second one by its title: else two titles of one
-        source would meet through a third of another.
+        A story that already has an item of this source takes no second one by title: otherwise two titles of one source
+        would meet through a third of another source.
         """
-        found = [
-            (-shared, one.at, one.story_id)
-            for one in self._alike(told)
-            if told.source_id not in self._tellers[one.story_id]
-            and (shared := same_story(one.title, told.title, abs(one.at - told.at)))
+        matches = [
+            (-similarity, other.at, other.story_id)
+            for other in self._similar_candidates(item)
+            if item.source_id not in self._tellers[other.story_id]
+            and (similarity := same_story(other.title, item.title, abs(other.at - item.at)))
         ]
-        return min(found)[2] if found else None
+        return min(matches)[2] if matches else None
 
-    def _alike(self, told: _Told) -> Iterator[_Told]:
-        """The items near in time that share two rare words with this one.
+    def _similar_candidates(self, item: _IndexedItem) -> Iterator[_IndexedItem]:
+        """Return the items close in time that share at least two rare words with this one.
 
-        Titles with a Jaccard index of t or more share two of the n - tn + 2 rarest words of either (prefix filtering:
-        Chaudhuri, Ganti, Kaushik, ICDE 2006), so that of what the lists hold none is missed.
+        Titles with a Jaccard index of at least t share two of the n - tn + 2 rarest words of either title (prefix
+        filtering: Chaudhuri, Ganti, Kaushik, ICDE 2006), so no match within the lists is missed.
         """
-        count = len(told.title.words)
-        known = [same for word in told.title.words if (same := self._words.get(word))]
-        # The rarest words are those that nobody said yet.
-        rarest = int(count - NEAR * count) + 2 - (count - len(known))
-        once: set[_Told] = set()
-        twice: set[_Told] = set()
-        for same_word in sorted(known, key=len)[: max(rarest, 0)]:
-            twice.update(once.intersection(same_word))
-            once.update(same_word)
-        return (one for one in twice if self._is_near(one, told))
+        count = len(item.title.words)
+        word_lists = [items for word in item.title.words if (items := self._words.get(word))]
+        # Words that are not indexed are the rarest, and come first in the prefix without matching anything.
+        prefix_length = int(count - NEAR * count) + 2 - (count - len(word_lists))
+        once: set[_IndexedItem] = set()
+        twice: set[_IndexedItem] = set()
+        for items_of_word in sorted(word_lists, key=len)[: max(prefix_length, 0)]:
+            twice.update(once.intersection(items_of_word))
+            once.update(items_of_word)
+        return (other for other in twice if self._is_near(other, item))
 
-    def _is_near(self, one: _Told, other: _Told) -> bool:
-        return abs(one.at - other.at) <= self._window
+    def _is_near(self, item: _IndexedItem, other: _IndexedItem) -> bool:
+        return abs(item.at - other.at) <= self._window
 
-    def _insert(self, told: _Told) -> None:
-        if told.at < self._newest - self._window:
+    def _insert(self, item: _IndexedItem) -> None:
+        # Older than the window: it would match nothing, and nothing would remove it before the next day passes.
+        if item.at < self._newest - self._window:
             return
-        for word in told.title.words:
-            same = self._words.setdefault(word, [])
-            same.append(told)
-            if len(same) > _LONGEST_LIST:
-                del same[0]
-        if names_a_page(told.canonical):
-            _put_on(self._pages.setdefault(told.canonical, []), told)
-        self._tellers.setdefault(told.story_id, Counter())[told.source_id] += 1
-        self._days.setdefault(int(told.at // _DAY), []).append(told)
-        if told.at > self._newest:
-            self._newest = told.at
-            self._let_go(int((told.at - self._window) // _DAY))
+        for word in item.title.words:
+            items = self._words.setdefault(word, [])
+            items.append(item)
+            if len(items) > _MAX_ITEMS_PER_WORD:
+                del items[0]
+        if names_a_page(item.canonical):
+            _add_to_page(self._pages.setdefault(item.canonical, []), item)
+        self._tellers.setdefault(item.story_id, Counter())[item.source_id] += 1
+        self._days.setdefault(int(item.at // _SECONDS_PER_DAY), []).append(item)
+        if item.at > self._newest:
+            self._newest = item.at
+            self._expire_before(int((item.at - self._window) // _SECONDS_PER_DAY))
 
-    def _let_go(self, first_day: int) -> None:
+    def _expire_before(self, first_day: int) -> None:
         """Remove the items of the days before `first_day`."""
+        # Called for nearly every item, but there is something to remove only once per day.
         if first_day == self._first_day:
             return
         self._first_day = first_day
         for day in [day for day in self._days if day < first_day]:
-            for told in self._days.pop(day):
-                self._remove(told)
+            for item in self._days.pop(day):
+                self._remove(item)
 
-    def _remove(self, told: _Told) -> None:
-        for word in told.title.words:
-            _take_out(self._words, word, told)
-        _take_out(self._pages, told.canonical, told)
-        tellers = self._tellers[told.story_id]
-        tellers[told.source_id] -= 1
-        if not tellers[told.source_id]:
-            del tellers[told.source_id]
-        if not tellers:
-            del self._tellers[told.story_id]
+    def _remove(self, item: _IndexedItem) -> None:
+        for word in item.title.words:
+            _remove_from(self._words, word, item)
+        _remove_from(self._pages, item.canonical, item)
+        source_counts = self._tellers[item.story_id]
+        source_counts[item.source_id] -= 1
+        if not source_counts[item.source_id]:
+            del source_counts[item.source_id]
+        if not source_counts:
+            del self._tellers[item.story_id]
 
 
-def _put_on(page: list[_Told], told: _Told) -> None:
-    """Add `told` to the items of a page: the newest of each story and source, or of the two newest stories.
+def _add_to_page(page: list[_IndexedItem], item: _IndexedItem) -> None:
+    """Add `item` to the items of a page: the newest per story and source, reduced to those of the two newest stories.
 
-    More would say no more: a page of two stories tells nothing. The newest are the last to leave the window.
+    More would be useless, because a page of two stories identifies none. The newest are the last to leave the window.
     """
-    for number, one in enumerate(page):
-        if one.story_id == told.story_id and one.source_id == told.source_id:
-            page[number] = max(one, told, key=_when)
+    for index, other in enumerate(page):
+        if other.story_id == item.story_id and other.source_id == item.source_id:
+            page[index] = max(other, item, key=_timestamp)
             return
-    page.append(told)
-    newest = {one.story_id: one for one in sorted(page, key=_when)}
+    page.append(item)
+    newest = {other.story_id: other for other in sorted(page, key=_timestamp)}
     if len(newest) > 1:
-        page[:] = sorted(newest.values(), key=_when)[-2:]
+        page[:] = sorted(newest.values(), key=_timestamp)[-2:]
 
 
-def _when(told: _Told) -> float:
-    return told.at
+def _timestamp(item: _IndexedItem) -> float:
+    return item.at
 
 
-def _take_out(lists: dict[str, list[_Told]], key: str, told: _Told) -> None:
-    """Remove `told` from the list under `key`, and the list once it is empty."""
-    held = lists.get(key, [])
-    if told in held:
-        held.remove(told)
-    if not held:
+def _remove_from(lists: dict[str, list[_IndexedItem]], key: str, item: _IndexedItem) -> None:
+    """Remove `item` from the list under `key`, and the list when it is empty."""
+    items = lists.get(key, [])
+    if item in items:
+        items.remove(item)
+    if not items:
         lists.pop(key, None)
 
 
-def _is_another_entry(one: _Told, other: _Told) -> bool:
-    """Whether one source gave one address to two entries that are not the same: a changelog, a list of links."""
-    if one.source_id != other.source_id or not one.title.words or not other.title.words:
+def _is_different_entry(item: _IndexedItem, other: _IndexedItem) -> bool:
+    """Return True if one source uses one URL for two different entries, as in a changelog or a list of links."""
+    if item.source_id != other.source_id or not item.title.words or not other.title.words:
         return False
-    numbers = one.title.numbers, other.title.numbers
-    return one.title.words.isdisjoint(other.title.words) or (all(numbers) and numbers[0].isdisjoint(numbers[1]))
+    numbers = item.title.numbers, other.title.numbers
+    return item.title.words.isdisjoint(other.title.words) or (all(numbers) and numbers[0].isdisjoint(numbers[1]))

@@ -1,4 +1,4 @@
-"""The user's /regular expressions/: none may take for ever, and a good one has time on the slowest machine."""
+"""Regular expressions given by the user, with a time limit that a sound one meets even on a slow machine."""
 
 from collections.abc import Iterator
 from time import process_time
@@ -7,65 +7,66 @@ import regex
 
 from copydesk.errors import FieldError, InvalidError
 
-_USUAL = 0.05
-"""Seconds on one text that an expression may always take: a good one takes less than a thousandth of one."""
-_LONGEST = 1.0
-"""Seconds on one text at most. On a slow machine, or while other threads are busy, it is far from what is usual."""
-_PATIENCE = 3.0
-"""Seconds beyond the usual ones for all texts together, so that a slow expression cannot hold up a whole run."""
+_BASE_TIMEOUT = 0.05
+"""Seconds per text that a pattern may always take. Sound ones take less than a thousandth of a second."""
+_MAX_TIMEOUT = 1.0
+"""Maximum seconds per text, generous because a slow or busy machine is far from the usual time."""
+_EXTRA_BUDGET = 3.0
+"""Seconds beyond the usual for all texts together, so that a slow pattern cannot stall a whole run."""
 _MAX_LENGTH = 500
 _PROBE_LENGTH = 1000
 
 
 class TooSlowError(Exception):
-    """An expression that did not come to an end in time; it is its message."""
+    """A pattern exceeded its time limit; the message is the pattern."""
 
 
 class Expression:
-    """An expression, looked for in one text after the other by one thread at a time.
+    """A compiled pattern, for one thread at a time.
 
-    regex counts the processor time of the whole process, other threads' too. That is why an expression may take
-    _LONGEST on a text; only what has used up its patience has no more than the usual time.
+    `regex` measures the processor time of the whole process, other threads included. Hence the generous limit per text;
+    only a pattern that has used up its extra budget is held to the usual time.
     """
 
     __slots__ = ("_left", "_pattern")
 
     def __init__(self, pattern: "regex.Pattern[str]") -> None:
         self._pattern = pattern
-        self._left = _PATIENCE
+        self._left = _EXTRA_BUDGET
 
     def __str__(self) -> str:
         return f"/{self._pattern.pattern}/"
 
     def found_in(self, text: str) -> bool:
-        """Whether it is in the text. Raises TooSlowError where that is not known in time."""
-        began = process_time()
+        """Return True if the pattern occurs in `text`. Raise PatternTimeoutError if the search takes too long."""
+        started = process_time()
         try:
-            return self._pattern.search(text, timeout=min(_LONGEST, _USUAL + self._left)) is not None
+            return self._pattern.search(text, timeout=min(_MAX_TIMEOUT, _BASE_TIMEOUT + self._left)) is not None
         except TimeoutError:
             raise TooSlowError(str(self)) from None
         finally:
-            self._left = max(0.0, self._left - max(0.0, process_time() - began - _USUAL))
+            self._left = max(0.0, self._left - max(0.0, process_time() - started - _BASE_TIMEOUT))
 
 
 def is_expression(term: str) -> bool:
-    """Whether a term of the user's is no word but an expression."""
+    """Return True if the user's term is a /regular expression/."""
     return len(term) > 2 and term.startswith("/") and term.endswith("/")
 
 
 def compiled(term: str, field: str) -> Expression:
-    """The expression of a term, tried on texts that are known to be hard.
+    """Compile a term and try it on texts that provoke backtracking.
 
-    Raises InvalidError, naming `field`, for one that is none or that takes too long.
+    Raise InvalidError for `field` if it is invalid or too slow.
     """
     pattern = _pattern(term, field)
-    expression = Expression(pattern)
+    candidate = Expression(pattern)
     try:
         for probe in _probes(term):
-            expression.found_in(probe)
+            candidate.found_in(probe)
     except TooSlowError:
         hint = "Nested repetitions such as (a+)+ are what makes an expression slow."
         raise InvalidError(FieldError(field, f"{term} takes too long on some texts"), hint=hint) from None
+    # A fresh one: the probes have used up part of the candidate's budget.
     return Expression(pattern)
 
 
@@ -79,6 +80,6 @@ def _pattern(term: str, field: str) -> "regex.Pattern[str]":
 
 
 def _probes(term: str) -> Iterator[str]:
-    """Texts on which an expression that can take for ever usually does: one of its letters again and again."""
+    """Yield texts that make catastrophic backtracking likely: a letter of the pattern, repeated."""
     for letter in sorted({"a", "0", " ", *filter(str.isalnum, term[1:-1])})[:20]:
         yield letter * _PROBE_LENGTH + "\x00"

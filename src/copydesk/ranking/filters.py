@@ -1,4 +1,4 @@
-"""Which items are left out, and why: words that must or must not be there, language, age."""
+"""Filter items by required and excluded terms, language and age, with a reason for each rejection."""
 
 from collections.abc import Iterable, Iterator
 from datetime import datetime, timedelta
@@ -11,13 +11,13 @@ from copydesk.ranking.phrases import Phrases
 from copydesk.ranking.words import fold
 
 MAX_TEXT = 20_000
-"""Characters of an item that are looked at."""
-_ENOUGH_TEXT = 40
-"""Letters: from here on the text says its language better than the feed does."""
+"""Characters of an item that are searched."""
+_MIN_DETECTABLE_LENGTH = 40
+"""Characters from which language detection is more reliable than the feed's own claim."""
 
 
 class Terms(Struct, frozen=True):
-    """A list of the user's words and /regular expressions/, ready to be looked for."""
+    """Compiled words and /regular expressions/ of the user."""
 
     words: Phrases = Phrases(())
     expressions: tuple[Expression, ...] = ()
@@ -26,7 +26,7 @@ class Terms(Struct, frozen=True):
 
 
 class Rules(Struct, frozen=True):
-    """What an item must be like, of one source or of all. See `compile_rules`."""
+    """Filters of one source or of all; see `compile_rules`."""
 
     include: Terms = Terms()
     exclude: Terms = Terms()
@@ -42,77 +42,79 @@ def compile_rules(
     *,
     field: str = "config",
 ) -> Rules:
-    """Make rules ready for use, once for many items of one run. It may take seconds: a thread's work.
+    """Compile the filters, once for all items of a run. It may take seconds: call it in a thread.
 
-    Raises InvalidError, naming `field.include` and the like, for an expression that is none or that takes too long.
+    Raise InvalidError for `field.include` or `field.exclude` if an expression is invalid or too slow.
     """
     return Rules(
-        include=_terms(include, f"{field}.include"),
-        exclude=_terms(exclude, f"{field}.exclude"),
+        include=_compile_terms(include, f"{field}.include"),
+        exclude=_compile_terms(exclude, f"{field}.exclude"),
         language=base_language(language),
         max_age=max_age,
     )
 
 
 def judge(item: Item, rules: Rules, now: datetime) -> str | None:
-    """Why the item is left out, in words; None where it passes."""
-    return _too_old(item, rules, now) or _foreign(item.entry, rules) or _worded_wrongly(item.entry, rules)
+    """Return the reason why the item is filtered out, None if it passes."""
+    return _age_problem(item, rules, now) or _language_problem(item.entry, rules) or _term_problem(item.entry, rules)
 
 
 def language_of(entry: Entry) -> str | None:
-    """The two-letter code of the language an entry is in, None where neither its text nor its feed tells.
+    """Return the ISO 639-1 code of the entry's language, None if neither text nor feed tells.
 
-    The text decides where it is long enough; the feed where it names a language that cannot be told by the text.
+    Detection decides if the text is long enough; the feed decides if it names a language that cannot be detected.
     """
     text = f"{entry.title}\n{entry.summary or entry.text[:500]}"
-    guessed = guess_language(text)
+    detected = guess_language(text)
     declared = base_language(entry.language)
-    if guessed is None or (declared and (len(text) < _ENOUGH_TEXT or declared not in LANGUAGES)):
+    if detected is None or (declared and (len(text) < _MIN_DETECTABLE_LENGTH or declared not in LANGUAGES)):
         return declared
-    return guessed
+    return detected
 
 
-def _too_old(item: Item, rules: Rules, now: datetime) -> str | None:
+def _age_problem(item: Item, rules: Rules, now: datetime) -> str | None:
     if rules.max_age is None or now - item.published <= rules.max_age:
         return None
     hours = rules.max_age.total_seconds() / 3600
     return f"older than {hours / 24:g} days" if hours >= 96 else f"older than {hours:g} hours"
 
 
-def _foreign(entry: Entry, rules: Rules) -> str | None:
+def _language_problem(entry: Entry, rules: Rules) -> str | None:
     if rules.language is None:
         return None
-    found = language_of(entry) if rules.language in LANGUAGES else base_language(entry.language)
-    if found is None or found == rules.language:
+    language = language_of(entry) if rules.language in LANGUAGES else base_language(entry.language)
+    if language is None or language == rules.language:
         return None
-    return f"in {LANGUAGES.get(found, found)}, not in {LANGUAGES.get(rules.language, rules.language)}"
+    return f"in {LANGUAGES.get(language, language)}, not in {LANGUAGES.get(rules.language, rules.language)}"
 
 
-def _worded_wrongly(entry: Entry, rules: Rules) -> str | None:
+def _term_problem(entry: Entry, rules: Rules) -> str | None:
     if not rules.include.listed and not rules.exclude.listed:
         return None
     text = "\n".join((entry.title, entry.summary, entry.text, " ".join(entry.tags)))[:MAX_TEXT]
+    # Phrases match folded text, regular expressions the original.
     folded = fold(text)
     try:
-        unwanted = next(_found(rules.exclude, text, folded), None)
-        if unwanted is not None:
-            return f"has the excluded {unwanted}"
-        if rules.include.listed and next(_found(rules.include, text, folded), None) is None:
+        excluded_term = next(_find_terms(rules.exclude, text, folded), None)
+        if excluded_term is not None:
+            return f"has the excluded {excluded_term}"
+        if rules.include.listed and next(_find_terms(rules.include, text, folded), None) is None:
             return f"has none of {', '.join(rules.include.listed[:5])}{', …' * (len(rules.include.listed) > 5)}"
-    except TooSlowError as slow:
-        return f"the expression {slow} took too long on it"
+    except TooSlowError as error:
+        return f"the expression {error} took too long on it"
     return None
 
 
-def _found(terms: Terms, text: str, folded: str) -> Iterator[str]:
+def _find_terms(terms: Terms, text: str, folded: str) -> Iterator[str]:
+    # Phrases first: they are far cheaper than regular expressions.
     yield from terms.words.found(folded)
     for expression in terms.expressions:
         if expression.found_in(text):
             yield str(expression)
 
 
-def _terms(listed: Iterable[str], field: str) -> Terms:
-    terms = tuple(term.strip() for term in listed if term.strip())
+def _compile_terms(raw_terms: Iterable[str], field: str) -> Terms:
+    terms = tuple(term.strip() for term in raw_terms if term.strip())
     expressions = [term for term in terms if is_expression(term)]
     return Terms(
         words=Phrases(term for term in terms if not is_expression(term)),

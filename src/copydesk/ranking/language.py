@@ -1,4 +1,4 @@
-"""Which language a title and a summary are in: by script, and by the small words that every sentence has."""
+"""Detect the language of a title and summary, by script and by function words."""
 
 import re
 
@@ -34,17 +34,18 @@ LANGUAGES = {
     "vi": "Vietnamese",
     "zh": "Chinese",
 }
-"""The languages that are told apart, by their ISO 639-1 code."""
+"""Languages that can be detected, by ISO 639-1 code."""
 
 _MAX_LENGTH = 600
+"""Characters that are examined."""
 _MIN_SCRIPT_LETTERS = 3
 _MIN_WORDS = 3
 _MIN_EVIDENCE = 1.5
-"""Different function words; one that two languages share counts half for each."""
+"""Distinct function words; a word shared by n languages counts 1/n for each."""
 _MARGIN = 1.5
-"""So many times the evidence of the next language."""
+"""Required ratio to the evidence of the second language."""
 
-# The most frequent function words of each language; words of weight in another one (en "die", "son") are left out.
+# The most frequent function words per language, without those that are content words in another (en "die", "son").
 _FUNCTION_WORDS = {
     "en": """the of and to in is for on that with was as it by at from are this be have has an not but his her they
         its will which were been their who after over into about more than you your we our what how why when would
@@ -88,17 +89,18 @@ _FUNCTION_WORDS = {
     "uk": "і в не на що з та як це для від за до про його але він у й є був бути після через її також або",
     "bg": "и в не на че с по как това за от до той но се е са да със след като към или ще при има беше",
 }
-_LANGUAGES_OF: dict[str, tuple[str, ...]] = {}
-for _code, _listed in _FUNCTION_WORDS.items():
-    for _word in dict.fromkeys(_listed.split()):
-        _LANGUAGES_OF[_word] = (*_LANGUAGES_OF.get(_word, ()), _code)
+_LANGUAGES_BY_WORD: dict[str, tuple[str, ...]] = {}
+for _code, _word_list in _FUNCTION_WORDS.items():
+    for _word in dict.fromkeys(_word_list.split()):
+        _LANGUAGES_BY_WORD[_word] = (*_LANGUAGES_BY_WORD.get(_word, ()), _code)
 
 _WORD = re.compile(r"[^\W\d_]+")
-_OTHER_SCRIPT = re.compile(
+# Letters of the scripts below. Latin and Cyrillic are shared by too many languages to tell one.
+_SCRIPT_LETTER = re.compile(
     "[\u0370-\u03ff\u0590-\u06ff\u0750-\u077f\u0900-\u097f\u0e01-\u0e5b\u1100-\u11ff\u3041-\u30ff\u3400-\u9fff\uac00-\ud7af]"
 )
 _SCRIPTS = (
-    # The first whose share is large enough: Japanese before Chinese, whose letters it uses; Persian before Arabic.
+    # First match wins: Japanese before Chinese, whose characters it uses; Persian before Arabic.
     ("ja", re.compile("[\u3041-\u30ff]"), 0.1),
     ("ko", re.compile("[\u1100-\u11ff\uac00-\ud7af]"), 0.4),
     ("zh", re.compile("[\u3400-\u9fff]"), 0.6),
@@ -112,44 +114,45 @@ _SCRIPTS = (
 
 
 def base_language(tag: str | None) -> str | None:
-    """`en` of `en-US`; None for an empty tag."""
+    """Return the primary subtag of a language tag (`en` of `en-US`); None if empty."""
     base = re.split(r"[-_]", tag.strip().lower(), maxsplit=1)[0] if tag else ""
     return {"nb": "no", "nn": "no", "iw": "he", "in": "id"}.get(base, base) or None
 
 
 def guess_language(text: str) -> str | None:
-    """The ISO 639-1 code of the language `text` is in, None where it is too short or too mixed to tell."""
+    """Return the ISO 639-1 code of the language of `text`, None if it is too short or too mixed to tell."""
     text = text[:_MAX_LENGTH]
     if not text.isascii():
-        by_script = _by_script(text)
+        by_script = _detect_by_script(text)
         if by_script is not None:
             return by_script
-    return _by_words(text)
+    return _detect_by_function_words(text)
 
 
-def _by_script(text: str) -> str | None:
-    letters = _OTHER_SCRIPT.findall(text)
+def _detect_by_script(text: str) -> str | None:
+    letters = _SCRIPT_LETTER.findall(text)
     if len(letters) < _MIN_SCRIPT_LETTERS:
         return None
-    of_all = len(letters) / max(1, sum(map(len, _WORD.findall(text))))
-    if of_all < 0.5:
+    share_of_text = len(letters) / max(1, sum(map(len, _WORD.findall(text))))
+    # A name in another script does not change the language of the text.
+    if share_of_text < 0.5:
         return None
-    of_script = "".join(letters)
+    joined = "".join(letters)
     for code, script, share in _SCRIPTS:
-        if len(script.findall(of_script)) >= share * len(letters):
+        if len(script.findall(joined)) >= share * len(letters):
             return code
     return None
 
 
-def _by_words(text: str) -> str | None:
+def _detect_by_function_words(text: str) -> str | None:
     evidence: dict[str, float] = {}
-    found = _LANGUAGES_OF.keys() & _WORD.findall(text.lower())
-    for word in found:
-        codes = _LANGUAGES_OF[word]
+    function_words = _LANGUAGES_BY_WORD.keys() & _WORD.findall(text.lower())
+    for word in function_words:
+        codes = _LANGUAGES_BY_WORD[word]
         for code in codes:
             evidence[code] = evidence.get(code, 0.0) + 1 / len(codes)
-    ranked = sorted(evidence.items(), key=lambda each: (-each[1], each[0]))[:2]
-    if len(found) < _MIN_WORDS or ranked[0][1] < _MIN_EVIDENCE:
+    ranked = sorted(evidence.items(), key=lambda item: (-item[1], item[0]))[:2]
+    if len(function_words) < _MIN_WORDS or ranked[0][1] < _MIN_EVIDENCE:
         return None
     if len(ranked) == 2 and ranked[0][1] < _MARGIN * ranked[1][1]:
         return None

@@ -1,4 +1,4 @@
-"""How much a story resembles what was drafted before."""
+"""Compare stories with what was drafted before."""
 
 from collections.abc import Iterable
 from typing import NamedTuple
@@ -6,16 +6,16 @@ from typing import NamedTuple
 from copydesk.ranking.stories import Candidate
 from copydesk.ranking.titles import read_title
 
-_REPEATED = 0.6
-"""From this Jaccard index on (and with the same numbers) a story has been told before."""
+_REPEAT_THRESHOLD = 0.6
+"""Jaccard index above which a story, with the same numbers, counts as drafted before."""
 
 
-_SHOWN = 80
+_MAX_TITLE_IN_REASON = 80
 """Characters of a title in a reason."""
 
 
 class Likeness(NamedTuple):
-    """How much a story resembles the most similar one drafted before, 0 to 1."""
+    """Similarity to the most similar title drafted before, 0 to 1."""
 
     likeness: float
     why: str
@@ -26,32 +26,41 @@ _NEW = Likeness(0.0, "nothing like it drafted in 60 days", repeated=False)
 
 
 class ToldBefore:
-    """The titles that were drafted, and what each candidate has of them."""
+    """The titles drafted before, and the most similar one of each candidate."""
 
     def __init__(self, titles: Iterable[str], candidates: Iterable[Candidate]) -> None:
         self._titles = [read_title(title) for title in dict.fromkeys(titles)]
         self._by_word: dict[str, list[int]] = {}
-        for at, title in enumerate(self._titles):
+        for index, title in enumerate(self._titles):
             for word in title.words:
-                self._by_word.setdefault(word, []).append(at)
-        self._likest = {story.story_id: self._look(story) for story in candidates} if self._titles else {}
+                self._by_word.setdefault(word, []).append(index)
+        self._most_similar_by_story = (
+            {story.story_id: self._find_most_similar(story) for story in candidates} if self._titles else {}
+        )
 
     def likest(self, story: Candidate) -> Likeness:
-        """The drafted title that is most like the title of one of the candidates."""
-        return self._likest.get(story.story_id, _NEW)
+        """Return the similarity of a candidate's title to the most similar drafted title."""
+        return self._most_similar_by_story.get(story.story_id, _NEW)
 
-    def _look(self, story: Candidate) -> Likeness:
+    def _find_most_similar(self, story: Candidate) -> Likeness:
         title = read_title(story.lead.entry.title)
         shared: dict[int, int] = {}
         for word in title.words:
-            for at in self._by_word.get(word, ()):
-                shared[at] = shared.get(at, 0) + 1
+            for index in self._by_word.get(word, ()):
+                shared[index] = shared.get(index, 0) + 1
         size = len(title.words)
-        alike = [(n / (size + len(self._titles[at].words) - n), -at) for at, n in shared.items() if n > 1]
-        if not alike:
+        # The negated index makes max() prefer the earlier title among equals. One shared word is no similarity.
+        similarities = [
+            (count / (size + len(self._titles[index].words) - count), -index)
+            for index, count in shared.items()
+            if count > 1
+        ]
+        if not similarities:
             return _NEW
-        likeness, at = max(alike)
-        like = self._titles[-at]
-        repeated = likeness > _REPEATED and like.numbers == title.numbers
-        named = like.text if len(like.text) <= _SHOWN else like.text[:_SHOWN] + "…"
-        return Likeness(likeness, f"{likeness:.0%} like “{named}”, drafted before", repeated)
+        likeness, index = max(similarities)
+        drafted = self._titles[-index]
+        repeated = likeness > _REPEAT_THRESHOLD and drafted.numbers == title.numbers
+        excerpt = (
+            drafted.text if len(drafted.text) <= _MAX_TITLE_IN_REASON else drafted.text[:_MAX_TITLE_IN_REASON] + "…"
+        )
+        return Likeness(likeness, f"{likeness:.0%} like “{excerpt}”, drafted before", repeated)

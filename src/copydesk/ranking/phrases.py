@@ -1,4 +1,4 @@
-"""Words and phrases looked for in a text, at word edges, whatever their case, accents and plural."""
+"""Find words and phrases in text at word boundaries, ignoring case, accents and plural."""
 
 import re
 from collections.abc import Iterable
@@ -13,19 +13,21 @@ _UNSPACED_LETTER = re.compile(f"[{UNSPACED}]")
 class _Phrase(NamedTuple):
     given: str
     longest: str
-    """Its longest word, folded, singular: a text without it, which is nearly every one, needs no closer look."""
+    """Longest word, folded and singular. Nearly every text lacks it, which spares the regex."""
     pattern: re.Pattern[str]
 
 
 class Phrases:
-    """A list of words and phrases, ready to be looked for. Blank ones are left out."""
+    """Words and phrases compiled for searching. Blank ones are ignored."""
 
     __slots__ = ("_phrases",)
 
     def __init__(self, phrases: Iterable[str]) -> None:
         by_folded = {" ".join(fold(phrase).split()): phrase.strip() for phrase in phrases if phrase.strip()}
         self._phrases = [
-            _Phrase(given, max(_singular(folded).split(" "), key=len), _at_edges(_singular(folded)))
+            _Phrase(
+                given, max(_without_plural(folded).split(" "), key=len), _word_boundary_pattern(_without_plural(folded))
+            )
             for folded, given in by_folded.items()
         ]
 
@@ -33,18 +35,19 @@ class Phrases:
         return bool(self._phrases)
 
     def found(self, folded: str) -> list[str]:
-        """The phrases that are in a text which went through `fold`, as they were given, in the order of the list."""
-        return [each.given for each in self._phrases if each.longest in folded and each.pattern.search(folded)]
+        """Return the phrases that occur in a text processed by `fold`, as given and in the given order."""
+        return [phrase.given for phrase in self._phrases if phrase.longest in folded and phrase.pattern.search(folded)]
 
 
-def _singular(phrase: str) -> str:
-    """`phrase` without the s of its last word: who follows databases wants to hear of a database."""
+def _without_plural(phrase: str) -> str:
+    """Return `phrase` without the s of its last word: whoever follows databases also wants "database"."""
     return phrase[:-1] if _PLURAL.search(phrase) else phrase
 
 
-def _at_edges(phrase: str) -> re.Pattern[str]:
-    """A pattern for one phrase. Scripts without spaces have no word edges to ask for."""
+def _word_boundary_pattern(phrase: str) -> re.Pattern[str]:
+    """Return a pattern for one phrase. Scripts without spaces have no word boundaries."""
     pattern = r"\s+".join(map(re.escape, phrase.split(" ")))
     before = "" if _UNSPACED_LETTER.match(phrase) else r"(?<!\w)"
+    # The optional ending matches the plural.
     after = "" if _UNSPACED_LETTER.match(phrase[-1]) else r"(?:e?s)?(?!\w)"
     return re.compile(before + pattern + after)

@@ -1,4 +1,4 @@
-"""The stories in the order in which they are worth drafting, and those that are not."""
+"""Order stories by score, and drop those not worth drafting."""
 
 from collections import defaultdict, deque
 from collections.abc import Sequence
@@ -12,9 +12,9 @@ from copydesk.ranking.score import Context, Field, Standing, score, survey
 from copydesk.ranking.stories import Candidate
 
 PER_SOURCE = 2
-"""Places of one source..."""
+"""Maximum positions of one source..."""
 AMONG = 10
-"""... among so many in a row, as long as other sources have something."""
+"""... among this many in a row, while other sources have stories left."""
 
 
 class Ranked(Struct, frozen=True):
@@ -23,96 +23,99 @@ class Ranked(Struct, frozen=True):
     story_id: str
     lead: Item
     items: tuple[Item, ...]
-    """All that tell it, the lead first."""
+    """The lead first."""
     score: Score
 
 
 class Dropped(Struct, frozen=True):
-    """A story that is not to be drafted, and why."""
+    """A story that is not drafted, with the reason."""
 
     story: Ranked
     reason: str
     for_good: bool
-    """False where another day's score may let it through."""
+    """False if a later score may let it pass."""
 
 
 class Ranking(Struct, frozen=True):
-    """The order of the stories, best first, and what was left out."""
+    """The ranked stories, best first, and the dropped ones."""
 
     ranked: tuple[Ranked, ...]
     dropped: tuple[Dropped, ...] = ()
 
 
 def rank(candidates: Sequence[Candidate], context: Context, now: datetime) -> Ranking:
-    """Score the stories and put them in order. The order of the candidates does not matter; ties go by source, then id.
+    """Score the stories and order them. The order of `candidates` does not matter; ties go by source, then id.
 
-    No source gets more than two of any ten places in a row while others have something to say.
+    No source gets more than two of ten consecutive positions while others have stories left.
     """
-    field = survey(candidates, context, now)
-    kept, dropped = [], []
+    prepared = survey(candidates, context, now)
+    passed, dropped = [], []
     for story in candidates:
-        ranked = Ranked(story_id=story.story_id, lead=story.lead, items=story.items, score=score(story, field, now))
-        reason = _reason_against(story, field)
-        weakness = _weakness(story, ranked.score, field)
+        ranked = Ranked(story_id=story.story_id, lead=story.lead, items=story.items, score=score(story, prepared, now))
+        reason = _veto(story, prepared)
+        weakness = _low_score(story, ranked.score, prepared)
         if reason is not None:
             dropped.append(Dropped(story=ranked, reason=reason, for_good=True))
         elif weakness is not None:
             dropped.append(Dropped(story=ranked, reason=weakness, for_good=False))
         else:
-            kept.append(ranked)
-    dropped.sort(key=lambda each: each.story.story_id)
-    return Ranking(ranked=spread(kept), dropped=tuple(dropped))
+            passed.append(ranked)
+    # Reproducible whatever the order of the candidates.
+    dropped.sort(key=lambda entry: entry.story.story_id)
+    return Ranking(ranked=spread(passed), dropped=tuple(dropped))
 
 
-def _reason_against(story: Candidate, field: Field) -> str | None:
-    """What speaks against the story whatever it scores."""
-    veto = field.interests.match(story).veto
+def _veto(story: Candidate, prepared: Field) -> str | None:
+    """Return the reason that excludes the story whatever its score, None without one."""
+    veto = prepared.interests.match(story).veto
     if veto is not None:
         return f"has {veto}, which you keep out"
-    likest = field.told.likest(story)
-    return likest.why if likest.repeated else None
+    similarity = prepared.told.likest(story)
+    return similarity.why if similarity.repeated else None
 
 
-def _weakness(story: Candidate, scored: Score, field: Field) -> str | None:
-    needed = min(_min_score(item, field.context) for item in story.items)
-    return f"scored {scored.total:.2f}, below {needed:g}" if scored.total < needed else None
+def _low_score(story: Candidate, story_score: Score, prepared: Field) -> str | None:
+    # The most lenient of its sources decides.
+    required = min(_required_score(item, prepared.context) for item in story.items)
+    return f"scored {story_score.total:.2f}, below {required:g}" if story_score.total < required else None
 
 
-def _min_score(item: Item, context: Context) -> float:
-    own = context.standings.get(item.source_id, Standing()).min_score
-    return context.min_score if own is None else own
+def _required_score(item: Item, context: Context) -> float:
+    source_minimum = context.standings.get(item.source_id, Standing()).min_score
+    return context.min_score if source_minimum is None else source_minimum
 
 
 def spread(stories: Sequence[Ranked]) -> tuple[Ranked, ...]:
-    """The stories from high to low, moved down only where their source has had its places."""
+    """Return the stories by descending score, moved down only where their source has used up its positions."""
     by_source: defaultdict[str, deque[Ranked]] = defaultdict(deque)
     for story in sorted(stories, key=_order):
         by_source[story.lead.source_id].append(story)
-    next_ones = [(_order(waiting[0]), source_id) for source_id, waiting in by_source.items()]
-    heapify(next_ones)
-    placed: list[Ranked] = []
+    # A heap of each source's best remaining story.
+    heads = [(_order(waiting[0]), source_id) for source_id, waiting in by_source.items()]
+    heapify(heads)
+    result: list[Ranked] = []
     recent: deque[str] = deque(maxlen=AMONG - 1)
-    while next_ones:
-        source_id = _take_next(next_ones, recent)
+    while heads:
+        source_id = _pop_next(heads, recent)
         waiting = by_source[source_id]
-        placed.append(waiting.popleft())
+        result.append(waiting.popleft())
         recent.append(source_id)
         if waiting:
-            heappush(next_ones, (_order(waiting[0]), source_id))
-    return tuple(placed)
+            heappush(heads, (_order(waiting[0]), source_id))
+    return tuple(result)
 
 
 def _order(story: Ranked) -> tuple[float, str, str]:
-    # Not by id alone: ids tell which source answered first, and that is luck.
+    # The source before the id: ids are assigned in the order in which sources responded, which is random.
     return (-story.score.total, story.lead.source_id, story.lead.id)
 
 
-def _take_next(next_ones: list[tuple[tuple[float, str, str], str]], recent: deque[str]) -> str:
-    """The source of the best story that may come next; of the best one of all where none may."""
-    passed_over = []
-    while next_ones and recent.count(next_ones[0][1]) >= PER_SOURCE:
-        passed_over.append(heappop(next_ones))
-    chosen = heappop(next_ones) if next_ones else passed_over.pop(0)
-    for each in passed_over:
-        heappush(next_ones, each)
+def _pop_next(heads: list[tuple[tuple[float, str, str], str]], recent: deque[str]) -> str:
+    """Pop the source of the best story that may come next, or of the best story at all if none may."""
+    skipped = []
+    while heads and recent.count(heads[0][1]) >= PER_SOURCE:
+        skipped.append(heappop(heads))
+    chosen = heappop(heads) if heads else skipped.pop(0)
+    for head in skipped:
+        heappush(heads, head)
     return chosen[1]

@@ -1,4 +1,4 @@
-"""Items gathered into stories, and the one item that stands for each."""
+"""Group items into stories, and choose the lead item of each."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
@@ -10,12 +10,13 @@ from copydesk.model.wire import Struct
 from copydesk.ranking.canonical import names_a_page
 
 _AGGREGATORS = frozenset((SourceType.GOOGLE_NEWS, SourceType.HACKERNEWS, SourceType.REDDIT, SourceType.TWITTER))
-"""They point at what others wrote."""
-_MUCH_TEXT = 4000
+"""Source types whose items point to articles elsewhere."""
+_MAX_COUNTED_TEXT = 4000
+"""Characters; beyond, more text is no advantage."""
 
 
 class Candidate(Struct, frozen=True):
-    """A story that may be drafted: the item that stands for it, and all items that tell it, that one first."""
+    """A story that may be drafted. `items` has the lead first."""
 
     story_id: str
     lead: Item
@@ -23,36 +24,36 @@ class Candidate(Struct, frozen=True):
 
 
 def gather(items: Iterable[Item]) -> tuple[Candidate, ...]:
-    """The stories that these items tell, by id, whatever the order of the items."""
-    told: defaultdict[str, list[Item]] = defaultdict(list)
+    """Group items by story; sorted by story id, whatever the order of the items."""
+    items_by_story: defaultdict[str, list[Item]] = defaultdict(list)
     for item in items:
-        told[item.story_id or item.id].append(item)
-    return tuple(candidate(story_id, told[story_id]) for story_id in sorted(told))
+        items_by_story[item.story_id or item.id].append(item)
+    return tuple(candidate(story_id, items_by_story[story_id]) for story_id in sorted(items_by_story))
 
 
 def candidate(story_id: str, items: Sequence[Item]) -> Candidate:
-    """A story of at least one item."""
+    """Build a story from at least one item."""
     lead = lead_of(items)
-    others = sorted(
+    other_items = sorted(
         (item for item in items if item.id != lead.id), key=lambda item: (item.published, item.source_id, item.id)
     )
-    return Candidate(story_id=story_id, lead=lead, items=(lead, *others))
+    return Candidate(story_id=story_id, lead=lead, items=(lead, *other_items))
 
 
 def lead_of(items: Sequence[Item]) -> Item:
-    """The item to draft a story from: an article rather than a pointer to one, the one that says most, the earliest."""
-    return min(items, key=_distance)
+    """Return the item to draft from: an article rather than a pointer to one, then the longest, then the earliest."""
+    return min(items, key=_lead_order)
 
 
-def _distance(item: Item) -> tuple[bool, bool, int, float, str, str]:
-    said = min(len(item.entry.text) or len(item.entry.summary), _MUCH_TEXT)
-    # Within a factor of two, who was first matters more than who wrote more.
-    amount = said.bit_length()
-    points_elsewhere = item.source_type in _AGGREGATORS
+def _lead_order(item: Item) -> tuple[bool, bool, int, float, str, str]:
+    length = min(len(item.entry.text) or len(item.entry.summary), _MAX_COUNTED_TEXT)
+    # By powers of two: among texts of similar length the earlier one wins.
+    magnitude = length.bit_length()
+    is_aggregated = item.source_type in _AGGREGATORS
     return (
-        points_elsewhere,
+        is_aggregated,
         not names_a_page(item.canonical),
-        -amount,
+        -magnitude,
         item.published.timestamp(),
         item.source_id,
         item.id,
@@ -60,12 +61,15 @@ def _distance(item: Item) -> tuple[bool, bool, int, float, str, str]:
 
 
 def tellers(story: Candidate) -> tuple[StorySource, ...]:
-    """Who tells the story: each source once, the lead's first, then in order of time."""
-    first = {item.source_id: item for item in reversed(story.items)}
-    return tuple(_teller(first[source_id]) for source_id in dict.fromkeys(item.source_id for item in story.items))
+    """Return the sources of the story without duplicates: the lead's first, then by time."""
+    # Reversed, so that a source's first item replaces its later ones.
+    first_items = {item.source_id: item for item in reversed(story.items)}
+    return tuple(
+        _story_source(first_items[source_id]) for source_id in dict.fromkeys(item.source_id for item in story.items)
+    )
 
 
-def _teller(item: Item) -> StorySource:
+def _story_source(item: Item) -> StorySource:
     assert item.source_type, "what the user gave is not ranked"
     return StorySource(
         item_id=item.id,

@@ -1,30 +1,30 @@
-"""Text as comparable words: case and accents folded, function words left out, unspaced scripts in pairs of letters."""
+"""Split text into comparable words: folded case and accents, no stop words, bigrams for scripts without spaces."""
 
 import re
 import unicodedata
 
 _ACCENTS = re.compile("[\u0300-\u036f]+")
-_LETTERS = (
+_REPLACEMENTS = (
     *(("ø", "o"), ("ł", "l"), ("đ", "d"), ("ı", "i"), ("æ", "ae"), ("œ", "oe")),
     *(("’", "'"), ("‘", "'"), ("ʼ", "'")),
 )
 # Han, kana, Thai, Lao, Myanmar and Khmer write no spaces between words.
 UNSPACED = "\u0e01-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3041-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
 _WORD = re.compile(
-    r"\d+(?:[.,:/-]\d+)+"  # a version, a date, a score: one word, not several
+    r"\d+(?:[.,:/-]\d+)+"  # versions, dates and scores are one word
     r"|(?<!\w)[^\W\d_](?:\.[^\W\d_])+(?!\w)"  # U.S., A.I.
     rf"|[{UNSPACED}]+"
     rf"|[^\W_{UNSPACED}]+"
 )
-# The same for folded English text, which is most of it: half the time.
+# The same for folded ASCII text, which is most of it: twice as fast.
 _ASCII_WORD = re.compile(
     r"[a-z]{2,}[a-z0-9]*|\d+(?:[.,:/-]\d+)+|\d[a-z0-9]*|[a-z](?<![a-z0-9_].)(?:\.[a-z])+(?![a-z0-9_])|[a-z]\d[a-z0-9]*"
 )
-_FIRST_UNSPACED = "\u0e01"
+_LOWEST_UNSPACED = "\u0e01"
 _UNSPACED_RUN = re.compile(f"[{UNSPACED}]+")
 _THOUSANDS = re.compile(r"\d{1,3}(?:,\d{3})+")
 
-# Words that carry no story. Of other languages only those that are no word of weight in English ("war", "die").
+# Words without topical content. Of other languages only those that are no content word in English ("war", "die").
 _FUNCTION_WORDS = """
     the an and or but nor of to in on at by for from with as into onto over under after before about amid than then
     is are was were be been being am has have had do does did will would can could may might shall should must
@@ -39,37 +39,39 @@ STOP_WORDS = frozenset(_FUNCTION_WORDS.split())
 
 
 def fold(text: str) -> str:
-    """`text` with case, accents and typographic apostrophes folded away; other marks and all spaces stay."""
+    """Fold case, accents and typographic apostrophes; other marks and all spaces stay."""
     if text.isascii():
         return text.lower()
     decomposed = unicodedata.normalize("NFKD", text)
     folded = unicodedata.normalize("NFC", _ACCENTS.sub("", decomposed)).casefold()
-    for letter, plain in _LETTERS:
-        folded = folded.replace(letter, plain)
+    for letter, replacement in _REPLACEMENTS:
+        folded = folded.replace(letter, replacement)
     return folded
 
 
 def words(text: str) -> list[str]:
-    """The content words of `text`, folded, in their order. Chinese, Japanese and Thai become pairs of letters."""
+    """Return the content words of `text`, folded and in order. Chinese, Japanese and Thai become bigrams."""
     folded = fold(text)
     if folded.isascii():
         return [
-            word if word.isalnum() else _joined(word) for word in _ASCII_WORD.findall(folded) if word not in STOP_WORDS
+            word if word.isalnum() else _without_separators(word)
+            for word in _ASCII_WORD.findall(folded)
+            if word not in STOP_WORDS
         ]
-    return [piece for word in _WORD.findall(folded) if word not in STOP_WORDS for piece in _pieces(word)]
+    return [piece for word in _WORD.findall(folded) if word not in STOP_WORDS for piece in _tokens(word)]
 
 
-def _pieces(word: str) -> list[str]:
-    """The word itself; of a run of letters without spaces its pairs; of a single Latin letter nothing."""
+def _tokens(word: str) -> list[str]:
+    """Return the word; the bigrams of an unspaced run; nothing for a single Latin letter."""
     if len(word) == 1:
         return [] if "a" <= word <= "z" else [word]
-    if word[0] >= _FIRST_UNSPACED and _UNSPACED_RUN.fullmatch(word):
-        return [word[at : at + 2] for at in range(len(word) - 1)]
-    return [word if word.isalnum() else _joined(word)]
+    if word[0] >= _LOWEST_UNSPACED and _UNSPACED_RUN.fullmatch(word):
+        return [word[index : index + 2] for index in range(len(word) - 1)]
+    return [word if word.isalnum() else _without_separators(word)]
 
 
-def _joined(word: str) -> str:
-    """`u.s` as `us`, `1,000` as `1000`."""
+def _without_separators(word: str) -> str:
+    """Return `us` for `u.s`, `1000` for `1,000`."""
     if "." in word and not word[0].isdigit():
         return word.replace(".", "")
     if "," in word and _THOUSANDS.fullmatch(word):

@@ -1,6 +1,6 @@
-"""The sample desk: feeds of every type that ship with Copydesk, served in-process to the real pipeline.
+"""The sample desk: sources of every type, bundled with Copydesk and served in-process to the real pipeline.
 
-Projects, people, places, papers and figures in them are made up. The sites have reserved names (RFC 2606); the
+Projects, people, places, papers and numbers in them are fictional. The sites use reserved names (RFC 2606); the
 accounts and threads at real services do not exist.
 """
 
@@ -14,11 +14,11 @@ if TYPE_CHECKING:
     import httpx
 
 BEARER = "sample"
-"""The token that the sample's X wants."""
+"""Bearer token that the simulated X API expects."""
 
 
 class SampleSource(Struct, frozen=True):
-    """A source as a user would add it; `config` in the interface's shape."""
+    """A source as the user would add it; `config` in the JSON format of the API."""
 
     type: SourceType
     name: str
@@ -87,7 +87,7 @@ SOURCES: tuple[SampleSource, ...] = (
         config={"replies": False, "reposts": False, "tags": ["databases"]},
     ),
 )
-"""Every type of source, and Signal Mast, which is down: the answer of its server is 503."""
+"""Sources of every type, including Signal Mast, whose server answers 503 to demonstrate a failing source."""
 
 INTERESTS: tuple[str, ...] = (
     "open source",
@@ -119,11 +119,12 @@ VOICE: dict[str, Json] = {
         "BLOG": {"targetWords": 250, "hashtags": 0, "emoji": "never", "link": "always"},
     },
 }
-"""A voice profile in the interface's shape, without its id and times."""
+"""A voice profile in the JSON format of the API, without id and times."""
 
 
 def transport(now: datetime) -> "httpx.AsyncBaseTransport":
-    """What answers the sample's sources in place of the network; `now` is aware and in UTC."""
+    """Return the transport that serves the sample's sources in place of the network. `now` is aware, in UTC."""
+    # Imported here so that listing the sources does not load httpx.
     from copydesk.sample.server import SampleTransport  # noqa: PLC0415  httpx is not needed to show a desk
 
     return SampleTransport(now)

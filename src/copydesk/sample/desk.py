@@ -1,4 +1,4 @@
-"""Opens the sample desk: a real desk in a folder of its own, on sources that are served in-process."""
+"""Open the sample desk: a real desk in its own folder, whose sources are served in-process."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -10,16 +10,16 @@ from copydesk import sample
 from copydesk.settings import Secret, Settings
 
 if TYPE_CHECKING:
-    # At run time imported when the desk is opened: the settings are wanted before the console's first paint.
+    # Imported in `open_sample`: the settings are needed before the console's first paint.
     from copydesk.desk import Desk
     from copydesk.desk.ground import Clock
 
 PLATFORM, LATENCY = "fake", 0.3
-"""The platform that the sample desk posts to, and the seconds that it takes."""
+"""Platform to which the sample desk posts, and its simulated latency in seconds."""
 
 
 def sample_settings(settings: Settings) -> Settings:
-    """The settings with what the sample desk needs where they leave it open."""
+    """Return the settings with defaults for what the sample desk needs."""
     ranking, twitter = settings.ranking, settings.twitter
     if not ranking.interests:
         ranking = msgspec.structs.replace(ranking, interests=sample.INTERESTS)
@@ -29,27 +29,29 @@ def sample_settings(settings: Settings) -> Settings:
 
 @asynccontextmanager
 async def open_sample(settings: Settings, *, clock: "Clock | None" = None) -> "AsyncIterator[Desk]":
-    """The sample desk, with its sources and its voice where it is new."""
+    """Open the sample desk; a new one gets its account, sources and voice."""
     from copydesk.desk import open_desk  # noqa: PLC0415 - see above
     from copydesk.desk.ground import utc_now  # noqa: PLC0415
     from copydesk.posting.fake import FakePlatform, FakeServer  # noqa: PLC0415
 
-    # A platform that is all here, in a file beside the database: what is posted can be seen, and is seen by nobody.
+    # A platform simulated in a file beside the database: posts can be inspected, and nobody else sees them.
     platform = FakePlatform(FakeServer(settings.data_home / "posted.jsonl"), latency=LATENCY)
     async with open_desk(settings, clock=clock or utc_now, platforms={PLATFORM: platform}) as desk:
-        # Dated relative to the making of the desk: what is read again is the same, and not modified.
+        # Feed dates are relative to the desk's creation, so that fetching again returns unchanged content.
         desk.ground.transport = sample.transport(desk.ground.user.created_at)
-        # The voice comes last: where it is, everything is.
+        # The voice is stored last, so if it exists everything else does too.
         if not (await desk.voice.read()).style:
-            await _furnish(desk)
+            await _populate(desk)
         yield desk
 
 
-async def _furnish(desk: "Desk") -> None:
+async def _populate(desk: "Desk") -> None:
     await desk.accounts.connect(PLATFORM, {"name": "you"})
-    there = {source.name for source in await desk.sources.list()}
-    for each in sample.SOURCES:
-        if each.name not in there:
-            # Without a test fetch: one of them is down, so that there is something to see.
-            await desk.sources.create(each.type, each.url, name=each.name, config=each.config, test=False)
+    existing_names = {source.name for source in await desk.sources.list()}
+    for sample_source in sample.SOURCES:
+        if sample_source.name not in existing_names:
+            # No test fetch: one of them fails on purpose.
+            await desk.sources.create(
+                sample_source.type, sample_source.url, name=sample_source.name, config=sample_source.config, test=False
+            )
     await desk.voice.update(sample.VOICE)

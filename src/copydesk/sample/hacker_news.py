@@ -1,6 +1,6 @@
-"""Hacker News as the sample answers it: Algolia's search, and the Firebase lists and items of the same stories.
+"""Simulated Hacker News APIs: Algolia's search, and Firebase's lists and items of the same stories.
 
-Only what a reader of stories asks for. As of June 2026 Algolia filters by `created_at_i` and by no other number.
+Covers what a reader of stories requests. As of June 2026 Algolia filters numerically by `created_at_i` only.
 """
 
 import operator
@@ -22,22 +22,23 @@ _TAGS = {"ask": "ask_hn", "show": "show_hn", "job": "job"}
 
 
 class UnknownNumberError(ValueError):
-    """`numericFilters` names a number that cannot be filtered by."""
+    """`numericFilters` contains an attribute that Algolia cannot filter by."""
 
 
 def search(hits: Sequence[Hit], query: dict[str, str], *, by_date: bool) -> dict[str, Any]:
-    """Algolia's answer to `query`; raises UnknownNumberError."""
-    conditions = _conditions(query.get("numericFilters", ""))
-    found = [hit for hit in hits if _tagged(hit, query.get("tags", "")) and _within(hit, conditions)]
-    found = [hit for hit in found if _has_words(hit, query.get("query", ""))]
-    found.sort(key=lambda hit: hit["created_at_i"] if by_date else hit["points"], reverse=True)
+    """Return Algolia's response to `query`. Raise UnknownAttributeError."""
+    conditions = _parse_filters(query.get("numericFilters", ""))
+    matches = [hit for hit in hits if _matches_tags(hit, query.get("tags", "")) and _matches_filters(hit, conditions)]
+    matches = [hit for hit in matches if _matches_text(hit, query.get("query", ""))]
+    matches.sort(key=lambda hit: hit["created_at_i"] if by_date else hit["points"], reverse=True)
     size = int(query.get("hitsPerPage", "20"))
     page = int(query.get("page", "0"))
     return {
-        "hits": found[page * size : (page + 1) * size],
-        "nbHits": len(found),
+        "hits": matches[page * size : (page + 1) * size],
+        "nbHits": len(matches),
         "page": page,
-        "nbPages": -(-len(found) // max(size, 1)),
+        # Ceiling division.
+        "nbPages": -(-len(matches) // max(size, 1)),
         "hitsPerPage": size,
         "exhaustiveNbHits": True,
         "query": query.get("query", ""),
@@ -46,22 +47,22 @@ def search(hits: Sequence[Hit], query: dict[str, str], *, by_date: bool) -> dict
 
 
 def listing(hits: Sequence[Hit], name: str) -> list[int]:
-    """The ids in Firebase's list `name`: top, new, best, ask, show or job."""
-    wanted = "front_page" if name == "top" else _TAGS.get(name, "story")
+    """Return the ids in Firebase's list `name`: top, new, best, ask, show or job."""
+    tag = "front_page" if name == "top" else _TAGS.get(name, "story")
     order = "points" if name in {"top", "best"} else "created_at_i"
-    found = [hit for hit in hits if wanted in hit["_tags"]]
-    return [int(hit["objectID"]) for hit in sorted(found, key=lambda hit: hit[order], reverse=True)]
+    matches = [hit for hit in hits if tag in hit["_tags"]]
+    return [int(hit["objectID"]) for hit in sorted(matches, key=lambda hit: hit[order], reverse=True)]
 
 
 def item(hits: Sequence[Hit], number: str) -> dict[str, Any] | None:
-    """Firebase's item, or None (its `null`) for an id that it does not have."""
+    """Return the item in Firebase's format, or None (JSON `null`) for an unknown id."""
     for hit in hits:
         if hit["objectID"] == number:
-            return _as_item(hit)
+            return _to_item(hit)
     return None
 
 
-def _as_item(hit: Hit) -> dict[str, Any]:
+def _to_item(hit: Hit) -> dict[str, Any]:
     story = {
         "by": hit["author"],
         "descendants": hit["num_comments"],
@@ -75,24 +76,24 @@ def _as_item(hit: Hit) -> dict[str, Any]:
     return story | {name: value for name, value in extras.items() if value}
 
 
-def _conditions(filters: str) -> list[tuple[Callable[[int, int], bool], int]]:
-    found = _CONDITION.findall(filters)
-    for name, _, _ in found:
+def _parse_filters(filters: str) -> list[tuple[Callable[[int, int], bool], int]]:
+    parsed = _CONDITION.findall(filters)
+    for name, _, _ in parsed:
         if name != "created_at_i":
             raise UnknownNumberError(name)
-    return [(_COMPARE[sign], int(number)) for _, sign, number in found]
+    return [(_COMPARE[sign], int(number)) for _, sign, number in parsed]
 
 
-def _within(hit: Hit, conditions: Sequence[tuple[Callable[[int, int], bool], int]]) -> bool:
+def _matches_filters(hit: Hit, conditions: Sequence[tuple[Callable[[int, int], bool], int]]) -> bool:
     return all(compare(hit["created_at_i"], number) for compare, number in conditions)
 
 
-def _tagged(hit: Hit, tags: str) -> bool:
-    """Algolia's tags: every one that is separated by a comma, any one within parentheses."""
+def _matches_tags(hit: Hit, tags: str) -> bool:
+    """Return True if the hit matches Algolia's tags: commas mean AND, and inside parentheses OR."""
     groups = re.findall(r"\(([^()]*)\)|([^,()]+)", tags)
     return all(set((either or single).split(",")) & set(hit["_tags"]) for either, single in groups)
 
 
-def _has_words(hit: Hit, query: str) -> bool:
+def _matches_text(hit: Hit, query: str) -> bool:
     text = f"{hit['title']} {hit.get('story_text') or ''}".lower()
     return all(word in text for word in query.lower().replace('"', " ").split())

@@ -1,4 +1,4 @@
-"""A picture for the sample's sources: bars in a quiet colour, another one for each address. Made, not shipped."""
+"""Generated images for the sample's sources: a bar chart whose colors depend on the URL."""
 
 import struct
 import zlib
@@ -9,7 +9,7 @@ WIDTH, HEIGHT, BARS = 600, 315, 12
 
 @cache
 def picture(address: str) -> bytes:
-    """The PNG at an address."""
+    """Return a PNG for the address; equal addresses give equal images."""
     seed = zlib.crc32(address.encode())
     colours = [
         (40 + (seed >> shift) % 120, 60 + (seed >> shift + 3) % 120, 90 + (seed >> shift + 6) % 120) for shift in (0, 8)
@@ -17,7 +17,7 @@ def picture(address: str) -> bytes:
     heights = [HEIGHT * (2 + (seed >> bar) % 7) // 10 for bar in range(BARS)]
     rows = bytearray()
     for y in range(HEIGHT):
-        rows.append(0)  # no filter
+        rows.append(0)  # PNG filter type 0: none
         for height in heights:
             rows += bytes(colours[y >= HEIGHT - height]) * (WIDTH // BARS)
     head = struct.pack(">IIBBBBB", WIDTH, HEIGHT, 8, 2, 0, 0, 0)

@@ -1,4 +1,4 @@
-"""The servers behind the sample's sources, as a transport of the HTTP client: no socket is opened."""
+"""Simulated servers of the sample's sources, as an httpx transport. No socket is opened."""
 
 import gzip
 import hashlib
@@ -28,146 +28,153 @@ _FILES = {
     "papertrail.example/feeds/all.xml": ("papertrail.xml", "text/xml; charset=utf-8"),
     "fieldnotes.example/feed": ("fieldnotes.xml", "application/xml; charset=utf-8"),
 }
-"""Host and path -> the file that is there, and its content type."""
-_MOVED = {"smallhours.example/feed": "https://smallhours.example/atom.xml"}
-_PICTURES, _PICTURES_OF_SUBSTACK = (".png", ".jpg"), "substackcdn.com"
-_DOWN = "signal-mast.example"
-_ZIPPED = "lighthouse.example"
+"""Host and path -> template and content type."""
+_REDIRECTS = {"smallhours.example/feed": "https://smallhours.example/atom.xml"}
+_IMAGE_EXTENSIONS, _SUBSTACK_IMAGE_HOST = (".png", ".jpg"), "substackcdn.com"
+_FAILING_HOST = "signal-mast.example"
+_GZIP_HOST = "lighthouse.example"
 _SUBREDDIT = re.compile(r"/r/harbourdev(?:/(?:hot|new|top|rising))?/?\.rss", re.IGNORECASE)
 _HACKER_NEWS_LIST = re.compile(r"/v0/(top|new|best|ask|show|job)stories\.json")
 _HACKER_NEWS_ITEM = re.compile(r"/v0/item/(\d{1,15})\.json")
 
 
-class _Answer(NamedTuple):
+class _Response(NamedTuple):
     status: int
     body: bytes = b""
     content_type: str = "text/plain; charset=utf-8"
     headers: dict[str, str] = {}
 
 
-_OWN = "Open your own desk with `copydesk`."
-_NOT_FOUND = _Answer(404, b"Not found\n")
+_OWN_DESK_HINT = "Open your own desk with `copydesk`."
+_NOT_FOUND = _Response(404, b"Not found\n")
 
 
 class SampleTransport(httpx.AsyncBaseTransport):
-    """Answers for the hosts of the sample's sources; any other host cannot be reached.
+    """Transport that answers for the hosts of the sample's sources; other hosts are unreachable.
 
-    Every time in the answers is relative to `now` (aware, UTC), so equal requests get equal answers.
+    All times in responses are relative to `now` (aware, UTC), so equal requests get equal responses.
     """
 
     def __init__(self, now: datetime) -> None:
         self._now = now.replace(microsecond=0)
-        self._hosts: dict[str, Callable[[httpx.Request], _Answer]] = {
-            "www.reddit.com": self._reddit,
-            "news.google.com": self._google_news,
-            "hn.algolia.com": self._algolia,
-            "hacker-news.firebaseio.com": self._firebase,
-            "api.x.com": self._x,
-            _DOWN: lambda _: _Answer(503, b"The mast is being painted. Please come back later.\n"),
+        self._hosts: dict[str, Callable[[httpx.Request], _Response]] = {
+            "www.reddit.com": self._serve_reddit,
+            "news.google.com": self._serve_google_news,
+            "hn.algolia.com": self._serve_algolia,
+            "hacker-news.firebaseio.com": self._serve_firebase,
+            "api.x.com": self._serve_x,
+            _FAILING_HOST: lambda _: _Response(503, b"The mast is being painted. Please come back later.\n"),
         }
         for address in _FILES:
-            self._hosts[address.partition("/")[0]] = self._site
-        self._hosts[_PICTURES_OF_SUBSTACK] = self._site
+            self._hosts[address.partition("/")[0]] = self._serve_site
+        self._hosts[_SUBSTACK_IMAGE_HOST] = self._serve_site
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        """The answer to `request`; raises UnreachableError for a host that is not part of the sample."""
+        """Return the response to `request`. Raise UnreachableError if the host is not part of the sample."""
         host = self._hosts.get(request.url.host)
         if host is None:
-            # Not as the network would fail: nothing is wrong with the connection to the internet.
-            where = request.url.netloc.decode("ascii")
-            raise UnreachableError(f"{where} was not asked: the sample desk reads only its own sources.", hint=_OWN)
+            # A message of its own: a plain connection error would suggest that the user's network is down.
+            netloc = request.url.netloc.decode("ascii")
+            raise UnreachableError(
+                f"{netloc} was not asked: the sample desk reads only its own sources.", hint=_OWN_DESK_HINT
+            )
         if request.method not in {"GET", "HEAD"}:
-            return self._send(request, _Answer(405, headers={"Allow": "GET, HEAD"}))
-        return self._send(request, host(request))
+            return self._build_response(request, _Response(405, headers={"Allow": "GET, HEAD"}))
+        return self._build_response(request, host(request))
 
-    def _site(self, request: httpx.Request) -> _Answer:
+    def _serve_site(self, request: httpx.Request) -> _Response:
         address = request.url.host + request.url.path
-        if address in _MOVED:
-            return _Answer(301, headers={"Location": _MOVED[address]})
-        if address.endswith(_PICTURES):
-            return _Answer(200, picture(address), "image/png")
+        if address in _REDIRECTS:
+            return _Response(301, headers={"Location": _REDIRECTS[address]})
+        if address.endswith(_IMAGE_EXTENSIONS):
+            return _Response(200, picture(address), "image/png")
         if address not in _FILES:
             return _NOT_FOUND
         name, content_type = _FILES[address]
-        return self._file(name, content_type)
+        return self._serve_file(name, content_type)
 
-    def _reddit(self, request: httpx.Request) -> _Answer:
-        return self._file("reddit.xml", _ATOM) if _SUBREDDIT.fullmatch(request.url.path) else _NOT_FOUND
+    def _serve_reddit(self, request: httpx.Request) -> _Response:
+        return self._serve_file("reddit.xml", _ATOM) if _SUBREDDIT.fullmatch(request.url.path) else _NOT_FOUND
 
-    def _google_news(self, request: httpx.Request) -> _Answer:
+    def _serve_google_news(self, request: httpx.Request) -> _Response:
         if request.url.path.rstrip("/") not in {"/rss", "/rss/search"}:
             return _NOT_FOUND
-        return self._file("google-news.xml", "application/xml; charset=utf-8")
+        return self._serve_file("google-news.xml", "application/xml; charset=utf-8")
 
-    def _algolia(self, request: httpx.Request) -> _Answer:
-        call = request.url.path.removeprefix("/api/v1/")
-        if call not in {"search", "search_by_date"}:
+    def _serve_algolia(self, request: httpx.Request) -> _Response:
+        endpoint = request.url.path.removeprefix("/api/v1/")
+        if endpoint not in {"search", "search_by_date"}:
             return _NOT_FOUND
         try:
-            found = hacker_news.search(self._stories(), _query(request), by_date=call == "search_by_date")
+            results = hacker_news.search(
+                self._load_stories(), _query_params(request), by_date=endpoint == "search_by_date"
+            )
         except hacker_news.UnknownNumberError as error:
-            why = (
+            message = (
                 f"invalid numeric attribute({error}), attribute not specified in numericAttributesForFiltering setting"
             )
-            return _json({"code": 400, "message": why}, status=400)
-        return _json(found)
+            return _json_response({"code": 400, "message": message}, status=400)
+        return _json_response(results)
 
-    def _firebase(self, request: httpx.Request) -> _Answer:
+    def _serve_firebase(self, request: httpx.Request) -> _Response:
         if match := _HACKER_NEWS_LIST.fullmatch(request.url.path):
-            return _json(hacker_news.listing(self._stories(), match[1]))
+            return _json_response(hacker_news.listing(self._load_stories(), match[1]))
         if match := _HACKER_NEWS_ITEM.fullmatch(request.url.path):
-            return _json(hacker_news.item(self._stories(), match[1]))
+            return _json_response(hacker_news.item(self._load_stories(), match[1]))
         return _NOT_FOUND
 
-    def _x(self, request: httpx.Request) -> _Answer:
+    def _serve_x(self, request: httpx.Request) -> _Response:
         if request.headers.get("Authorization") != f"Bearer {BEARER}":
-            why = {"title": "Unauthorized", "type": "about:blank", "status": 401, "detail": "Unauthorized"}
-            return _json(why, status=401)
+            problem = {"title": "Unauthorized", "type": "about:blank", "status": 401, "detail": "Unauthorized"}
+            return _json_response(problem, status=401)
         account = json.loads(render("x.json", self._now))
         path = request.url.path
         if path.startswith("/2/users/by/username/"):
-            return _json(x.lookup(account, path.rpartition("/")[2]))
+            return _json_response(x.lookup(account, path.rpartition("/")[2]))
         if path == f"/2/users/{account['user']['id']}/tweets":
-            return _json(x.timeline(account, _query(request)))
-        return _json({"title": "Not Found", "type": "about:blank", "status": 404, "detail": "Not Found"}, status=404)
+            return _json_response(x.timeline(account, _query_params(request)))
+        return _json_response(
+            {"title": "Not Found", "type": "about:blank", "status": 404, "detail": "Not Found"}, status=404
+        )
 
-    def _stories(self) -> list[hacker_news.Hit]:
+    def _load_stories(self) -> list[hacker_news.Hit]:
         stories: list[hacker_news.Hit] = json.loads(render("hacker-news.json", self._now))
         return stories
 
-    def _file(self, name: str, content_type: str) -> _Answer:
-        return _Answer(200, render(name, self._now).encode(), content_type)
+    def _serve_file(self, name: str, content_type: str) -> _Response:
+        return _Response(200, render(name, self._now).encode(), content_type)
 
-    def _send(self, request: httpx.Request, answer: _Answer) -> httpx.Response:
+    def _build_response(self, request: httpx.Request, answer: _Response) -> httpx.Response:
         headers = {"Content-Type": answer.content_type, **answer.headers}
         body = answer.body
         if answer.status == 200:
             etag = f'"{hashlib.blake2b(body, digest_size=8).hexdigest()}"'
             headers |= {"ETag": etag, "Last-Modified": format_datetime(self._now, usegmt=True)}
-            if _is_known(request, headers):
+            if _is_not_modified(request, headers):
                 return httpx.Response(304, headers=headers, stream=httpx.ByteStream(b""))
-        if request.url.host == _ZIPPED and "gzip" in request.headers.get("Accept-Encoding", ""):
+        if request.url.host == _GZIP_HOST and "gzip" in request.headers.get("Accept-Encoding", ""):
+            # mtime=0: equal content must give equal bytes.
             body = gzip.compress(body, mtime=0)
             headers |= {"Content-Encoding": "gzip", "Vary": "Accept-Encoding"}
         headers["Content-Length"] = str(len(body))
-        # A stream, as a socket gives it: a body that is handed over as `content` could not be read raw.
+        # A stream, as from a socket: a body passed as `content` cannot be read raw.
         stream = httpx.ByteStream(body if request.method == "GET" else b"")
         return httpx.Response(answer.status, headers=headers, stream=stream)
 
 
-def _is_known(request: httpx.Request, headers: dict[str, str]) -> bool:
-    """Whether the client has this answer: If-None-Match alone decides where it is sent (RFC 9110, 13.2.2)."""
+def _is_not_modified(request: httpx.Request, headers: dict[str, str]) -> bool:
+    """Return True if the client's cached response is current. If-None-Match takes precedence (RFC 9110, 13.2.2)."""
     if "If-None-Match" in request.headers:
-        known = {tag.strip().removeprefix("W/") for tag in request.headers["If-None-Match"].split(",")}
-        return bool(known & {headers["ETag"], "*"})
+        tags = {tag.strip().removeprefix("W/") for tag in request.headers["If-None-Match"].split(",")}
+        return bool(tags & {headers["ETag"], "*"})
     return bool(request.headers.get("If-Modified-Since") == headers["Last-Modified"])
 
 
-def _json(value: Any, *, status: int = 200) -> _Answer:
-    return _Answer(status, json.dumps(value, ensure_ascii=False).encode(), _JSON)
+def _json_response(value: Any, *, status: int = 200) -> _Response:
+    return _Response(status, json.dumps(value, ensure_ascii=False).encode(), _JSON)
 
 
-def _query(request: httpx.Request) -> dict[str, str]:
-    """The query's parameters; one that is repeated is joined with commas."""
+def _query_params(request: httpx.Request) -> dict[str, str]:
+    """Return the query parameters; repeated ones are joined with commas."""
     query = request.url.params
     return {name: ",".join(query.get_list(name)) for name in query}

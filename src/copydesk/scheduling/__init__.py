@@ -1,1 +1,1 @@
-"""When drafts go out: slots, plans, and times on the user's own clock. Values in, values out; reads no clock."""
+"""Decide when drafts go out: slots, plans, and times in the user's time zone. Pure; reads no clock."""

@@ -1,4 +1,4 @@
-"""Days of the week, months and times of the day as people write them, and slots as a day and a time."""
+"""Parse and format days of the week, months, times of the day and weekly slots."""
 
 import re
 from collections.abc import Sequence
@@ -9,7 +9,7 @@ from copydesk.model.schedule import Slot
 from copydesk.text import clean
 
 DAYS = ("sunday", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday")
-"""By `day_of_week`: 0 is Sunday."""
+"""Indexed by `day_of_week`: 0 is Sunday."""
 MONTHS = (
     "january",
     "february",
@@ -25,28 +25,30 @@ MONTHS = (
     "december",
 )
 LONGEST_TEXT = 100
-_HALF = r" ?(?P<half>am|pm)"
+"""Characters."""
+_MERIDIEM = r" ?(?P<half>am|pm)"
 SURE_CLOCK = r"(?:\d{1,2}[:.]\d\d(?: ?[ap]m)?|\d{1,2} ?[ap]m|noon)"
-"""A time of the day that can be nothing else: with minutes, with am or pm, or noon."""
+"""A time of the day that cannot be anything else: with minutes, with am or pm, or noon."""
 CLOCK = rf"(?:{SURE_CLOCK}|\d{{1,2}})"
-_CLOCK = re.compile(rf"(?P<hour>\d{{1,2}})(?:[:.](?P<minute>\d\d))?(?:{_HALF})?", re.ASCII)
+_CLOCK = re.compile(rf"(?P<hour>\d{{1,2}})(?:[:.](?P<minute>\d\d))?(?:{_MERIDIEM})?", re.ASCII)
 _SLOT = re.compile(rf"(?P<day>[a-z]{{3,9}}) (?:at )?(?P<clock>{CLOCK})", re.ASCII)
 _SLOT_EXAMPLES = "write it like mon 09:00, wednesday 14:30 or fri 9am"
 
 
 def plain(text: str) -> str:
-    """`text` in small letters, with one space between words and commas gone; empty where it is too long to be read."""
+    """Normalize user input: lower case, single spaces, no commas; empty if it is too long."""
     return " ".join(text.replace(",", " ").lower().split()) if len(text) <= LONGEST_TEXT else ""
 
 
 def index_of(word: str, names: Sequence[str]) -> int | None:
-    """Which of `names` the word is: the whole name, or at least its first three letters."""
-    found = [place for place, name in enumerate(names) if len(word) >= 3 and name.startswith(word)]
-    return found[0] if len(found) == 1 else None
+    """Return the index of the name that `word` is or abbreviates, from three letters on; None if not exactly one."""
+    # "ju" is too short, and a word that fits several names is ambiguous.
+    matches = [index for index, name in enumerate(names) if len(word) >= 3 and name.startswith(word)]
+    return matches[0] if len(matches) == 1 else None
 
 
 def clock_read(text: str) -> time | None:
-    """`9`, `09:00`, `9.30`, `9am`, `2:30pm` or `noon` as a time of the day; None where it is none."""
+    """Parse `9`, `09:00`, `9.30`, `9am`, `2:30pm` or `noon`; return None for anything else."""
     if text == "noon":
         return time(12)
     match = _CLOCK.fullmatch(text)
@@ -56,14 +58,15 @@ def clock_read(text: str) -> time | None:
     if match["half"]:
         if not 1 <= hour <= 12:
             return None
+        # 12 am is midnight, 12 pm noon.
         hour = hour % 12 + (12 if match["half"] == "pm" else 0)
     return time(hour, minute) if hour < 24 and minute < 60 else None
 
 
 def slot_read(text: str, *, field: str = "slots") -> Slot:
-    """A slot as people write it: an English day, whole or from three letters on, and a time of the day.
+    """Parse a weekly slot: an English day, abbreviated to three letters or more, and a time of the day.
 
-    Raises InvalidError that shows how a slot is written.
+    Raise InvalidError with examples of the format.
     """
     match = _SLOT.fullmatch(plain(text))
     day = index_of(match["day"], DAYS) if match else None
@@ -74,5 +77,5 @@ def slot_read(text: str, *, field: str = "slots") -> Slot:
 
 
 def slot_written(slot: Slot) -> str:
-    """A slot as `mon 09:00`, which `slot_read` reads."""
+    """Format a slot as `mon 09:00`, which `parse_slot` reads."""
     return f"{DAYS[slot.day_of_week][:3]} {slot.hour:02}:{slot.minute:02}"

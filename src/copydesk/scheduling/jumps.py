@@ -1,13 +1,12 @@
-"""Whether the wall clock jumped: nothing is sent by a clock that may be wrong before the user was asked.
+"""Detect jumps of the wall clock, so that nothing is sent by a wrong clock before the user has been asked.
 
-Two readings of the wall clock are compared with a steady clock beside it, which nobody sets. The steady clock should
-count the time that the machine sleeps: CLOCK_BOOTTIME on Linux, CLOCK_MONOTONIC on macOS. Then every difference is a
-jump. Linux's CLOCK_MONOTONIC, which `time.monotonic` reads, stands still during sleep: with such a clock a wall clock
-that ran ahead is most likely a laptop that was closed, which is no reason to ask. It is not called a jump then, and
-the grace period alone decides what is still sent. A wall clock that went back is a jump by either clock.
+Two readings of the wall clock are compared with a monotonic clock. That should count the time that the machine sleeps:
+CLOCK_BOOTTIME on Linux, CLOCK_MONOTONIC on macOS. Then every difference is a jump. Linux's CLOCK_MONOTONIC, which
+`time.monotonic` reads, stops during sleep: by such a clock a wall clock that ran ahead is most likely a laptop that was
+closed, which is no reason to ask. It does not count as a jump, and the grace period alone decides what is still sent. A
+wall clock that went back is a jump by either clock.
 
-A machine that started anew has another steady clock. Then only `behind` can tell: a wall clock before the last thing
-that is known to have happened.
+A reboot resets the monotonic clock. Then only `clock_lag` can tell: the wall clock is before the last recorded event.
 """
 
 from datetime import datetime, timedelta
@@ -15,7 +14,7 @@ from datetime import datetime, timedelta
 from copydesk.model.wire import Struct
 
 TOLERANCE = timedelta(seconds=60)
-"""More than any correction of a clock that runs, and less than what would send a draft at a wrong time."""
+"""More than a running clock is ever corrected by, less than would send a draft at a wrong time."""
 NONE = timedelta(0)
 
 
@@ -24,26 +23,26 @@ class Reading(Struct, frozen=True):
 
     wall: datetime
     steady: float
-    """Seconds since any moment that stays the same while the machine runs."""
+    """Seconds since an instant that is fixed while the machine runs."""
     counts_sleep: bool
-    """Whether the steady clock goes on while the machine sleeps."""
+    """Whether the monotonic clock runs while the machine sleeps."""
 
 
 def jump(then: Reading, now: Reading, tolerance: timedelta = TOLERANCE) -> timedelta:
-    """By how much the wall clock jumped between two readings of one start of the machine; zero where it did not.
+    """Return how far the wall clock jumped between two readings of one boot; zero if it did not. Positive is forward.
 
-    Positive is forward. Take as `then` the first reading, or the one that the user last confirmed: against the one
-    before, a clock that is pushed a little again and again would go unnoticed.
+    Pass as `then` the first reading, or the one that the user last confirmed: compared with the previous reading, many
+    small shifts would go unnoticed.
     """
-    passed = timedelta(seconds=now.steady - then.steady)
-    ahead = (now.wall - then.wall) - passed
-    if abs(ahead) <= tolerance:
+    elapsed = timedelta(seconds=now.steady - then.steady)
+    difference = (now.wall - then.wall) - elapsed
+    if abs(difference) <= tolerance:
         return NONE
-    slept = ahead > NONE and not (then.counts_sleep and now.counts_sleep)
-    return NONE if slept else ahead
+    may_have_slept = difference > NONE and not (then.counts_sleep and now.counts_sleep)
+    return NONE if may_have_slept else difference
 
 
 def behind(wall: datetime, last_event: datetime, tolerance: timedelta = TOLERANCE) -> timedelta:
-    """By how much the wall clock is before the last thing that is known to have happened; zero where it is not."""
+    """Return how far the wall clock is before the last recorded event; zero if it is not."""
     lag = last_event - wall
     return lag if lag > tolerance else NONE

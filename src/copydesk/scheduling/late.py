@@ -1,4 +1,4 @@
-"""Drafts whose time has come: which are too late to be sent by themselves, and which of the others may go now."""
+"""Select due drafts: those that are too late to be sent automatically, and those that may be sent now."""
 
 from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
@@ -7,17 +7,17 @@ from copydesk.model.draft import Format
 from copydesk.model.wire import Struct
 
 PACE = timedelta(minutes=5)
-"""Between two posts of one account."""
+"""Minimum time between two posts of one account."""
 GRACE: Mapping[Format, timedelta] = {
     Format.SHORT: timedelta(minutes=30),
     Format.THREAD: timedelta(minutes=30),
     Format.BLOG: timedelta(hours=24),
 }
-"""How late a draft may be and still be sent by itself, where the settings say nothing else."""
+"""Default lateness up to which a draft is still sent automatically."""
 
 
 class Due(Struct, frozen=True):
-    """A scheduled draft, and the accounts that it goes to."""
+    """A scheduled draft and its accounts."""
 
     draft_id: str
     format: Format
@@ -26,11 +26,11 @@ class Due(Struct, frozen=True):
 
 
 RETRYING = timedelta(hours=1)
-"""For so long after its grace period something that was begun in time is tried again."""
+"""Time after the grace period during which a delivery that started in time is still retried."""
 
 
 def is_missed(at: datetime, format: Format, now: datetime, grace: Mapping[Format, timedelta] = GRACE) -> bool:
-    """Whether a draft for `at` is late by more than the grace period of its format."""
+    """Return True if a draft scheduled for `at` is later than its format's grace period."""
     return now - at > grace[format]
 
 
@@ -40,23 +40,24 @@ def due_now(
     now: datetime,
     grace: Mapping[Format, timedelta] = GRACE,
 ) -> tuple[Due, ...]:
-    """The drafts that may be sent now, oldest first: on each account at most one in five minutes.
+    """Return the drafts that may be sent now, oldest first: at most one per account in five minutes.
 
-    `last_sent` has the instant of each account's last post. Nothing whose time is still to come or that is missed is
-    among them. A draft that must wait for one of its accounts keeps the others free of younger drafts, so that it
-    is not overtaken for ever.
+    `last_sent` maps accounts to the time of their last post. Drafts that are not due yet or missed are left out. A
+    draft that waits for one of its accounts also blocks its other accounts for younger drafts, so that it is not
+    overtaken for ever.
     """
-    resting = {account for account, sent in last_sent.items() if _just_sent(sent, now)}
-    going = []
+    busy_accounts = {account for account, sent_at in last_sent.items() if _is_paced(sent_at, now)}
+    selected = []
     for draft in sorted(drafts, key=lambda draft: (draft.at, draft.draft_id)):
         if draft.at > now or is_missed(draft.at, draft.format, now, grace):
             continue
-        if resting.isdisjoint(draft.accounts):
-            going.append(draft)
-        resting.update(draft.accounts)
-    return tuple(going)
+        if busy_accounts.isdisjoint(draft.accounts):
+            selected.append(draft)
+        busy_accounts.update(draft.accounts)
+    return tuple(selected)
 
 
-def _just_sent(sent: datetime, now: datetime) -> bool:
-    # A post from the future is a clock that was wrong: it is asked about elsewhere, and must not hold back for years.
-    return abs(now - sent) < PACE
+def _is_paced(sent_at: datetime, now: datetime) -> bool:
+    # abs(): a post in the future comes from a wrong clock, which is handled elsewhere; it must not block the account
+    # for years.
+    return abs(now - sent_at) < PACE

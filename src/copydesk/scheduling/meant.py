@@ -1,7 +1,7 @@
-"""What a scheduled time was meant as: a time on the wall clock of a zone, kept beside the instant.
+"""Scheduled times as wall times in a zone, stored along with the instant.
 
-The instant says when a draft goes out. The wall time says what the user wanted, so that a draft for nine o'clock
-stays at nine when a country changes its clocks at short notice and the time zone database follows.
+The instant decides when a draft goes out. The wall time records the user's intent: a draft for nine o'clock stays at
+nine when a country changes its clocks at short notice and the time zone database is updated.
 """
 
 import re
@@ -13,26 +13,23 @@ from copydesk.model.wire import Struct
 from copydesk.scheduling.zones import instant_of_wall, is_repeated, is_skipped, zone_named
 
 AGAIN = "#2"
-"""Ends a wall time that a clock change repeats, where the second of the two is meant."""
-_WALL = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d{6})?)?)(#2)?", re.ASCII)
+"""Suffix of a wall time that a clock change repeats, if the second occurrence is meant."""
+_WALL_TIME = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d{6})?)?)(#2)?", re.ASCII)
 
 
 class Meant(Struct, frozen=True):
-    """A time on the wall clock of a zone."""
-
     wall: str
-    """`YYYY-MM-DDTHH:MM`, with `:SS` and `.ffffff` only where they are not zero.
+    """`YYYY-MM-DDTHH:MM`, with `:SS` and `.ffffff` only if they are not zero.
 
-    A time that is shown twice is the first of the two, unless `#2` follows. The mark is used rather than the offset
-    because it still says the right thing when the zone's offset is changed, and means nothing when the hour is no
-    longer repeated.
+    A repeated time is the first occurrence unless `#2` follows. A suffix rather than the UTC offset, because it stays
+    right when the zone's offset changes, and is ignored when the hour is no longer repeated.
     """
     zone: str
-    """The IANA name."""
+    """IANA name."""
 
 
 class Moment(Struct, frozen=True):
-    """An instant, and what it was meant as."""
+    """An instant with its wall time."""
 
     at: datetime
     """In UTC."""
@@ -40,57 +37,58 @@ class Moment(Struct, frozen=True):
 
 
 def moment_at(at: datetime, zone: ZoneInfo) -> Moment:
-    """The moment of an instant that was given as such: meant is what the clocks of `zone` show then."""
+    """Return the scheduled time of a given instant; its wall time is what clocks in `zone` show then."""
     return Moment(at=at.astimezone(UTC), meant=meant_at(at, zone))
 
 
 def moment_on(wall: datetime, zone: ZoneInfo) -> Moment:
-    """The moment at which the clocks of `zone` show `wall`, a time without a zone.
+    """Return the scheduled time at which clocks in `zone` show `wall`, a naive datetime.
 
-    What is meant stays `wall` even where a clock change skips it and the instant is the first minute after.
+    The wall time stays `wall` even if a clock change skips it and the instant is the first minute after the gap.
     """
-    return Moment(at=instant_of_wall(wall, zone), meant=Meant(wall=_written(wall), zone=zone.key))
+    return Moment(at=instant_of_wall(wall, zone), meant=Meant(wall=_format_wall_time(wall), zone=zone.key))
 
 
 def meant_at(at: datetime, zone: ZoneInfo) -> Meant:
-    """What the clocks of `zone` show at the instant `at`; `instant_of` leads back to exactly that instant."""
-    here = at.astimezone(zone)
-    wall = here.replace(tzinfo=None, fold=0)
-    again = AGAIN if here.fold and is_repeated(wall, zone) else ""
-    return Meant(wall=_written(wall) + again, zone=zone.key)
+    """Return the wall time in `zone` at the instant `at`; `instant_of` returns exactly that instant."""
+    local = at.astimezone(zone)
+    # The fold is expressed by the suffix instead.
+    wall = local.replace(tzinfo=None, fold=0)
+    suffix = AGAIN if local.fold and is_repeated(wall, zone) else ""
+    return Meant(wall=_format_wall_time(wall) + suffix, zone=zone.key)
 
 
 def instant_of(meant: Meant) -> datetime:
-    """The instant (UTC) that is meant, by today's rules of its zone.
+    """Return the instant (UTC) of a wall time by the current rules of its zone.
 
-    Raises InvalidError where the wall time is not one, or the zone does not exist.
+    Raise InvalidError if the wall time is malformed or the zone does not exist.
     """
-    wall, second = _read(meant)
+    wall, second = _parse_wall_time(meant)
     try:
         return instant_of_wall(wall, zone_named(meant.zone), second=second)
     except OverflowError:
-        raise _no_wall_time(meant) from None
+        raise _invalid_wall_time_error(meant) from None
 
 
 def moved(meant: Meant, stored: datetime) -> datetime | None:
-    """The instant to which new rules of the zone move what is stored; None where it stays.
+    """Return the new instant if the zone's rules have changed, None if `stored` still holds.
 
-    A zone that is no longer in the database moves nothing: the instant is then the best that is known.
+    A zone that is no longer in the database moves nothing: the stored instant is the best estimate.
     """
     try:
-        now_meant = instant_of(meant)
+        current = instant_of(meant)
     except InvalidError:
         return None
-    return None if now_meant == stored else now_meant
+    return None if current == stored else current
 
 
 def about_the_change(moment: Moment) -> str:
-    """In words what a clock change makes of the wall time, skipped or shown twice; empty where it does neither."""
-    wall, second = _read(moment.meant)
+    """Describe how a clock change affects the wall time, skipped or repeated; empty if it does not."""
+    wall, second = _parse_wall_time(moment.meant)
     zone = zone_named(moment.meant.zone)
     if is_skipped(wall, zone):
-        shown = moment.at.astimezone(zone)
-        return f"{wall:%H:%M} does not exist on that day in {zone.key}: it will be {shown:%H:%M}"
+        actual = moment.at.astimezone(zone)
+        return f"{wall:%H:%M} does not exist on that day in {zone.key}: it will be {actual:%H:%M}"
     if is_repeated(wall, zone):
         other = instant_of_wall(wall, zone, second=not second).astimezone(zone).isoformat()
         this, that = ("second", "first") if second else ("first", "second")
@@ -98,19 +96,19 @@ def about_the_change(moment: Moment) -> str:
     return ""
 
 
-def _written(wall: datetime) -> str:
+def _format_wall_time(wall: datetime) -> str:
     return wall.isoformat(timespec="auto" if wall.second or wall.microsecond else "minutes")
 
 
-def _read(meant: Meant) -> tuple[datetime, bool]:
-    match = _WALL.fullmatch(meant.wall)
+def _parse_wall_time(wall_time: Meant) -> tuple[datetime, bool]:
+    match = _WALL_TIME.fullmatch(wall_time.wall)
     if match is None:
-        raise _no_wall_time(meant)
+        raise _invalid_wall_time_error(wall_time)
     try:
         return datetime.fromisoformat(match[1]), match[2] is not None
     except ValueError:
-        raise _no_wall_time(meant) from None
+        raise _invalid_wall_time_error(wall_time) from None
 
 
-def _no_wall_time(meant: Meant) -> InvalidError:
-    return InvalidError(FieldError("wall", f"{meant.wall[:40]!r} is no wall time such as 2026-11-30T14:30"))
+def _invalid_wall_time_error(wall_time: Meant) -> InvalidError:
+    return InvalidError(FieldError("wall", f"{wall_time.wall[:40]!r} is no wall time such as 2026-11-30T14:30"))

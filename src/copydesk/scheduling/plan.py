@@ -1,4 +1,4 @@
-"""The automatic plan: which approved draft goes into which free slot. Planning changes nothing."""
+"""Plan which approved draft goes into which free slot. Changes nothing."""
 
 from collections.abc import Collection, Iterable
 from datetime import datetime
@@ -11,7 +11,7 @@ from copydesk.scheduling.slots import free
 
 
 class Approved(Struct, frozen=True):
-    """What the plan must know of an approved draft."""
+    """An approved draft, as far as planning needs it."""
 
     id: str
     confidence: float
@@ -19,7 +19,7 @@ class Approved(Struct, frozen=True):
 
 
 class Planned(Struct, frozen=True):
-    """A draft and the time that it gets."""
+    """A draft with its assigned time."""
 
     draft_id: str
     at: datetime
@@ -27,33 +27,34 @@ class Planned(Struct, frozen=True):
 
 
 class Plan(Struct, frozen=True):
-    """What goes where, in order of time."""
+    """The assignments in chronological order."""
 
     scheduled: tuple[Planned, ...]
     skipped: int
-    """How many drafts got no time."""
+    """Number of drafts without a slot."""
     reason: str
-    """Why, in words; empty where none was skipped."""
+    """Why drafts were skipped; empty if none was."""
 
 
 def plan(
     drafts: Iterable[Approved], slots: Collection[Slot], zone: ZoneInfo, taken: Collection[datetime], now: datetime
 ) -> Plan:
-    """Give each draft the next free slot: the highest confidence first, then the oldest. The order given is no matter.
+    """Assign free slots to drafts by descending confidence, then oldest first. The order of `drafts` does not matter.
 
-    A draft that is given twice counts once. `taken` are the instants at which drafts of this user stand.
+    Duplicate drafts count once. `taken` are the instants at which drafts of this user are scheduled.
     """
-    waiting = sorted({draft.id: draft for draft in drafts}.values(), key=_turn)
-    # The drafts come first: zip then looks for no slot when there is no draft left.
+    ordered = sorted({draft.id: draft for draft in drafts}.values(), key=_priority)
+    # Drafts first: zip then requests no slot, which may search a year ahead, when no draft is left.
     scheduled = tuple(
         Planned(draft_id=draft.id, at=slot.at, meant=slot.meant)
-        for draft, slot in zip(waiting, free(slots, zone, taken, now), strict=False)
+        for draft, slot in zip(ordered, free(slots, zone, taken, now), strict=False)
     )
-    skipped = len(waiting) - len(scheduled)
+    skipped = len(ordered) - len(scheduled)
     return Plan(scheduled=scheduled, skipped=skipped, reason=_reason(skipped, any_slots=bool(slots)))
 
 
-def _turn(draft: Approved) -> tuple[float, datetime, str]:
+def _priority(draft: Approved) -> tuple[float, datetime, str]:
+    # The id breaks ties, so that a plan can be reproduced.
     return (-draft.confidence, draft.created_at, draft.id)
 
 

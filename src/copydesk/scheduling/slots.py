@@ -1,4 +1,4 @@
-"""Weekly slots: when they come round on the clocks of a zone, and which of those times are free."""
+"""Weekly slots: their occurrences in a time zone, and which of them are free."""
 
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
@@ -13,37 +13,38 @@ from copydesk.scheduling.meant import Moment, moment_on
 
 MOST_SLOTS = 500
 HORIZON = timedelta(days=366)
-"""How far ahead a free slot is looked for."""
+"""How far ahead free slots are searched."""
+# Attribute -> name in JSON and the largest value.
 _BOUNDS = {"day_of_week": ("dayOfWeek", 6), "hour": ("hour", 23), "minute": ("minute", 59)}
 
 
 class Occurrence(Moment, frozen=True):
-    """One time at which a slot comes round."""
+    """One occurrence of a slot."""
 
     slot: Slot
 
 
 def checked_slots(slots: Sequence[Slot]) -> tuple[Slot, ...]:
-    """The slots in the order of the week, Sunday first.
+    """Return the slots in weekly order, Sunday first.
 
-    Raises InvalidError that names each slot with a value out of bounds, or that stands twice, as `slots[2]`.
+    Raise InvalidError that names each slot that is out of range or a duplicate, as `slots[2]`.
     """
     if len(slots) > MOST_SLOTS:
         raise InvalidError(FieldError("slots", f"takes at most {MOST_SLOTS}, not {len(slots)}"))
-    wrong = [error for place, slot in enumerate(slots) for error in _out_of_bounds(slot, f"slots[{place}]")]
-    if wrong := wrong or _repeated(slots):
-        raise InvalidError(*wrong)
+    errors = [error for index, slot in enumerate(slots) for error in _range_errors(slot, f"slots[{index}]")]
+    if errors := errors or _duplicate_errors(slots):
+        raise InvalidError(*errors)
     return tuple(sorted(slots, key=lambda slot: (slot.day_of_week, slot.hour, slot.minute)))
 
 
 def occurrences(slots: Collection[Slot], zone: ZoneInfo, after: datetime) -> Iterator[Occurrence]:
-    """Every time later than `after` at which a slot comes round, in order and without an end.
+    """Yield every occurrence later than `after`, in order and without end.
 
-    A slot that a clock change skips is at the first minute after the gap; where several slots are there, they are one.
-    A slot in a repeated hour is at the first of the two.
+    A slot skipped by a clock change occurs at the first minute after the gap; several at that minute count as one. A
+    slot in a repeated hour occurs at its first occurrence.
     """
-    for _, at_one_instant in groupby(_of_each_slot(slots, zone, after), key=lambda each: each.at):
-        *_, last = at_one_instant  # the one slot that is there by its own wall time, if any, and not through the gap
+    for _, simultaneous in groupby(_all_occurrences(slots, zone, after), key=lambda occurrence: occurrence.at):
+        *_, last = simultaneous  # the last is there by its own wall time, if any is, and not because of the gap
         yield last
 
 
@@ -55,18 +56,19 @@ def free(
     *,
     not_before: datetime | None = None,
 ) -> Iterator[Occurrence]:
-    """The times of the next 366 days at which a slot comes round and no draft stands, in order.
+    """Yield the slot occurrences of the next 366 days without a draft, in order.
 
-    `taken` are the instants at which drafts of this user stand; a slot is a minute, so one anywhere in that minute
-    takes it. All times are later than `now`. With `not_before` they are also at or after it, and the 366 days count
-    from there where it is later than `now`.
+    `taken` are the instants at which drafts of this user are scheduled. Slots are minutes: a draft anywhere in the
+    minute takes it. All occurrences are later than `now`; with `not_before` they are also at or after it, and the 366
+    days count from there if it is later than `now`.
     """
+    # Occurrences are strictly later than `start`: one microsecond less includes `not_before` itself.
     start = max(now, not_before - timedelta(microseconds=1)) if not_before else now
-    full = {_minute(at) for at in taken}
+    taken_minutes = {_start_of_minute(at) for at in taken}
     for occurrence in occurrences(slots, zone, start):
         if occurrence.at > start + HORIZON:
             return
-        if _minute(occurrence.at) not in full:
+        if _start_of_minute(occurrence.at) not in taken_minutes:
             yield occurrence
 
 
@@ -78,19 +80,20 @@ def next_free(
     *,
     not_before: datetime | None = None,
 ) -> Occurrence | None:
-    """The first of the `free` times; None where all are taken or there are no slots."""
+    """Return the first of `free_slots`; None if all are taken or there are no slots."""
     return next(free(slots, zone, taken, now, not_before=not_before), None)
 
 
-def _of_each_slot(slots: Collection[Slot], zone: ZoneInfo, after: datetime) -> Iterator[Occurrence]:
-    """The times of all slots in order of their wall times, which is that of the instants too."""
+def _all_occurrences(slots: Collection[Slot], zone: ZoneInfo, after: datetime) -> Iterator[Occurrence]:
+    """Yield the occurrences of all slots by wall time, which is also the order of their instants."""
     by_day = _times_by_day(slots)
     day = after.astimezone(zone).date()
     while by_day:
-        for slot, clock in by_day.get(day.isoweekday() % 7, ()):
-            moment = moment_on(datetime.combine(day, clock), zone)
-            if moment.at > after:
-                yield Occurrence(at=moment.at, meant=moment.meant, slot=slot)
+        # isoweekday() has Sunday as 7.
+        for slot, slot_time in by_day.get(day.isoweekday() % 7, ()):
+            scheduled = moment_on(datetime.combine(day, slot_time), zone)
+            if scheduled.at > after:
+                yield Occurrence(at=scheduled.at, meant=scheduled.meant, slot=slot)
         day += timedelta(days=1)
 
 
@@ -101,24 +104,24 @@ def _times_by_day(slots: Collection[Slot]) -> dict[int, list[tuple[Slot, time]]]
     return by_day
 
 
-def _minute(at: datetime) -> datetime:
+def _start_of_minute(at: datetime) -> datetime:
     return at.astimezone(UTC).replace(second=0, microsecond=0)
 
 
-def _out_of_bounds(slot: Slot, place: str) -> list[FieldError]:
+def _range_errors(slot: Slot, path: str) -> list[FieldError]:
     return [
-        FieldError(f"{place}.{shown}", f"takes 0 to {most}, not {getattr(slot, name)}")
-        for name, (shown, most) in _BOUNDS.items()
-        if not 0 <= getattr(slot, name) <= most
+        FieldError(f"{path}.{json_name}", f"takes 0 to {maximum}, not {getattr(slot, attribute)}")
+        for attribute, (json_name, maximum) in _BOUNDS.items()
+        if not 0 <= getattr(slot, attribute) <= maximum
     ]
 
 
-def _repeated(slots: Sequence[Slot]) -> list[FieldError]:
-    first: dict[Slot, int] = {}
-    for place, slot in enumerate(slots):
-        first.setdefault(slot, place)
+def _duplicate_errors(slots: Sequence[Slot]) -> list[FieldError]:
+    first_index: dict[Slot, int] = {}
+    for index, slot in enumerate(slots):
+        first_index.setdefault(slot, index)
     return [
-        FieldError(f"slots[{place}]", f"{slot_written(slot)} is already slots[{first[slot]}]")
-        for place, slot in enumerate(slots)
-        if first[slot] != place
+        FieldError(f"slots[{index}]", f"{slot_written(slot)} is already slots[{first_index[slot]}]")
+        for index, slot in enumerate(slots)
+        if first_index[slot] != index
     ]

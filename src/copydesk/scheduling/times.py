@@ -1,7 +1,7 @@
-"""Times as people write them, on the clock of their zone: `fri 14:30`, `tomorrow 9`, `in 2 hours`, ISO.
+"""Parse times as people write them, in their time zone: `fri 14:30`, `tomorrow 9`, `in 2 hours`, ISO 8601.
 
-What could be read in two ways is refused rather than guessed: `30/11`, `next friday`, or a bare hour beside another
-number (`9 nov 10`).
+Ambiguous input is refused rather than guessed: `30/11`, `next friday`, or a bare hour next to another number (`9 nov
+10`).
 """
 
 import re
@@ -23,174 +23,180 @@ _ISO = re.compile(
     re.ASCII,
 )
 _AMOUNT = r"\d{1,5} ?[a-z]{1,7}"
-_IN = re.compile(rf"in {_AMOUNT}(?:(?: and)? {_AMOUNT}){{0,3}}", re.ASCII)
-_EACH_AMOUNT = re.compile(r"(\d+) ?([a-z]+)", re.ASCII)
+_RELATIVE = re.compile(rf"in {_AMOUNT}(?:(?: and)? {_AMOUNT}){{0,3}}", re.ASCII)
+_AMOUNT_PARTS = re.compile(r"(\d+) ?([a-z]+)", re.ASCII)
 _UNITS = {
     "weeks": ("weeks", "week", "w"),
     "days": ("days", "day", "d"),
     "hours": ("hours", "hour", "hrs", "hr", "h"),
     "minutes": ("minutes", "minute", "mins", "min"),  # not m, which may be months
 }
-_BY_UNIT = {word: unit for unit, words in _UNITS.items() for word in words}
-_CLOCK_ALONE = re.compile(rf"(?:at )?(?P<clock>{SURE_CLOCK})", re.ASCII)
-_CLOCK_LAST = re.compile(rf"(?P<day>[^:]{{3,40}}?) (?:at )?(?P<clock>{CLOCK})", re.ASCII)
-_CLOCK_FIRST = re.compile(rf"(?:at )?(?P<clock>{SURE_CLOCK}) (?:on )?(?P<day>[^:]{{3,40}})", re.ASCII)
-_NTH = r"(?P<nth>\d{1,2})(?:st|nd|rd|th)?"
+_UNIT_BY_WORD = {word: unit for unit, words in _UNITS.items() for word in words}
+_TIME_ONLY = re.compile(rf"(?:at )?(?P<clock>{SURE_CLOCK})", re.ASCII)
+_DAY_THEN_TIME = re.compile(rf"(?P<day>[^:]{{3,40}}?) (?:at )?(?P<clock>{CLOCK})", re.ASCII)
+_TIME_THEN_DAY = re.compile(rf"(?:at )?(?P<clock>{SURE_CLOCK}) (?:on )?(?P<day>[^:]{{3,40}})", re.ASCII)
+_DAY_OF_MONTH = r"(?P<nth>\d{1,2})(?:st|nd|rd|th)?"
 _MONTH = r"(?P<month>[a-z]{3,9})"
 _WEEKDAY, _YEAR = r"(?:(?P<weekday>[a-z]{3,9}) )?", r"(?: (?P<year>\d{4}))?"
-_MONTH_FIRST = re.compile(f"{_WEEKDAY}{_MONTH} {_NTH}{_YEAR}", re.ASCII)
-_MONTH_LAST = re.compile(f"{_WEEKDAY}{_NTH} (?:of )?{_MONTH}{_YEAR}", re.ASCII)
-_LEAP_YEARS_APART = 8
+_MONTH_FIRST = re.compile(f"{_WEEKDAY}{_MONTH} {_DAY_OF_MONTH}{_YEAR}", re.ASCII)
+_MONTH_LAST = re.compile(f"{_WEEKDAY}{_DAY_OF_MONTH} (?:of )?{_MONTH}{_YEAR}", re.ASCII)
+# 29 February: 1896 and 1904, or 2096 and 2104, are eight years apart.
+_MAX_LEAP_YEAR_GAP = 8
 _MIDNIGHT = ("midnight", "at midnight")
-"""The next one. Beside a day it may be that day's first minute or its end: not guessed."""
+"""The next midnight. Next to a day it is ambiguous (start or end of that day) and refused."""
 
 
 def time_read(text: str, zone: ZoneInfo, now: datetime, *, field: str = "scheduledAt") -> Moment:
-    """The time that `text` says, on the clocks of `zone`; what it leaves open is the next one after `now`.
+    """Parse one time in `zone`; whatever `text` leaves open is the next one after `now`.
 
-    A weekday that is today counts as today until the time has passed. `in` hours and minutes are counted by the
-    instant, rounded up to a full minute; `in` days and weeks keep the time of the day.
+    A weekday that is today means today until the time has passed. Hours and minutes after `in` are elapsed time,
+    rounded up to a full minute; days and weeks keep the time of the day.
 
-    Raises InvalidError that shows how times are written where the text cannot be read in exactly one way, and where
-    the time is not in the future or is over ten years ahead.
+    Raise InvalidError, with examples of the format, if the text cannot be read in exactly one way, and if the time is
+    not in the future or more than ten years ahead.
     """
-    words = plain(text)
+    normalized = plain(text)
     try:
-        moment = (
-            _by_iso(words, zone)
-            or _by_distance(words, zone, now)
-            or _by_clock(words, zone, now)
-            or _by_day(words, zone, now, field)
+        scheduled = (
+            _parse_iso(normalized, zone)
+            or _parse_relative(normalized, zone, now)
+            or _parse_time_only(normalized, zone, now)
+            or _parse_day_and_time(normalized, zone, now, field)
         )
-    except OverflowError:  # in the years 1 and 9999, where one of wall time and UTC has no date
+    except OverflowError:  # in the years 1 and 9999, where local time or UTC has no date
         raise InvalidError(FieldError(field, "is at an end of the calendar; ten years ahead is the most")) from None
-    if moment is None:
-        told = clean(text[:40])
-        raise InvalidError(FieldError(field, f"“{told}” cannot be read as one time; write it like {EXAMPLES}"))
-    if moment.at <= now:
-        raise InvalidError(FieldError(field, f"is not in the future: {shown(moment.at, zone, now)}"))
-    if wrong := wrong_with_time(moment.at, now):
-        raise InvalidError(FieldError(field, wrong))
-    return moment
+    if scheduled is None:
+        quoted = clean(text[:40])
+        raise InvalidError(FieldError(field, f"“{quoted}” cannot be read as one time; write it like {EXAMPLES}"))
+    if scheduled.at <= now:
+        raise InvalidError(FieldError(field, f"is not in the future: {shown(scheduled.at, zone, now)}"))
+    if problem := wrong_with_time(scheduled.at, now):
+        raise InvalidError(FieldError(field, problem))
+    return scheduled
 
 
-def _by_iso(words: str, zone: ZoneInfo) -> Moment | None:
-    match = _ISO.fullmatch(words)
+def _parse_iso(normalized: str, zone: ZoneInfo) -> Moment | None:
+    match = _ISO.fullmatch(normalized)
     if match is None:
         return None
     text = f"{match['day']}t{match['minutes']:0>5}{match['seconds'] or ''}{match['offset'] or ''}".upper()
     try:
-        moment = datetime.fromisoformat(text)
+        parsed = datetime.fromisoformat(text)
     except ValueError:
         return None
-    return moment_on(moment, zone) if moment.tzinfo is None else moment_at(moment, zone)
+    return moment_on(parsed, zone) if parsed.tzinfo is None else moment_at(parsed, zone)
 
 
-def _by_distance(words: str, zone: ZoneInfo, now: datetime) -> Moment | None:
-    if not _IN.fullmatch(words):
+def _parse_relative(normalized: str, zone: ZoneInfo, now: datetime) -> Moment | None:
+    if not _RELATIVE.fullmatch(normalized):
         return None
     amounts: dict[str, int] = {}
-    for number, word in _EACH_AMOUNT.findall(words):
-        unit = _BY_UNIT.get(word)
+    for number, word in _AMOUNT_PARTS.findall(normalized):
+        unit = _UNIT_BY_WORD.get(word)
         if unit is None or unit in amounts:
             return None
         amounts[unit] = int(number)
-    return _ahead(amounts, zone, _full_minute(now))
+    return _add_duration(amounts, zone, _round_up_to_minute(now))
 
 
-def _ahead(amounts: dict[str, int], zone: ZoneInfo, start: datetime) -> Moment:
-    days = timedelta(weeks=amounts.get("weeks", 0), days=amounts.get("days", 0))
-    rest = timedelta(hours=amounts.get("hours", 0), minutes=amounts.get("minutes", 0))
-    if not days:
-        return moment_at(start + rest, zone)
-    then = moment_on(start.astimezone(zone).replace(tzinfo=None) + days, zone)
-    return moment_at(then.at + rest, zone) if rest else then
+def _add_duration(amounts: dict[str, int], zone: ZoneInfo, start: datetime) -> Moment:
+    day_part = timedelta(weeks=amounts.get("weeks", 0), days=amounts.get("days", 0))
+    time_part = timedelta(hours=amounts.get("hours", 0), minutes=amounts.get("minutes", 0))
+    if not day_part:
+        return moment_at(start + time_part, zone)
+    # Days are added to the wall time, so that they keep the time of the day over a clock change.
+    day_later = moment_on(start.astimezone(zone).replace(tzinfo=None) + day_part, zone)
+    return moment_at(day_later.at + time_part, zone) if time_part else day_later
 
 
-def _full_minute(now: datetime) -> datetime:
-    """Up, never down: nothing goes out before the time that was asked for."""
+def _round_up_to_minute(now: datetime) -> datetime:
+    """Round up, never down: nothing goes out before the requested time."""
     minute = now.astimezone(UTC).replace(second=0, microsecond=0)
     return minute if minute == now else minute + timedelta(minutes=1)
 
 
-def _by_clock(words: str, zone: ZoneInfo, now: datetime) -> Moment | None:
-    match = _CLOCK_ALONE.fullmatch(words)
-    clock = time(0) if words in _MIDNIGHT else clock_read(match["clock"]) if match else None
+def _parse_time_only(normalized: str, zone: ZoneInfo, now: datetime) -> Moment | None:
+    match = _TIME_ONLY.fullmatch(normalized)
+    clock = time(0) if normalized in _MIDNIGHT else clock_read(match["clock"]) if match else None
     if clock is None:
         return None
     today = now.astimezone(zone).date()
-    return _next((today, today + timedelta(days=1)), clock, zone, now)
+    return _first_in_future((today, today + timedelta(days=1)), clock, zone, now)
 
 
-def _by_day(words: str, zone: ZoneInfo, now: datetime, field: str) -> Moment | None:
-    match = _CLOCK_LAST.fullmatch(words) or _CLOCK_FIRST.fullmatch(words)
+def _parse_day_and_time(normalized: str, zone: ZoneInfo, now: datetime, field: str) -> Moment | None:
+    match = _DAY_THEN_TIME.fullmatch(normalized) or _TIME_THEN_DAY.fullmatch(normalized)
     if match is None:
         return None
     day, clock = match["day"], clock_read(match["clock"])
-    bare_beside_number = match["clock"].isdecimal() and any(letter.isdecimal() for letter in day)
-    if clock is None or bare_beside_number:
+    is_ambiguous = match["clock"].isdecimal() and any(letter.isdecimal() for letter in day)
+    if clock is None or is_ambiguous:
         return None
     today = now.astimezone(zone).date()
-    named = _named_days(day, today)
-    if named:
-        return _next(named, clock, zone, now)
-    return _by_date(day, clock, zone, now, field)
+    days = _candidate_days(day, today)
+    if days:
+        return _first_in_future(days, clock, zone, now)
+    return _parse_month_and_day(day, clock, zone, now, field)
 
 
-def _named_days(day: str, today: date) -> tuple[date, ...]:
-    """The days that may be meant by today, tomorrow, a weekday or an ISO date."""
+def _candidate_days(day: str, today: date) -> tuple[date, ...]:
+    """Return the possible dates of `today`, `tomorrow`, a weekday or an ISO date."""
     if day in {"today", "tomorrow"}:
         return (today + timedelta(days=day == "tomorrow"),)
     weekday = index_of(day, DAYS)
     if weekday is not None:
-        ahead = (weekday - today.isoweekday()) % 7
-        return today + timedelta(days=ahead), today + timedelta(days=ahead + 7)
-    found = _date(day)
-    return (found,) if found else ()
+        days_ahead = (weekday - today.isoweekday()) % 7
+        return today + timedelta(days=days_ahead), today + timedelta(days=days_ahead + 7)
+    parsed = _parse_iso_date(day)
+    return (parsed,) if parsed else ()
 
 
-def _by_date(day: str, clock: time, zone: ZoneInfo, now: datetime, field: str) -> Moment | None:
-    """A day of a month, with the year or the next one that comes; a weekday before it must be that of the date."""
+def _parse_month_and_day(day: str, clock: time, zone: ZoneInfo, now: datetime, field: str) -> Moment | None:
+    """Parse a day of a month, in the given or the next possible year; a weekday must match the date."""
     match = _MONTH_FIRST.fullmatch(day) or _MONTH_LAST.fullmatch(day)
     month = index_of(match["month"], MONTHS) if match else None
     if match is None or month is None:
         return None
     this_year = now.astimezone(zone).year
-    years = (int(match["year"]),) if match["year"] else range(this_year, this_year + _LEAP_YEARS_APART + 1)
-    found = _next(_dates(years, month + 1, int(match["nth"])), clock, zone, now)
-    if found is not None and match["weekday"]:
-        return found if _is_on(found, match["weekday"], field) else None
-    return found
+    years = (int(match["year"]),) if match["year"] else range(this_year, this_year + _MAX_LEAP_YEAR_GAP + 1)
+    scheduled = _first_in_future(_existing_dates(years, month + 1, int(match["nth"])), clock, zone, now)
+    if scheduled is not None and match["weekday"]:
+        return scheduled if _matches_weekday(scheduled, match["weekday"], field) else None
+    return scheduled
 
 
-def _is_on(moment: Moment, word: str, field: str) -> bool:
-    """Whether the wall time is on the weekday `word`; False where that is none, an error where it is another."""
-    wanted, day = index_of(word, DAYS), date.fromisoformat(moment.meant.wall[:10])
-    if wanted is not None and wanted != day.isoweekday() % 7:
+def _matches_weekday(scheduled: Moment, word: str, field: str) -> bool:
+    """Return True if the wall time is on the weekday `word`, False if that is no weekday.
+
+    Raise InvalidError if it is another weekday.
+    """
+    weekday, day = index_of(word, DAYS), date.fromisoformat(scheduled.meant.wall[:10])
+    if weekday is not None and weekday != day.isoweekday() % 7:
         raise InvalidError(FieldError(field, f"{day} is a {DAYS[day.isoweekday() % 7].title()}"))
-    return wanted is not None
+    return weekday is not None
 
 
-def _dates(years: Iterable[int], month: int, nth: int) -> Iterator[date]:
+def _existing_dates(years: Iterable[int], month: int, nth: int) -> Iterator[date]:
     for year in years:
         try:
             yield date(year, month, nth)
-        except ValueError:  # 29 February of most years, 31 November of all
+        except ValueError:  # 29 February in most years, 31 November in all
             continue
 
 
-def _date(day: str) -> date | None:
+def _parse_iso_date(day: str) -> date | None:
     try:
+        # `fromisoformat` also accepts week dates and basic format; only YYYY-MM-DD is meant.
         return date.fromisoformat(day) if len(day) == len("2026-11-30") else None
     except ValueError:
         return None
 
 
-def _next(days: Iterable[date], clock: time, zone: ZoneInfo, now: datetime) -> Moment | None:
-    """The first of the days on which the clock is still to come; else the last of them, to be refused as past."""
-    moment = None
+def _first_in_future(days: Iterable[date], clock: time, zone: ZoneInfo, now: datetime) -> Moment | None:
+    """Return the first of `days` on which the time is still ahead, else the last, which is then refused as past."""
+    scheduled = None
     for day in days:
-        moment = moment_on(datetime.combine(day, clock), zone)
-        if moment.at > now:
+        scheduled = moment_on(datetime.combine(day, clock), zone)
+        if scheduled.at > now:
             break
-    return moment
+    return scheduled

@@ -1,4 +1,4 @@
-"""Time zones by their IANA names, and the instant at which a zone's clocks show a wall time."""
+"""Time zones by IANA name, and the conversion of wall times to instants across clock changes."""
 
 from datetime import UTC, datetime, timedelta
 from difflib import get_close_matches
@@ -14,87 +14,86 @@ MINUTE = timedelta(minutes=1)
 
 
 def zone_named(name: str, *, field: str = "timeZone") -> ZoneInfo:
-    """The zone with this IANA name, such as `Europe/Prague`.
+    """Return the time zone with this IANA name, such as `Europe/Prague`.
 
-    Raises InvalidError, with names that look like it as the hint, where the database has none of that name.
+    Raise NoZoneError, an InvalidError with similar names as the hint, if it does not exist.
     """
-    # Only a name from the list becomes a path: neither ../etc nor, where case does not matter, europe/prague.
-    if name not in _names():
-        shown = clean(name[:LONGEST_NAME]) or "nothing"
-        like = _like(name)
+    # Only listed names become a path: neither ../etc nor, on a case-insensitive file system, europe/prague.
+    if name not in _zone_names():
+        quoted = clean(name[:LONGEST_NAME]) or "nothing"
+        similar = _similar_names(name)
         hint = (
-            f"Did you mean {' or '.join(like)}?" if like else "It is a name such as Europe/Prague or America/New_York."
+            f"Did you mean {' or '.join(similar)}?"
+            if similar
+            else "It is a name such as Europe/Prague or America/New_York."
         )
-        raise NoZoneError(FieldError(field, f"{shown} is no time zone of the IANA database"), like, hint=hint)
+        raise NoZoneError(FieldError(field, f"{quoted} is no time zone of the IANA database"), similar, hint=hint)
     return ZoneInfo(name)
 
 
 def instant_of_wall(wall: datetime, zone: ZoneInfo, *, second: bool = False) -> datetime:
-    """The instant (UTC) at which the clocks of `zone` show `wall`, a time without a zone.
+    """Return the instant (UTC) at which clocks in `zone` show the naive datetime `wall`.
 
-    A wall time that a clock change skips is the first full minute after the gap. One that is shown twice is the
-    first of the two, or the second where `second` says so.
+    A wall time in a gap becomes the first full minute after the gap. A repeated one is its first occurrence, or the
+    second if `second` is set.
     """
-    here = wall.replace(tzinfo=zone, fold=int(second))
-    if _skipped(here):
-        return _after_gap(here)
-    return here.astimezone(UTC)
+    local = wall.replace(tzinfo=zone, fold=int(second))
+    if _is_in_gap(local):
+        return _first_minute_after_gap(local)
+    return local.astimezone(UTC)
 
 
 def is_repeated(wall: datetime, zone: ZoneInfo) -> bool:
-    """Whether a clock change makes the clocks of `zone` show `wall` twice."""
+    """Return True if a clock change makes clocks in `zone` show `wall` twice."""
     before, after = _offsets(wall.replace(tzinfo=zone))
     return before > after
 
 
 def is_skipped(wall: datetime, zone: ZoneInfo) -> bool:
-    """Whether a clock change makes the clocks of `zone` never show `wall`."""
-    return _skipped(wall.replace(tzinfo=zone))
+    """Return True if a clock change makes clocks in `zone` skip `wall`."""
+    return _is_in_gap(wall.replace(tzinfo=zone))
 
 
-def _skipped(here: datetime) -> bool:
-    before, after = _offsets(here)
+def _is_in_gap(local: datetime) -> bool:
+    before, after = _offsets(local)
     return before < after
 
 
-def _offsets(here: datetime) -> tuple[timedelta, timedelta]:
-    """The offsets from UTC before and after a clock change at this wall time, which PEP 495 tells by the fold.
-
-    They are the same where there is no change.
-    """
-    before, after = here.replace(fold=0).utcoffset(), here.replace(fold=1).utcoffset()
+def _offsets(local: datetime) -> tuple[timedelta, timedelta]:
+    """Return the UTC offsets before and after a clock change at this wall time (PEP 495's fold); equal without one."""
+    before, after = local.replace(fold=0).utcoffset(), local.replace(fold=1).utcoffset()
     assert before is not None
     assert after is not None
     return before, after
 
 
-def _after_gap(here: datetime) -> datetime:
-    """The first full minute that the clocks show after the gap in which `here` lies."""
-    before, after = _offsets(here)
-    whole = here.replace(tzinfo=UTC, microsecond=0, fold=0)
-    # The change lies between these two, for the gap is as wide as they are apart.
-    early, late = whole - after, whole - before
-    while late - early > SECOND:
-        middle = early + timedelta(seconds=(late - early) // SECOND // 2)
-        if middle.astimezone(here.tzinfo).utcoffset() == before:
-            early = middle
+def _first_minute_after_gap(local: datetime) -> datetime:
+    """Return the first full minute after the gap that contains `local`."""
+    before, after = _offsets(local)
+    as_utc = local.replace(tzinfo=UTC, microsecond=0, fold=0)
+    # The change is between these two: the gap is as wide as they are apart. Bisect to the second.
+    low, high = as_utc - after, as_utc - before
+    while high - low > SECOND:
+        middle = low + timedelta(seconds=(high - low) // SECOND // 2)
+        if middle.astimezone(local.tzinfo).utcoffset() == before:
+            low = middle
         else:
-            late = middle
-    past_the_minute = timedelta(seconds=late.astimezone(here.tzinfo).second)
-    return late + (MINUTE - past_the_minute) % MINUTE
+            high = middle
+    seconds_past_minute = timedelta(seconds=high.astimezone(local.tzinfo).second)
+    return high + (MINUTE - seconds_past_minute) % MINUTE
 
 
 @cache
-def _names() -> frozenset[str]:
-    # `localtime` is a file that some machines have among their zones: what it means differs from one to the next.
+def _zone_names() -> frozenset[str]:
+    # Some systems list `localtime` as a zone; its meaning differs from machine to machine.
     return frozenset(available_timezones() - {"localtime"})
 
 
-def _like(name: str) -> list[str]:
-    """Names that look like `name`, whole or by their last part, which is the city."""
-    wanted = name[:LONGEST_NAME].strip().lower().replace(" ", "_")
+def _similar_names(name: str) -> list[str]:
+    """Return names similar to `name` as a whole or in their last part, which is the city."""
+    normalized = name[:LONGEST_NAME].strip().lower().replace(" ", "_")
     by_word: dict[str, str] = {}
-    for known in sorted(_names(), key=lambda known: ("/" not in known, known)):
-        by_word.setdefault(known.lower(), known)
-        by_word.setdefault(known.lower().rpartition("/")[2], known)
-    return list(dict.fromkeys(by_word[word] for word in get_close_matches(wanted, by_word, n=3, cutoff=0.7)))
+    for zone_name in sorted(_zone_names(), key=lambda zone_name: ("/" not in zone_name, zone_name)):
+        by_word.setdefault(zone_name.lower(), zone_name)
+        by_word.setdefault(zone_name.lower().rpartition("/")[2], zone_name)
+    return list(dict.fromkeys(by_word[word] for word in get_close_matches(normalized, by_word, n=3, cutoff=0.7)))

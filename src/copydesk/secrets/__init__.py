@@ -1,4 +1,4 @@
-"""Where the keys to accounts are kept: in the system's keyring, an encrypted file, or by consent in a plain one.
+"""Storage for account credentials: the system keyring, an encrypted file, or with consent a plaintext file.
 
-`vault` is the way to them; `redaction` keeps them out of what is logged and of what a crash leaves behind.
+`vault` reads and writes them; `redaction` keeps them out of logs and tracebacks.
 """

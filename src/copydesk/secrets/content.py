@@ -1,4 +1,4 @@
-"""What is kept, as bytes: names, each with its secrets by their names."""
+"""Serialization of credentials: account name -> secret name -> secret."""
 
 import json
 from typing import TypeGuard
@@ -9,20 +9,20 @@ Secrets = dict[str, str]
 
 
 class Hidden(Secrets):
-    """Secrets by their names, of which only the names show themselves."""
+    """Secrets whose repr shows only their names."""
 
     def __repr__(self) -> str:
         return "{" + ", ".join(f"{name!r}: •••" for name in self) + "}"
 
 
 def encoded(value: object) -> bytes:
-    """As JSON in ASCII, in which any text can be written, half a surrogate pair too."""
+    """Return `value` as ASCII JSON. Escapes can represent any string, including lone surrogates."""
     return json.dumps(value).encode("ascii")
 
 
 def decoded(content: bytes | str) -> object:
-    """What the JSON says; None where it is none."""
-    # Not raised from: such an error has the text with the secrets in it.
+    """Return the parsed JSON, or None if it is invalid."""
+    # Do not chain the exception: JSONDecodeError holds the whole text, and with it the secrets.
     try:
         found: object = json.loads(content)
     except (ValueError, RecursionError):
@@ -31,13 +31,13 @@ def decoded(content: bytes | str) -> object:
 
 
 def is_secrets(value: object) -> TypeGuard[Secrets]:
-    """Whether it is text by names."""
-    return isinstance(value, dict) and all(isinstance(each, str) for each in value.values())
+    """Return True if `value` is a dict of strings."""
+    return isinstance(value, dict) and all(isinstance(item, str) for item in value.values())
 
 
 def by_name(content: bytes, wrong: SecretsError) -> dict[str, Secrets]:
-    """The secrets of every name in a file; raises `wrong` where the file says something else."""
+    """Return the secrets of every account in a file. Raise `error` if the content has another shape."""
     value = decoded(content)
-    if not isinstance(value, dict) or not all(is_secrets(each) for each in value.values()):
+    if not isinstance(value, dict) or not all(is_secrets(secrets) for secrets in value.values()):
         raise wrong
-    return {name: Hidden(each) for name, each in value.items()}
+    return {name: Hidden(secrets) for name, secrets in value.items()}

@@ -1,4 +1,4 @@
-"""Keeps secrets in a file: encrypted with a passphrase, or by consent as they are."""
+"""File backends: one file with all credentials, encrypted with a passphrase or, with consent, plaintext."""
 
 from typing import ClassVar
 
@@ -9,54 +9,54 @@ from copydesk.secrets.seal import Passphrase, damaged
 
 
 class PlainFile:
-    """All secrets in one file, as they are."""
+    """All credentials in one unencrypted file."""
 
     where: ClassVar[Where] = Where.PLAIN
 
     def __init__(self, folder: PrivateFolder) -> None:
         self._folder = folder
         self._file = FILES[self.where]
-        self._shown = str(folder.path / self._file)
+        self._display_path = str(folder.path / self._file)
 
     def read(self, name: str) -> Secrets | None:
-        """The secrets under a name; None where there are none."""
-        return self._all().get(name)
+        """Return the secrets of an account, or None."""
+        return self._load_all().get(name)
 
     def keep(self, name: str, secrets: Secrets) -> None:
-        """Replace the secrets under a name; the file as it was stays beside."""
-        every = self._all() | {name: secrets}
-        self._folder.write(self._file, self._closed(encoded(every)))
+        """Replace the secrets of an account. The previous file is kept as a backup."""
+        accounts = self._load_all() | {name: secrets}
+        self._folder.write(self._file, self._wrap(encoded(accounts)))
 
     def remove(self, name: str) -> None:
-        """Forget a name; the file goes with the last one."""
-        every = self._all()
-        if every.pop(name, None) is None:
+        """Delete the secrets of an account. The file is deleted with the last one."""
+        accounts = self._load_all()
+        if accounts.pop(name, None) is None:
             return
-        # First the file of before, so that whoever is killed over this has not removed it in one and left it in the
-        # other.
+        # Delete the backups first: if the process is killed in between, the secret must not survive in one of them
+        # while it is gone from the main file.
         self._folder.remove(f"{self._file}.1", f"{self._file}.new", f"{self._file}.1.new")
-        if every:
-            self._folder.replace(self._file, self._closed(encoded(every)))
+        if accounts:
+            self._folder.replace(self._file, self._wrap(encoded(accounts)))
         else:
             self._folder.remove(self._file)
 
     def names(self) -> tuple[str, ...]:
-        """Every name, sorted."""
-        return tuple(sorted(self._all()))
+        """Return the names of all accounts, sorted."""
+        return tuple(sorted(self._load_all()))
 
-    def _all(self) -> dict[str, Secrets]:
+    def _load_all(self) -> dict[str, Secrets]:
         content = self._folder.read(self._file)
-        return {} if content is None else by_name(self._opened(content), damaged(self._shown))
+        return {} if content is None else by_name(self._unwrap(content), damaged(self._display_path))
 
-    def _opened(self, content: bytes) -> bytes:
+    def _unwrap(self, content: bytes) -> bytes:
         return content
 
-    def _closed(self, content: bytes) -> bytes:
+    def _wrap(self, content: bytes) -> bytes:
         return content
 
 
 class SealedFile(PlainFile):
-    """All secrets in one file, encrypted with a passphrase."""
+    """All credentials in one file, encrypted with a passphrase."""
 
     where: ClassVar[Where] = Where.SEALED
 
@@ -64,8 +64,8 @@ class SealedFile(PlainFile):
         super().__init__(folder)
         self._passphrase = passphrase
 
-    def _opened(self, content: bytes) -> bytes:
-        return self._passphrase.unseal(content, self._shown)
+    def _unwrap(self, content: bytes) -> bytes:
+        return self._passphrase.unseal(content, self._display_path)
 
-    def _closed(self, content: bytes) -> bytes:
+    def _wrap(self, content: bytes) -> bytes:
         return self._passphrase.seal(content)

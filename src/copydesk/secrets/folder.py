@@ -1,4 +1,4 @@
-"""A folder of its owner alone, with files in it that are whole whenever somebody is killed."""
+"""A directory that only its owner can access, with files that are replaced atomically."""
 
 import fcntl
 import os
@@ -11,124 +11,130 @@ from pathlib import Path
 from copydesk.errors import SecretsError
 
 LARGEST = 2**20
-"""Bytes of one file: a hundred accounts are some 50 kB."""
+"""Bytes per file. A hundred accounts take about 50 kB."""
 LONGEST_WAIT, LOOK_AGAIN = 10.0, 0.02
-"""Seconds to wait for another process that is writing, and between two looks whether it is done."""
-_READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+"""Seconds to wait for another process's lock, and seconds between attempts."""
+# O_NOFOLLOW: do not follow a planted symlink. O_NONBLOCK: do not hang on a FIFO.
+_READ_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+_CREATE_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 class PrivateFolder:
-    """A folder of mode 0700 whose files have mode 0600. Every method may raise SecretsError."""
+    """A directory of mode 0700 with files of mode 0600. Every method may raise CredentialsError."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
 
     def holds(self, name: str) -> bool:
-        """Whether there is such a file."""
+        """Return True if the regular file exists."""
         try:
             return stat.S_ISREG(os.lstat(self.path / name).st_mode)
         except (FileNotFoundError, NotADirectoryError):
             return False
         except OSError as error:
-            raise self._failed("looked at", name, error) from None
+            raise self._os_error("looked at", name, error) from None
 
     def read(self, name: str) -> bytes | None:
-        """What is in a file; None where it is not there. One that others may read or write is refused."""
+        """Return the content of a file, or None if it does not exist.
+
+        Raise CredentialsError if others can access it, it has another owner, or it is too large.
+        """
         try:
-            with os.fdopen(os.open(self.path / name, _READ), "rb") as file:
-                self._check(name, os.fstat(file.fileno()))
+            with os.fdopen(os.open(self.path / name, _READ_FLAGS), "rb") as file:
+                self._check_private(name, os.fstat(file.fileno()))
                 content = file.read(LARGEST + 1)
         except FileNotFoundError:
             return None
         except OSError as error:
-            raise self._failed("read", name, error) from None
+            raise self._os_error("read", name, error) from None
         if len(content) > LARGEST:
             raise SecretsError(f"{self.path / name} is larger than anything Copydesk writes.", hint="Move it away.")
         return content
 
     def write(self, name: str, content: bytes) -> None:
-        """Replace a file: safe on the disk when this returns, the old one until then. `name.1` is the one before."""
-        before = self.read(name)
-        if before is not None:
-            self.replace(f"{name}.1", before)
+        """Replace a file durably and atomically, keeping the previous content as `name.1`."""
+        previous = self.read(name)
+        if previous is not None:
+            self.replace(f"{name}.1", previous)
         self.replace(name, content)
 
     def replace(self, name: str, content: bytes) -> None:
-        """The same, and nothing of the old one stays."""
+        """Replace a file durably and atomically, keeping no copy of the previous content."""
         if len(content) > LARGEST:
             raise SecretsError(f"{self.path / name} would be larger than {LARGEST} bytes. Nothing was changed.")
-        new = self.path / f"{name}.new"
+        temporary = self.path / f"{name}.new"
         try:
-            _write_down(new, content)
-            new.rename(self.path / name)
-            _sync(self.path)
+            _write_durable(temporary, content)
+            temporary.rename(self.path / name)
+            _fsync_directory(self.path)
         except OSError as error:
             with suppress(OSError):
-                new.unlink(missing_ok=True)
-            raise self._failed("written", name, error) from None
+                temporary.unlink(missing_ok=True)
+            raise self._os_error("written", name, error) from None
 
     def remove(self, *names: str) -> None:
-        """Remove files, as far as they are there."""
+        """Delete the files that exist."""
         for name in names:
             try:
                 (self.path / name).unlink(missing_ok=True)
             except OSError as error:
-                raise self._failed("removed", name, error) from None
-        _sync(self.path)
+                raise self._os_error("removed", name, error) from None
+        _fsync_directory(self.path)
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Keep every other process, and every other thread, from changing anything meanwhile."""
+        """Hold an exclusive lock on the directory, against other processes and other threads."""
         try:
             self._prepare()
-            lock = os.open(self.path / "lock", os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+            descriptor = os.open(self.path / "lock", os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
         except OSError as error:
-            raise self._failed("locked", "lock", error) from None
+            raise self._os_error("locked", "lock", error) from None
         try:
-            _wait_for(lock)
+            _acquire_lock(descriptor)
             yield
         finally:
-            os.close(lock)
+            # Closing the descriptor releases the lock.
+            os.close(descriptor)
 
     def _prepare(self) -> None:
-        """Make the folder, or see that it is nobody else's."""
-        # One by one: `parents` would leave the folder above, where the database lies, open to others.
+        """Create the directory, or check that it belongs to this user."""
+        # Create the data folder explicitly: `parents=True` would create it with default permissions, readable by
+        # others.
         self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         self.path.mkdir(mode=0o700, exist_ok=True)
-        found = self.path.lstat()
-        if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid():
+        status = self.path.lstat()
+        if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.geteuid():
             raise SecretsError(f"{self.path} is not a folder of yours.", hint="Move it away.")
-        if found.st_mode & 0o077:
+        if status.st_mode & 0o077:
             self.path.chmod(0o700)
-        ignored = self.path / ".gitignore"
-        if not ignored.exists():
-            ignored.write_text("*\n")  # the folder above may be kept in git
+        gitignore = self.path / ".gitignore"
+        if not gitignore.exists():
+            gitignore.write_text("*\n")  # the data folder may be under version control
 
-    def _check(self, name: str, found: os.stat_result) -> None:
+    def _check_private(self, name: str, status: os.stat_result) -> None:
         path = self.path / name
-        if not stat.S_ISREG(found.st_mode) or found.st_uid != os.geteuid():
+        if not stat.S_ISREG(status.st_mode) or status.st_uid != os.geteuid():
             raise SecretsError(f"{path} is not a file of yours.", hint="Move it away.")
-        if found.st_mode & 0o077:
+        if status.st_mode & 0o077:
             hint = f"`chmod 600 {path}`, and if anybody else uses this machine, change the passwords of your accounts."
             raise SecretsError(f"{path} can be read by others.", hint=hint)
 
-    def _failed(self, what: str, name: str, error: OSError) -> SecretsError:
+    def _os_error(self, action: str, name: str, error: OSError) -> SecretsError:
         hint = "Check the space on the disk, and who owns the file and its folder."
-        return SecretsError(f"{self.path / name} could not be {what}: {error.strerror or error}.", hint=hint)
+        return SecretsError(f"{self.path / name} could not be {action}: {error.strerror or error}.", hint=hint)
 
 
-def _write_down(new: Path, content: bytes) -> None:
-    """Make a file that is safe on the disk, in place of one that somebody was killed over."""
-    new.unlink(missing_ok=True)
-    with os.fdopen(os.open(new, _NEW, 0o600), "wb") as file:
+def _write_durable(path: Path, content: bytes) -> None:
+    """Create a file and fsync it. A leftover of a killed process is replaced."""
+    path.unlink(missing_ok=True)
+    with os.fdopen(os.open(path, _CREATE_FLAGS, 0o600), "wb") as file:
         file.write(content)
         file.flush()
         os.fsync(file.fileno())
 
 
-def _sync(folder: Path) -> None:
-    """Make names in a folder safe on the disk."""
+def _fsync_directory(folder: Path) -> None:
+    """Fsync a directory, so that created and renamed entries survive a power failure."""
     handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         os.fsync(handle)
@@ -136,13 +142,14 @@ def _sync(folder: Path) -> None:
         os.close(handle)
 
 
-def _wait_for(lock: int) -> None:
-    until = time.monotonic() + LONGEST_WAIT
+def _acquire_lock(descriptor: int) -> None:
+    deadline = time.monotonic() + LONGEST_WAIT
     while True:
         try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            # Poll instead of blocking, so that the wait can time out.
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            if time.monotonic() > until:
+            if time.monotonic() > deadline:
                 raise SecretsError(
                     "Another Copydesk is changing the keys to your accounts.", hint="Try again in a moment."
                 ) from None

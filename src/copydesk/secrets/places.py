@@ -1,4 +1,4 @@
-"""What a place is where secrets are kept, and which there are."""
+"""Interface of the storage backends for credentials."""
 
 from enum import StrEnum
 from typing import ClassVar, Protocol
@@ -7,40 +7,40 @@ from copydesk.secrets.content import Secrets
 
 
 class Where(StrEnum):
-    """Where secrets are kept."""
+    """Kinds of storage backends."""
 
     KEYRING = "keyring"
-    """In the system's keyring."""
+    """The system keyring."""
     SEALED = "sealed"
-    """In a file that is encrypted with a passphrase."""
+    """A file encrypted with a passphrase."""
     PLAIN = "plain"
-    """In a file of its owner alone, as they are."""
+    """An unencrypted file that only its owner can read."""
 
 
 FILES = {Where.KEYRING: "keyring.json", Where.SEALED: "secrets.sealed", Where.PLAIN: "secrets.json"}
-"""The file that is there as long as anything is kept at the place. In the keyring's there are only names."""
+"""File that exists while a backend stores anything. The keyring's file holds account names only."""
 
 
 class Place(Protocol):
-    """A place where secrets are kept. Every method blocks, and may raise SecretsError.
+    """A storage backend for credentials. Every method blocks and may raise CredentialsError.
 
-    Whoever calls `keep` or `remove` has locked the folder.
+    Callers of `save` and `remove` hold the folder's lock.
     """
 
     where: ClassVar[Where]
 
     def read(self, name: str) -> Secrets | None:
-        """The secrets under a name; None where there are none."""
+        """Return the secrets of an account, or None."""
         ...
 
     def keep(self, name: str, secrets: Secrets) -> None:
-        """Replace the secrets under a name."""
+        """Replace the secrets of an account."""
         ...
 
     def remove(self, name: str) -> None:
-        """Forget a name; one that is not there is no error."""
+        """Delete the secrets of an account. A missing account is not an error."""
         ...
 
     def names(self) -> tuple[str, ...]:
-        """Every name, sorted."""
+        """Return the names of all accounts, sorted."""
         ...

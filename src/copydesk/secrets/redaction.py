@@ -1,8 +1,8 @@
-"""Replaces every secret that is known by •••, in what is logged and in what a crash leaves behind.
+"""Replace all known secrets by ••• in logs and tracebacks.
 
-The vault makes known what it reads and keeps. A secret is found as it is and as requests and errors write it:
-percent-encoded, in JSON, in Python's quotes, and in base64 wherever it stands in what was encoded, as in the `user:
-password` of Basic authentication (RFC 7617).
+The vault registers every secret that it reads or stores. A secret is found verbatim and in the encodings in which
+requests and errors may contain it: percent-encoded, in JSON, in a Python repr, and in base64 at any offset, as in the
+`user:password` of Basic authentication (RFC 7617).
 """
 
 import base64
@@ -18,126 +18,132 @@ from urllib.parse import quote, quote_plus
 
 SHOWN = "•••"
 SHORTEST = 6
-"""Characters. Shorter ones would be found in any text."""
+"""Characters. Shorter secrets would match in any text."""
 
 
 class Redaction:
-    """The secrets that are known, and what there is to do about them."""
+    """A set of known secrets, and the text replacement for them."""
 
     def __init__(self) -> None:
-        self._forms: set[str] = set()
+        self._encodings: set[str] = set()
         self._pattern: re.Pattern[str] | None = None
         self._lock = threading.Lock()
 
     def add(self, *secrets: str) -> None:
-        """Make secrets known. Those of fewer than SHORTEST characters are not taken."""
-        forms = {form for secret in secrets if len(secret) >= SHORTEST for form in _forms(secret)}
+        """Register secrets. Those shorter than `MIN_LENGTH` are ignored."""
+        forms = {form for secret in secrets if len(secret) >= SHORTEST for form in _encodings(secret)}
         with self._lock:
-            if forms <= self._forms:
+            if forms <= self._encodings:
                 return
-            self._forms |= forms
-            longest_first = sorted(self._forms, key=len, reverse=True)
+            self._encodings |= forms
+            # Regex alternation takes the first match, so a secret that contains another one must come first.
+            longest_first = sorted(self._encodings, key=len, reverse=True)
             self._pattern = re.compile("|".join(map(re.escape, longest_first)))
 
     def redact(self, text: str) -> str:
-        """`text` without any secret that is known."""
+        """Return `text` with every known secret replaced."""
         return self._pattern.sub(SHOWN, text) if self._pattern else text
 
     def crash(self, error: BaseException) -> str:
-        """The traceback of an error and of those that led to it, without secrets and without local variables."""
+        """Return the redacted traceback of an error and its causes, without local variables."""
         try:
             lines = traceback.TracebackException.from_exception(error, capture_locals=False).format()
             return self.redact("".join(lines))
-        except Exception:  # an error whose own __str__ fails, and this is the last that is done with it
+        except Exception:  # the error's own __str__ may fail, and this is the last handler
             return f"{type(error).__name__}, which could not be shown.\n"
 
 
 KNOWN = Redaction()
-"""The secrets that this process knows."""
+"""Secrets known to this process."""
 
 
 class RedactingFilter(logging.Filter):
-    """Takes secrets out of a record: its message with its arguments, the error, the stack. It lets every one pass."""
+    """Logging filter that redacts a record's message, arguments, exception and stack. It never drops a record."""
 
     def __init__(self, known: Redaction = KNOWN) -> None:
         super().__init__()
-        self._known = known
+        self._redaction = known
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Change `record` to what may be written."""
-        record.msg, record.args = self._known.redact(_message(record)), ()
+        """Redact `record` in place; return True."""
+        record.msg, record.args = self._redaction.redact(_message(record)), ()
         if record.exc_info and record.exc_info[1] is not None:
-            record.exc_text = self._known.crash(record.exc_info[1]).rstrip("\n")
+            record.exc_text = self._redaction.crash(record.exc_info[1]).rstrip("\n")
         elif record.exc_text:
-            record.exc_text = self._known.redact(record.exc_text)
-        record.exc_info = None  # or others would write it in their own way
+            record.exc_text = self._redaction.redact(record.exc_text)
+        record.exc_info = None  # otherwise formatters would render it again, unredacted
         if record.stack_info:
-            record.stack_info = self._known.redact(record.stack_info)
+            record.stack_info = self._redaction.redact(record.stack_info)
         return True
 
 
 def watch_logs(known: Redaction = KNOWN) -> Callable[[], None]:
-    """Take secrets out of every record of every logger from now on; call what is returned to end that.
+    """Redact all log records from now on; return a function that stops it.
 
-    A filter on a logger does not see what the loggers below it log, and one on a handler not what other handlers
-    write. So records go through it when they are made.
+    Redaction happens in the record factory: a filter on a logger does not apply to child loggers, and one on a handler
+    does not apply to other handlers.
     """
-    before, redacting = logging.getLogRecordFactory(), RedactingFilter(known)
+    default_factory, filter_ = logging.getLogRecordFactory(), RedactingFilter(known)
 
-    def made(*args: object, **more: object) -> logging.LogRecord:
-        record: logging.LogRecord = before(*args, **more)
-        redacting.filter(record)
+    def make_record(*args: object, **kwargs: object) -> logging.LogRecord:
+        record: logging.LogRecord = default_factory(*args, **kwargs)
+        filter_.filter(record)
         return record
 
-    logging.setLogRecordFactory(made)
-    return lambda: logging.setLogRecordFactory(before)
+    logging.setLogRecordFactory(make_record)
+    return lambda: logging.setLogRecordFactory(default_factory)
 
 
 def watch_crashes(known: Redaction = KNOWN) -> None:
-    """Write what nobody caught without secrets and without local variables, in threads too."""
+    """Redact uncaught exceptions and print them without local variables, also those in threads and finalizers."""
 
-    def show(_kind: type[BaseException], error: BaseException, _trace: TracebackType | None) -> None:
+    def print_redacted(_kind: type[BaseException], error: BaseException, _trace: TracebackType | None) -> None:
         _to_stderr(known.crash(error))
 
-    def show_of_thread(args: threading.ExceptHookArgs) -> None:
+    def print_thread_redacted(args: threading.ExceptHookArgs) -> None:
         if args.exc_value is not None and not isinstance(args.exc_value, SystemExit):
             _to_stderr(known.crash(args.exc_value))
 
-    def show_of_nobody(args: "sys.UnraisableHookArgs") -> None:
+    def print_unraisable_redacted(args: "sys.UnraisableHookArgs") -> None:
         if args.exc_value is not None:
             _to_stderr(known.crash(args.exc_value))
 
-    sys.excepthook, threading.excepthook, sys.unraisablehook = show, show_of_thread, show_of_nobody
+    sys.excepthook, threading.excepthook, sys.unraisablehook = (
+        print_redacted,
+        print_thread_redacted,
+        print_unraisable_redacted,
+    )
 
 
 def _message(record: logging.LogRecord) -> str:
     try:
         return record.getMessage()
-    except Exception:  # the arguments do not fit the message; logging itself would print them
+    except Exception:  # the arguments do not fit the format string; logging itself would print them unredacted
         return f"{record.msg!r} {record.args!r}"
 
 
 def _to_stderr(text: str) -> None:
-    if sys.stderr is not None:  # as under pythonw, or late at the end of the process
+    if sys.stderr is not None:  # None under pythonw and late during interpreter shutdown
         sys.stderr.write(text)
         sys.stderr.flush()
 
 
-def _forms(secret: str) -> Iterator[str]:
-    """A secret in every way in which it may be written."""
+def _encodings(secret: str) -> Iterator[str]:
+    """Yield a secret in every encoding in which it may appear."""
     raw = secret.encode(errors="surrogatepass")
     yield secret
     yield from (quote(raw, safe=""), quote(raw), quote_plus(raw))
     yield from (json.dumps(secret)[1:-1], json.dumps(secret, ensure_ascii=False)[1:-1])
     yield from (repr(secret)[1:-1], repr(raw)[2:-1])
     for offset in range(3):
-        encoded = _base64_inside(raw, offset)
+        encoded = _base64_infix(raw, offset)
         yield from (encoded, encoded.translate({ord("+"): "-", ord("/"): "_"}))
 
 
-def _base64_inside(raw: bytes, offset: int) -> str:
-    """The letters of base64 that depend on `raw` alone where it begins `offset` bytes into a group of three."""
+def _base64_infix(raw: bytes, offset: int) -> str:
+    """Return the base64 characters that depend on `raw` alone if it starts `offset` bytes into a group of three."""
     encoded = base64.b64encode(bytes(offset) + raw).decode()
-    begin = (0, 2, 3)[offset]
+    start = (0, 2, 3)[offset]
+    # Characters at both ends also encode bits of the neighbouring bytes, so leave them out.
     end = len(encoded) - (0, 3, 2)[(offset + len(raw)) % 3]
-    return encoded[begin:end]
+    return encoded[start:end]

@@ -1,4 +1,4 @@
-"""Keeps secrets in the system's keyring: Secret Service or KWallet, the keychain of macOS."""
+"""Keyring backend: Secret Service or KWallet on Linux, the keychain on macOS."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, ClassVar, TypeVar
@@ -15,33 +15,33 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 SERVICE = "copydesk"
-"""By which they are found in the keyring's own window."""
-_REFUSED = ("keyrings.alt.", "keyring.backends.fail", "keyring.backends.null")
-"""The first keeps passwords in files, some of them as they are; the others keep nothing."""
+"""Service name under which the keyring's own user interface lists the entries."""
+_INSECURE_BACKENDS = ("keyrings.alt.", "keyring.backends.fail", "keyring.backends.null")
+"""The first stores passwords in files, some of them unencrypted; the others store nothing."""
 
 
 def usable_keyring() -> "KeyringBackend | None":
-    """The system's keyring; None where there is none that keeps secrets as secrets."""
-    from keyring.backends.chainer import ChainerBackend  # noqa: PLC0415 - 0.1 s, and not everybody has one
+    """Return the system keyring, or None if there is none that stores secrets securely."""
+    from keyring.backends.chainer import ChainerBackend  # noqa: PLC0415 - takes 0.1 s, and not every system has a keyring
     from keyring.core import get_keyring  # noqa: PLC0415
 
     try:
-        found = get_keyring()
-        # Of several, the one that would take it: the chain would also read from, and fall back to, any other.
-        each = found.backends if isinstance(found, ChainerBackend) else [found]
-        return next((backend for backend in each if _good(backend)), None)
-    except Exception:  # its configuration names a keyring that cannot be loaded, which may fail in any way
+        backend = get_keyring()
+        # Pick one backend of a chain: the chain itself would also read from, and fall back to, the insecure ones.
+        backends = backend.backends if isinstance(backend, ChainerBackend) else [backend]
+        return next((candidate for candidate in backends if _is_secure(candidate)), None)
+    except Exception:  # its configuration may name a backend that fails to load, with any exception
         return None
 
 
-def _good(backend: "KeyringBackend") -> bool:
-    return not f"{type(backend).__module__}.".startswith(_REFUSED) and backend.priority > 0
+def _is_secure(backend: "KeyringBackend") -> bool:
+    return not f"{type(backend).__module__}.".startswith(_INSECURE_BACKENDS) and backend.priority > 0
 
 
 class Keyring:
-    """Each name's secrets as one password; the names in a file, as not every keyring can list them.
+    """One keyring entry per account. The account names are stored in a file, as not every keyring can list its entries.
 
-    What was there before stays under a second name: macOS replaces a password by removing it first.
+    The previous value stays in a second entry: macOS replaces a password by deleting it first.
     """
 
     where: ClassVar[Where] = Where.KEYRING
@@ -51,43 +51,44 @@ class Keyring:
         self._backend = backend
 
     def read(self, name: str) -> Secrets | None:
-        """The secrets under a name; None where there are none."""
+        """Return the secrets of an account, or None."""
         if name not in self.names():
             return None
-        found = self._get(name) or self._get(_before(name))
-        if found is None:
+        text = self._get(name) or self._get(_backup_name(name))
+        if text is None:
             return None
-        value = decoded(found)
+        value = decoded(text)
         if not is_secrets(value):
-            says = f"What is kept in the system's keyring for {name} was not written by Copydesk."
-            raise SecretsError(says, hint=f"Look at it there, under {SERVICE}; or connect the account again.")
+            message = f"What is kept in the system's keyring for {name} was not written by Copydesk."
+            raise SecretsError(message, hint=f"Look at it there, under {SERVICE}; or connect the account again.")
         return Hidden(value)
 
     def keep(self, name: str, secrets: Secrets) -> None:
-        """Replace the secrets under a name; what they were stays beside."""
+        """Replace the secrets of an account; the previous ones stay in the backup entry."""
         names = self.names()
-        before = self._get(name)
-        if before is not None:
-            self._set(_before(name), before)
+        previous = self._get(name)
+        if previous is not None:
+            self._set(_backup_name(name), previous)
+        # Order matters if the process is killed: backup first, then the entry, then its name.
         self._set(name, encoded(secrets).decode())
         if name not in names:
-            self._list((*names, name))
+            self._save_names((*names, name))
 
     def remove(self, name: str) -> None:
-        """Forget a name."""
+        """Delete the secrets of an account and their backup."""
         names = self.names()
         if name not in names:
             return
-        for each in (_before(name), name):
-            if self._get(each) is not None:
-                self._delete(each)
-        self._list(tuple(other for other in names if other != name))
+        for entry in (_backup_name(name), name):
+            if self._get(entry) is not None:
+                self._delete(entry)
+        self._save_names(tuple(other for other in names if other != name))
 
     def names(self) -> tuple[str, ...]:
-        """Every name, sorted."""
+        """Return the names of all accounts, sorted."""
         return listed(self._folder)
 
-    def _list(self, names: tuple[str, ...]) -> None:
+    def _save_names(self, names: tuple[str, ...]) -> None:
         file = FILES[self.where]
         if names:
             self._folder.write(file, encoded(sorted(names)))
@@ -95,17 +96,17 @@ class Keyring:
             self._folder.remove(f"{file}.1", file)
 
     def _get(self, name: str) -> str | None:
-        return _ask(lambda: self._backend.get_password(SERVICE, name))
+        return _call_keyring(lambda: self._backend.get_password(SERVICE, name))
 
     def _set(self, name: str, secret: str) -> None:
-        _ask(lambda: self._backend.set_password(SERVICE, name, secret))
+        _call_keyring(lambda: self._backend.set_password(SERVICE, name, secret))
 
     def _delete(self, name: str) -> None:
-        _ask(lambda: self._backend.delete_password(SERVICE, name))
+        _call_keyring(lambda: self._backend.delete_password(SERVICE, name))
 
 
 def listed(folder: PrivateFolder) -> tuple[str, ...]:
-    """The names that are in the keyring, which need not be there to know them."""
+    """Return the account names stored in the keyring, without accessing the keyring itself."""
     file = FILES[Where.KEYRING]
     content = folder.read(file)
     names = [] if content is None else decoded(content)
@@ -114,17 +115,17 @@ def listed(folder: PrivateFolder) -> tuple[str, ...]:
     return tuple(sorted(names))
 
 
-def _before(name: str) -> str:
+def _backup_name(name: str) -> str:
     return f"{name} (before)"
 
 
-def _ask(work: Callable[[], T]) -> T:
-    """Ask the keyring; SecretsError for whatever comes of it that is no answer."""
-    # Raised outside: what a backend raises, and the frames that it keeps, may hold the secret.
+def _call_keyring(call: Callable[[], T]) -> T:
+    """Return the result of a keyring call. Raise CredentialsError if it fails in any way."""
+    # Raise outside of the handler: the backend's exception, and the frames in its traceback, may hold the secret.
     try:
-        return work()
+        return call()
     except Exception as error:
         locked = "locked" in type(error).__name__.lower()
-        wrong = "is locked" if locked else f"does not do what it is asked ({type(error).__name__})"
+        reason = "is locked" if locked else f"does not do what it is asked ({type(error).__name__})"
     hint = "Unlock it and try again. Nothing was overwritten."
-    raise SecretsError(f"The system's keyring {wrong}.", hint=hint)
+    raise SecretsError(f"The system's keyring {reason}.", hint=hint)

@@ -1,14 +1,14 @@
-"""The way to the keys to accounts, wherever they are kept.
+"""Access to account credentials in whichever backend stores them.
 
-The first key decides on the place, and all others join it until the last one is removed: a key in two places would be
-old in one of them. The order of choice:
+The first credential selects the backend, and all others go there until the last one is deleted: in two backends, one
+copy could be outdated. The order of preference:
 
-1. the system's keyring, where there is one and `secrets.keyring` is not off;
-2. a file encrypted with the passphrase of the environment;
-3. a plain file of its owner alone, where the user said yes to that: `secrets.plain`, or `allow_plain`;
-4. a file encrypted with a passphrase that is asked for.
+1. the system keyring, if there is one and `secrets.keyring` is on;
+2. a file encrypted with the passphrase from the environment;
+3. an unencrypted file that only its owner can read, if the user agreed with `secrets.plain` or `allow_plain`;
+4. a file encrypted with a passphrase that the user is prompted for.
 
-What the environment gives (see `environment`) wins over all of them.
+Credentials from the environment (see `environment`) take precedence over all backends.
 """
 
 import asyncio
@@ -35,37 +35,38 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 FOLDER = "secrets"
-"""In the data folder."""
+"""Name of the folder inside the data folder."""
 SHORTEST = 8
-"""Characters of a new passphrase. It is a floor and no advice: whoever has the file can try as long as they like."""
+"""Minimum length of a new passphrase. A floor, not advice: whoever has the file can guess for as long as they like."""
 
 
 class Ask(Protocol):
-    """Asks the user for the passphrase, on the event loop."""
+    """Prompt the user for the passphrase. Called on the event loop."""
 
     async def __call__(self, *, new: bool) -> str:
-        """The passphrase; empty where there is none. A new one should be asked for twice."""
+        """Return the passphrase, empty if the user gives none. Prompt twice for a new one."""
         ...
 
 
 class Whereabouts(Struct, frozen=True):
-    """Where the keys to accounts are kept, in words for the user too. No key and no account is in it."""
+    """State of the vault, with texts for the user. Contains no secret and no account name."""
 
     where: Where
     begun: bool
-    """Whether any key is there; without one it is where the first would go."""
+    """True if any credential is stored; otherwise `backend` is the one that the first would go to."""
     usable: bool
-    """Whether they can be read here and now, as far as that can be told without asking for a passphrase."""
+    """True if the backend can be read now, as far as is known without prompting for a passphrase."""
     says: str
     environment: tuple[str, ...]
-    """The variables and files by which the environment gives secrets, which win."""
+    """Variables and files in the environment that provide credentials."""
 
 
 class Vault:
-    """The keys to accounts: under each name, as `bluesky:did:plc:xyz@https://bsky.social`, a few secrets by theirs.
+    """Account credentials: for each account name, such as `bluesky:did:plc:xyz@https://bsky.social`, a few named
+    secrets.
 
-    One operation at a time; of all processes one writes at a time. Every method may raise SecretsError, of which
-    WrongPassphraseError is one: then the passphrase is asked for anew the next time.
+    Operations are serialized within the process, and writes across processes. Every method may raise CredentialsError,
+    or its subclass WrongPassphraseError, after which the passphrase is prompted for again.
     """
 
     def __init__(
@@ -81,141 +82,146 @@ class Vault:
     ) -> None:
         self._folder = PrivateFolder(folder)
         self._environment = environment
-        self._choice = choice
-        self._plain = choice.plain
-        self._ask = ask
-        self._known = known
-        self._keyring = keyring
-        self._cost = cost
+        self._preferences = choice
+        self._is_plain_allowed = choice.plain
+        self._ask_passphrase = ask
+        self._redaction = known
+        self._find_keyring = keyring
+        self._parameters = cost
         self._passphrase: Passphrase | None = None
         self._lock = asyncio.Lock()
 
     async def read(self, name: str) -> Secrets | None:
-        """The secrets under a name; None where there are none. Their values do not show in its repr."""
-        found = await asyncio.to_thread(self._environment.read, name)
-        if found is None:
+        """Return the secrets of an account, or None. Their values are hidden in its repr."""
+        secrets = await asyncio.to_thread(self._environment.read, name)
+        if secrets is None:
             async with self._lock:
-                place = await self._present()
-                found = await self._work(place.read, name) if place else None
-        self._known.add(*(found or {}).values())
-        return found
+                backend = await self._current_backend()
+                secrets = await self._run_in_thread(backend.read, name) if backend else None
+        # Before anyone can use, and log, them.
+        self._redaction.add(*(secrets or {}).values())
+        return secrets
 
     async def keep(self, name: str, secrets: Mapping[str, str]) -> None:
-        """Replace the secrets under a name; they are safe on the disk when this returns, the old ones until then.
+        """Replace the secrets of an account durably and atomically.
 
-        What the environment gives cannot be replaced: SecretsError.
+        Raise CredentialsError if they come from the environment, which cannot be changed.
         """
-        self._known.add(*secrets.values())
+        self._redaction.add(*secrets.values())
         if await asyncio.to_thread(self._environment.read, name) is not None:
             hint = "Take it out of the environment, and connect the account again."
             raise SecretsError("The key to this account comes from the environment and cannot be replaced.", hint=hint)
         async with self._lock:
-            place = await self._present() or await self._place(await asyncio.to_thread(self._choose), new=True)
-            await self._work(self._change, place, lambda: place.keep(name, dict(secrets)))
+            backend = await self._current_backend() or await self._place(
+                await asyncio.to_thread(self._choose), new=True
+            )
+            await self._run_in_thread(self._change, backend, lambda: backend.keep(name, dict(secrets)))
 
     async def given(self, name: str) -> Secrets | None:
-        """What the environment alone gives under a name; None where it gives nothing."""
+        """Return the secrets that the environment provides for an account, or None."""
         return await asyncio.to_thread(self._environment.read, name)
 
     async def remove(self, name: str) -> None:
-        """Forget a name, wherever it is kept; what the environment gives stays there."""
+        """Delete the secrets of an account from the backend. Those in the environment stay."""
         async with self._lock:
-            place = await self._present()
-            if place is not None:
-                await self._work(self._change, place, lambda: place.remove(name))
+            backend = await self._current_backend()
+            if backend is not None:
+                await self._run_in_thread(self._change, backend, lambda: backend.remove(name))
 
     async def names(self) -> tuple[str, ...]:
-        """Every name that is kept, sorted; those that the environment gives are not among them."""
+        """Return the names of all stored accounts, sorted, without those of the environment."""
         async with self._lock:
-            if await asyncio.to_thread(self._found) is Where.KEYRING:
+            if await asyncio.to_thread(self._find_kind) is Where.KEYRING:
                 return await asyncio.to_thread(listed, self._folder)
-            place = await self._present()
-            return await self._work(place.names) if place else ()
+            backend = await self._current_backend()
+            return await self._run_in_thread(backend.names) if backend else ()
 
     async def where(self) -> Whereabouts:
-        """Where keys are kept, or would be. Nothing is asked of the user."""
-        return await asyncio.to_thread(self._whereabouts)
+        """Return the state of the vault. The user is not prompted."""
+        return await asyncio.to_thread(self._get_status)
 
     def allow_plain(self) -> None:
-        """The user said yes to keys that are kept as they are, where there is no better place."""
-        self._plain = True
+        """Allow unencrypted storage if no better backend is available. The user has agreed to it."""
+        self._is_plain_allowed = True
 
-    async def _present(self) -> Place | None:
-        """The place where keys are."""
-        where = await asyncio.to_thread(self._found)
-        return None if where is None else await self._place(where)
+    async def _current_backend(self) -> Place | None:
+        """Return the backend that stores credentials, or None while there are none."""
+        kind = await asyncio.to_thread(self._find_kind)
+        return None if kind is None else await self._place(kind)
 
     async def _place(self, where: Where, *, new: bool = False) -> Place:
         if where is Where.PLAIN:
             return PlainFile(self._folder)
         if where is Where.SEALED:
-            return SealedFile(self._folder, await self._unlocked(new=new))
-        backend = await asyncio.to_thread(self._keyring)
+            return SealedFile(self._folder, await self._get_passphrase(new=new))
+        backend = await asyncio.to_thread(self._find_keyring)
         if backend is None:
             hint = "Unlock it, or start Copydesk where it is: in your session, not before. Nothing was overwritten."
             raise SecretsError("Your keys are in the system's keyring, which cannot be reached from here.", hint=hint)
         return Keyring(self._folder, backend)
 
-    async def _unlocked(self, *, new: bool) -> Passphrase:
-        """The passphrase, asked for where this run does not know it yet."""
+    async def _get_passphrase(self, *, new: bool) -> Passphrase:
+        """Return the passphrase, prompting for it once per process."""
         if self._passphrase is None:
             text = await asyncio.to_thread(self._environment.passphrase)
-            if text is None and self._ask is not None:
-                text = await self._ask(new=new)
+            if text is None and self._ask_passphrase is not None:
+                text = await self._ask_passphrase(new=new)
             if not text:
-                raise _without_passphrase(new=new)
+                raise _no_passphrase_error(new=new)
             if new and len(text) < SHORTEST:
                 raise SecretsError(f"A passphrase has at least {SHORTEST} characters.", hint="Take four words or more.")
-            self._known.add(text)
-            self._passphrase = Passphrase(text, cost=self._cost)
+            self._redaction.add(text)
+            self._passphrase = Passphrase(text, cost=self._parameters)
         return self._passphrase
 
-    async def _work(self, action: Callable[..., T], *args: object) -> T:
-        """Do something that blocks."""
+    async def _run_in_thread(self, func: Callable[..., T], *args: object) -> T:
+        """Run a blocking call in a thread; forget the passphrase if it was wrong."""
         try:
-            return await asyncio.to_thread(action, *args)
+            return await asyncio.to_thread(func, *args)
         except WrongPassphraseError:
             self._passphrase = None
             raise
 
     def _change(self, place: Place, action: Callable[[], None]) -> None:
-        # Whoever is cancelled leaves its thread at work: the folder's lock holds then, too.
+        # Lock in the thread: if the task is cancelled, its thread keeps running, and the asyncio lock is already
+        # released.
         with self._folder.locked():
-            if self._found() not in (None, place.where):
+            # Another process may have stored its first credential since the backend was selected.
+            if self._find_kind() not in (None, place.where):
                 raise SecretsError("Another Copydesk has begun to keep keys in another place.", hint="Try again.")
             action()
 
-    def _found(self) -> Where | None:
-        """Where there are keys."""
-        found = [where for where in Where if self._folder.holds(FILES[where])]
-        if len(found) > 1:
-            files = " and ".join(str(self._folder.path / FILES[where]) for where in found)
+    def _find_kind(self) -> Where | None:
+        """Return the kind of the backend in use, or None. Raise CredentialsError if there are several."""
+        kinds = [kind for kind in Where if self._folder.holds(FILES[kind])]
+        if len(kinds) > 1:
+            files = " and ".join(str(self._folder.path / FILES[kind]) for kind in kinds)
             raise SecretsError(f"There are keys in {files}.", hint="Move away the one that you do not want.")
-        return found[0] if found else None
+        return kinds[0] if kinds else None
 
     def _choose(self) -> Where:
-        """Where the first key goes."""
-        if self._choice.keyring and self._keyring() is not None:
+        """Return the kind of the backend for the first credential."""
+        if self._preferences.keyring and self._find_keyring() is not None:
             return Where.KEYRING
-        asked = self._passphrase is None and self._environment.passphrase() is None
-        return Where.PLAIN if self._plain and asked else Where.SEALED
+        needs_prompt = self._passphrase is None and self._environment.passphrase() is None
+        return Where.PLAIN if self._is_plain_allowed and needs_prompt else Where.SEALED
 
-    def _whereabouts(self) -> Whereabouts:
-        found = self._found()
-        where = found or self._choose()
-        backend = self._keyring() if where is Where.KEYRING else None
-        path = self._folder.path / FILES[where]
-        says = {
+    def _get_status(self) -> Whereabouts:
+        current = self._find_kind()
+        kind = current or self._choose()
+        backend = self._find_keyring() if kind is Where.KEYRING else None
+        path = self._folder.path / FILES[kind]
+        description = {
             Where.KEYRING: f"the system's keyring ({backend.name if backend else 'which cannot be reached from here'})",
             Where.SEALED: f"{path}, encrypted with a passphrase",
             Where.PLAIN: f"{path}, NOT encrypted",
-        }[where]
-        known = self._ask or self._passphrase or self._environment.passphrase()
+        }[kind]
+        can_decrypt = self._ask_passphrase or self._passphrase or self._environment.passphrase()
         return Whereabouts(
-            where=where,
-            begun=found is not None,
-            usable={Where.KEYRING: bool(backend), Where.SEALED: bool(known), Where.PLAIN: True}[where],
-            says=says,
+            where=kind,
+            begun=current is not None,
+            usable={Where.KEYRING: bool(backend), Where.SEALED: bool(can_decrypt), Where.PLAIN: True}[kind],
+            says=description,
             environment=self._environment.given(),
         )
 
@@ -227,16 +233,16 @@ def open_vault(
     environ: Mapping[str, str] = os.environ,
     single: Mapping[str, str] | None = None,
 ) -> Vault:
-    """The vault of a desk; nothing is read or made until it is used.
+    """Return the vault of a desk. Nothing is read or created until it is used.
 
-    `ask` asks for the passphrase, once a run. `single` has, by platform, the name of the secret that one value in the
-    environment stands for: {"bluesky": "password"}.
+    `ask_passphrase` prompts for the passphrase, at most once per process unless it is wrong. `single` maps platforms to
+    the name of the secret that a bare value in the environment stands for: {"bluesky": "password"}.
     """
     environment = Environment(environ, single or {})
     return Vault(settings.data_home / FOLDER, environment, choice=settings.secrets, ask=ask)
 
 
-def _without_passphrase(*, new: bool) -> SecretsError:
+def _no_passphrase_error(*, new: bool) -> SecretsError:
     if not new:
         hint = "Set COPYDESK_PASSPHRASE, or start Copydesk in a terminal, where it asks."
         return SecretsError("The keys to your accounts are encrypted, and there is no passphrase.", hint=hint)

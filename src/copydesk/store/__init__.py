@@ -1,1 +1,1 @@
-"""How things are kept. The only place that knows SQLAlchemy."""
+"""SQLite persistence. The only package that imports SQLAlchemy."""

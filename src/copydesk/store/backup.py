@@ -1,4 +1,4 @@
-"""Copies of the database, made before it is changed by an upgrade."""
+"""Copies of the database, made before an upgrade."""
 
 import os
 import sqlite3
@@ -13,20 +13,21 @@ KEPT: Final = 3
 
 
 def back_up(path: Path, revision: str, now: datetime) -> Path:
-    """A copy of the database at `path`, readable by its owner alone, beside it; the newest three are kept.
+    """Copy the database at `path` to a private file next to it and return its path. Keep the newest three copies.
 
-    SQLite's own copying, because the newest changes may still be in the write-ahead log: a plain copy of the file
-    would miss them. On an error nothing of the copy is left. Raises sqlite3.Error; StoreError where the folder
-    takes no file.
+    Uses SQLite's backup API, because the newest changes may still be in the write-ahead log, which a plain file copy
+    would miss. On an error nothing of the copy is left. Raise sqlite3.Error, or StoreError if the folder cannot be
+    written.
     """
-    moment = now.astimezone(UTC).strftime("%Y%m%dT%H%M%S.%fZ")
-    copy = path.with_name(f"{path.name}.bak-{revision}-{moment}")
-    part = path.with_name(f"{copy.name}.part")
+    timestamp = now.astimezone(UTC).strftime("%Y%m%dT%H%M%S.%fZ")
+    copy = path.with_name(f"{path.name}.bak-{revision}-{timestamp}")
+    partial = path.with_name(f"{copy.name}.part")
     try:
-        _copy(path, part)
-        part.replace(copy)
-        for old in copies(path)[:-KEPT]:
-            old.unlink(missing_ok=True)
+        _copy(path, partial)
+        # Renamed only once complete: a crash leaves a .part file, never a truncated backup.
+        partial.replace(copy)
+        for outdated in copies(path)[:-KEPT]:
+            outdated.unlink(missing_ok=True)
     except OSError as error:
         raise StoreError(
             f"No copy of {path} could be made: {error.strerror}; nothing was changed.",
@@ -34,22 +35,24 @@ def back_up(path: Path, revision: str, now: datetime) -> Path:
         ) from error
     finally:
         with suppress(OSError):
-            part.unlink(missing_ok=True)
+            partial.unlink(missing_ok=True)
     return copy
 
 
 def copies(path: Path) -> list[Path]:
-    """The copies of the database at `path`, oldest first."""
+    """Return the copies of the database at `path`, oldest first."""
     found = [
         file for file in path.parent.iterdir() if file.name.startswith(f"{path.name}.bak-") and file.suffix != ".part"
     ]
+    # By the timestamp at the end of the name, as copies of several revisions are mixed.
     return sorted(found, key=lambda file: file.name.rpartition("-")[2])
 
 
-def _copy(path: Path, to: Path) -> None:
-    os.close(os.open(to, os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o600))
+def _copy(path: Path, target: Path) -> None:
+    # Created here rather than by SQLite, to set the mode before any data is in it.
+    os.close(os.open(target, os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o600))
     with (
-        closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as origin,
-        closing(sqlite3.connect(to)) as copy,
+        closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as source,
+        closing(sqlite3.connect(target)) as copy,
     ):
-        origin.backup(copy)
+        source.backup(copy)

@@ -1,7 +1,7 @@
-"""A change of a draft: a compare-and-set on the version that it was decided on, and the event that says so.
+"""Draft changes: a compare-and-set on the draft's version, and the event that records it.
 
-Whoever changes a draft does it here, the system too: what is not in the events cannot be undone, and what is undone
-by them would be wrong.
+Every change of a draft goes through here, the system's too: a change without an event could not be undone, and undoing
+an earlier one would restore wrong values.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -38,11 +38,11 @@ SHORT: Final = (
     "last_error",
 )
 LONG: Final = ("text", "checks", "sentences")
-"""What a change of a draft may set."""
+"""Columns that a change may set, besides SHORT_COLUMNS. Loaded only for edits, because they are large."""
 
 
 class Seen(Struct, frozen=True):
-    """What a change is decided on."""
+    """The state of a draft that a change is based on."""
 
     id: str
     version: int
@@ -50,114 +50,122 @@ class Seen(Struct, frozen=True):
     format: Format
     archived: bool
     undo_rid: int | None
-    """The event that an undo takes back."""
+    """The event that the next undo reverts."""
     redo_rid: int | None
-    """The undo that a redo takes back."""
+    """The undo that the next redo reverts."""
     stored: Mapping[str, Any]
-    """The columns of SHORT, and of LONG where they were asked for, as the database keeps them."""
+    """SHORT_COLUMNS, and LONG_COLUMNS if requested, with their stored values."""
 
     def value(self, name: str) -> Any:
-        """One of the columns as a value of the draft's own type."""
+        """Return a column as a value of the draft's own type."""
         return value_of(name, self.stored[name])
 
 
 class Step(Struct, frozen=True):
-    """A change that is decided."""
+    """A change to apply."""
 
     kind: EventKind
     action: str
     after: Mapping[str, Any]
-    """The columns that it sets, as the database keeps them; what stays as it is may be among them."""
+    """The columns to set, with their stored values. Unchanged ones may be included."""
     at: datetime
     who: str = USER
     feedback: str | None = None
     bulk_id: str | None = None
     of: KeptEvent | None = None
-    """What an undo or a redo takes back."""
+    """The event that an undo or a redo reverts."""
 
 
-_ABOUT: Final = ("id", "version", "format", "undo_rid", "redo_rid")
-
-
-@cache
-def _seen_of(count: int, *, whole: bool) -> str:
-    columns = [draft.c[name] for name in (*_ABOUT, *SHORT, *(LONG if whole else ()))]
-    return text_of(select(*columns).where(draft.c.user_id == bindparam("owner"), draft.c.id.in_(_places(count))))
+_SNAPSHOT_COLUMNS: Final = ("id", "version", "format", "undo_rid", "redo_rid")
 
 
 @cache
-def _sent_of(count: int) -> str:
-    kept = engagement.c
-    these = (kept.user_id == bindparam("owner"), kept.draft_id.in_(_places(count)))
-    sent = text("engagement.status IN ('pending', 'posted')")
-    return text_of(select(kept.draft_id, kept.created_at, kept.platform).where(*these, sent))
+def _snapshot_sql(count: int, *, include_text: bool) -> str:
+    columns = [draft.c[name] for name in (*_SNAPSHOT_COLUMNS, *SHORT, *(LONG if include_text else ()))]
+    return text_of(
+        select(*columns).where(draft.c.user_id == bindparam("owner"), draft.c.id.in_(_draft_parameters(count)))
+    )
 
 
-def _places(count: int) -> list[BindParameter[str]]:
-    return [bindparam(f"draft{place}") for place in range(count)]
+@cache
+def _sent_sql(count: int) -> str:
+    columns = engagement.c
+    conditions = (columns.user_id == bindparam("owner"), columns.draft_id.in_(_draft_parameters(count)))
+    # A pending delivery may have been posted already.
+    is_sent = text("engagement.status IN ('pending', 'posted')")
+    return text_of(select(columns.draft_id, columns.created_at, columns.platform).where(*conditions, is_sent))
 
 
-def _these(user_id: str, ids: Sequence[str]) -> dict[str, str]:
-    return {"owner": user_id, **{f"draft{place}": draft_id for place, draft_id in enumerate(ids)}}
+def _draft_parameters(count: int) -> list[BindParameter[str]]:
+    return [bindparam(f"draft{index}") for index in range(count)]
+
+
+def _draft_values(user_id: str, ids: Sequence[str]) -> dict[str, str]:
+    return {"owner": user_id, **{f"draft{index}": draft_id for index, draft_id in enumerate(ids)}}
 
 
 def stored(values: Mapping[str, object]) -> dict[str, Any]:
-    """Values of the draft's columns as the database keeps them."""
-    return {name: None if value is None else _STORE[name](value) for name, value in values.items()}
+    """Convert values of the draft's columns to what is stored."""
+    return {name: None if value is None else _ENCODERS[name](value) for name, value in values.items()}
 
 
-def _storing(name: str) -> Callable[[Any], Any]:
-    kind = draft.c[name].type
-    return (lambda value: kind.process_bind_param(value, DIALECT)) if isinstance(kind, TypeDecorator) else _as_it_is
+def _encoder(name: str) -> Callable[[Any], Any]:
+    type_ = draft.c[name].type
+    return (lambda value: type_.process_bind_param(value, DIALECT)) if isinstance(type_, TypeDecorator) else _identity
 
 
-def _as_it_is(value: Any) -> Any:
+def _identity(value: Any) -> Any:
     return value
 
 
-_STORE: Final = {name: _storing(name) for name in (*SHORT, *LONG)}
+_ENCODERS: Final = {name: _encoder(name) for name in (*SHORT, *LONG)}
 
 
 def value_of(name: str, raw: Any) -> Any:
-    """The value of one of the draft's columns, out of what the database keeps."""
-    kind = draft.c[name].type
-    return kind.process_result_value(raw, DIALECT) if isinstance(kind, TypeDecorator) else raw
+    """Convert a stored value of one of the draft's columns to its own type."""
+    type_ = draft.c[name].type
+    return type_.process_result_value(raw, DIALECT) if isinstance(type_, TypeDecorator) else raw
 
 
 def seen(conn: Connection, user_id: str, ids: Sequence[str], *, whole: bool = False) -> dict[str, Seen]:
-    """The user's drafts by their ids, as they are now; `whole` with their texts, which an edit needs."""
+    """Return the current state of the user's drafts by id; with `include_text` also LONG_COLUMNS."""
     names = (*SHORT, *LONG) if whole else SHORT
-    found = {}
-    for some in in_parts(ids):
-        for row in run(conn, _seen_of(len(some), whole=whole), _these(user_id, some)):
-            found[row[0]] = _seen(row, names)
-    return found
+    snapshots = {}
+    for chunk in in_parts(ids):
+        for row in run(conn, _snapshot_sql(len(chunk), include_text=whole), _draft_values(user_id, chunk)):
+            snapshots[row[0]] = _snapshot(row, names)
+    return snapshots
 
 
 def one_seen(conn: Connection, user_id: str, draft_id: str, *, whole: bool = False) -> Seen:
-    """One of the user's drafts; NotFoundError where there is none with this id."""
-    found = seen(conn, user_id, [draft_id], whole=whole).get(draft_id)
-    if found is None:
+    """Return the current state of the draft. Raise NotFoundError if the user has no such draft."""
+    snapshot = seen(conn, user_id, [draft_id], whole=whole).get(draft_id)
+    if snapshot is None:
         raise no_draft(draft_id)
-    return found
+    return snapshot
 
 
 def no_draft(draft_id: str) -> NoDraftError:
-    """There is none of the user's with this id."""
+    """Return the error for an id that is not a draft of the user."""
     return NoDraftError(f"There is no draft {draft_id[:LONGEST_ID]!r}.", hint="`copydesk draft list` shows them all.")
 
 
 def put(conn: Connection, user_id: str, seen: Seen, step: Step) -> int:
-    """Carry out a change and write its event; the event's number.
+    """Apply a change and insert its event; return the number of the event.
 
-    Raises ConflictError where the draft is no longer at the version that was seen, NotFoundError where it is gone;
-    nothing is written then.
+    Raise ConflictError if the draft is no longer at the version of `snapshot`, NotFoundError if it was deleted. Nothing
+    is written then.
     """
-    after = step.after if step.of else {name: to for name, to in step.after.items() if seen.stored[name] != to}
+    # An undo or redo keeps all columns of its event, changed or not, so that it can itself be reverted exactly.
+    after = (
+        step.after
+        if step.of
+        else {name: stored_value for name, stored_value in step.after.items() if seen.stored[name] != stored_value}
+    )
     execute, event = runner(conn), _event(seen, step, after)
     rid = events.next_number(execute)
-    undo_rid, redo_rid = _next(event, rid)
-    given = {
+    undo_rid, redo_rid = _stacks_after(event, rid)
+    values = {
         "owner": user_id,
         "draft": seen.id,
         "seen_version": seen.version,
@@ -165,64 +173,69 @@ def put(conn: Connection, user_id: str, seen: Seen, step: Step) -> int:
         "at": microseconds(step.at),
         "to_undo": undo_rid,
         "to_redo": redo_rid,
-        **{f"to_{name}": value for name, value in after.items()},
+        **{f"to_{name}": stored_value for name, stored_value in after.items()},
     }
-    if execute(_update(tuple(after)), given).rowcount == 0:
+    if execute(_update_sql(tuple(after)), values).rowcount == 0:
+        # Raises NotFoundError itself if the draft was deleted.
         raise overtaken(one_seen(conn, user_id, seen.id))
     events.add(execute, user_id, rid, event)
     return rid
 
 
-def _event(seen: Seen, step: Step, after: Mapping[str, Any]) -> Event:
-    undo_rid, redo_rid = _beneath(seen, step)
+def _event(snapshot: Seen, change: Step, after: Mapping[str, Any]) -> Event:
+    undo_rid, redo_rid = _stacks_before(snapshot, change)
     return Event(
-        draft_id=seen.id,
-        version=seen.version + 1,
-        at=step.at,
-        who=step.who,
-        kind=step.kind,
-        action=step.action,
-        before={name: seen.stored[name] for name in after} if step.of is None else dict(step.of.after),
+        draft_id=snapshot.id,
+        version=snapshot.version + 1,
+        at=change.at,
+        who=change.who,
+        kind=change.kind,
+        action=change.action,
+        before={name: snapshot.stored[name] for name in after} if change.of is None else dict(change.of.after),
         after=after,
-        feedback=step.feedback,
-        bulk_id=step.bulk_id,
-        of_rid=step.of.rid if step.of else None,
+        feedback=change.feedback,
+        bulk_id=change.bulk_id,
+        of_rid=change.of.rid if change.of else None,
         undo_rid=undo_rid,
         redo_rid=redo_rid,
     )
 
 
-def _beneath(seen: Seen, step: Step) -> tuple[int | None, int | None]:
-    """What can be undone and redone once this step is taken back: the two stacks without it."""
-    if step.kind is EventKind.CHANGE:
-        return seen.undo_rid, None
-    if step.kind is EventKind.FIXED or step.of is None:
+def _stacks_before(snapshot: Seen, change: Step) -> tuple[int | None, int | None]:
+    """Return the (undo_rid, redo_rid) to restore when this change is reverted: the tops of the two stacks without it.
+
+    Each event stores them, so that the events of a draft form the undo and redo stacks as linked lists.
+    """
+    if change.kind is EventKind.CHANGE:
+        # A new change discards what could be redone.
+        return snapshot.undo_rid, None
+    if change.kind is EventKind.FIXED or change.of is None:
         return None, None
-    if step.kind is EventKind.UNDO:
-        return step.of.undo_rid, seen.redo_rid
-    return seen.undo_rid, step.of.redo_rid
+    if change.kind is EventKind.UNDO:
+        return change.of.undo_rid, snapshot.redo_rid
+    return snapshot.undo_rid, change.of.redo_rid
 
 
-def _next(event: Event, rid: int) -> tuple[int | None, int | None]:
-    """What can be undone and redone after the event: the two stacks with it on one of them."""
+def _stacks_after(event: Event, rid: int) -> tuple[int | None, int | None]:
+    """Return the (undo_rid, redo_rid) of the draft after the event: the tops of the two stacks with it."""
     if event.kind in (EventKind.CHANGE, EventKind.REDO):
         return rid, event.redo_rid
     return event.undo_rid, rid if event.kind is EventKind.UNDO else None
 
 
 def sent(conn: Connection, user_id: str, ids: Sequence[str]) -> dict[str, list[tuple[datetime, str]]]:
-    """When, and to which platform, the drafts went or may have gone, by their ids."""
-    found: dict[str, list[tuple[datetime, str]]] = {}
-    for some in in_parts(ids):
-        for draft_id, at, platform in run(conn, _sent_of(len(some)), _these(user_id, some)):
-            found.setdefault(draft_id, []).append((moment_of(at), platform))
-    return found
+    """Return (instant, platform) of the posts of each draft that were or may have been sent, by draft id."""
+    sent_by_draft: dict[str, list[tuple[datetime, str]]] = {}
+    for chunk in in_parts(ids):
+        for draft_id, at, platform in run(conn, _sent_sql(len(chunk)), _draft_values(user_id, chunk)):
+            sent_by_draft.setdefault(draft_id, []).append((moment_of(at), platform))
+    return sent_by_draft
 
 
 @cache
-def _update(names: tuple[str, ...]) -> str:
-    """The statement that sets these columns, as text: the values are the database's own, and stay as they are."""
-    as_seen = (
+def _update_sql(names: tuple[str, ...]) -> str:
+    """Return the SQL that sets these columns; raw, because the values are stored values already."""
+    unchanged = (
         draft.c.id == bindparam("draft"),
         draft.c.user_id == bindparam("owner"),
         draft.c.version == bindparam("seen_version"),
@@ -230,33 +243,33 @@ def _update(names: tuple[str, ...]) -> str:
     )
     values: dict[str, Any] = {name: bindparam(f"to_{name}") for name in names}
     values |= {"undo_rid": bindparam("to_undo"), "redo_rid": bindparam("to_redo"), "updated_at": bindparam("at")}
-    query = update(draft).where(*as_seen).values(version=draft.c.version + literal_column("1"), **values)
+    query = update(draft).where(*unchanged).values(version=draft.c.version + literal_column("1"), **values)
     return text_of(query)
 
 
 def overtaken(now: Seen) -> ConflictError:
-    """Somebody else changed the draft after it was seen."""
-    shown = "archived" if now.archived else now.status.value
+    """Return the error for a draft that was changed after its snapshot was taken."""
+    state = "archived" if now.archived else now.status.value
     return ConflictError(
-        f"This draft was changed meanwhile and is {shown} now; nothing was changed.",
+        f"This draft was changed meanwhile and is {state} now; nothing was changed.",
         hint="Look at it again.",
         current_status=now.status,
         allowed=allowed_actions(now.status, archived=now.archived),
     )
 
 
-_STATUS: Final = {each.value: each for each in Status}
-_FORMAT: Final = {each.value: each for each in Format}
+_STATUSES: Final = {status.value: status for status in Status}
+_FORMATS: Final = {format_.value: format_ for format_ in Format}
 
 
-def _seen(row: Sequence[Any], names: Sequence[str]) -> Seen:
-    draft_id, version, kind, undo_rid, redo_rid, *kept = row
-    values = dict(zip(names, kept, strict=True))
+def _snapshot(row: Sequence[Any], names: Sequence[str]) -> Seen:
+    draft_id, version, format_, undo_rid, redo_rid, *column_values = row
+    values = dict(zip(names, column_values, strict=True))
     return Seen(
         id=draft_id,
         version=version,
-        status=_STATUS[values["status"]],
-        format=_FORMAT[kind],
+        status=_STATUSES[values["status"]],
+        format=_FORMATS[format_],
         archived=values["archived_at"] is not None,
         undo_rid=undo_rid,
         redo_rid=redo_rid,

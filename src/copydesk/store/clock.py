@@ -1,4 +1,4 @@
-"""What the wall clock is measured by."""
+"""The last trusted reading of the wall clock, against which later readings are checked."""
 
 from datetime import datetime
 
@@ -10,15 +10,17 @@ from copydesk.store.tables import clock_check
 
 
 class Checked(Struct, frozen=True):
-    """The reading of both clocks that counts, and what came of the last look at them."""
+    """The reference reading of both clocks, and the result of the last check."""
 
     boot: str
-    """Which start of the machine the steady clock counts from."""
+    """Identifies the system start from which the monotonic clock counts."""
     wall: datetime
     steady: float
+    """Seconds on the monotonic clock."""
     counts_sleep: bool
+    """True if the monotonic clock goes on while the machine sleeps."""
     seen: datetime
-    """The last time that the wall clock was known to be right."""
+    """The last time the wall clock was known to be right."""
     doubt_since: datetime | None = None
     doubt_by: float | None = None
     """Seconds."""
@@ -28,13 +30,13 @@ _COLUMNS = tuple(clock_check.c[name] for name in Checked.__struct_fields__)
 
 
 def checked(conn: Connection, user_id: str) -> Checked | None:
-    """The reading that counts; None before the first one."""
+    """Return the reference reading, or None before the first one."""
     row = conn.execute(select(*_COLUMNS).where(clock_check.c.user_id == user_id)).first()
     return Checked(**row._mapping) if row else None
 
 
 def keep(conn: Connection, user_id: str, now: Checked) -> None:
-    """Put `now` in place of what was kept."""
+    """Store `reading` in place of the previous one."""
     values = {name: getattr(now, name) for name in Checked.__struct_fields__}
-    put = upsert(clock_check).values(user_id=user_id, **values)
-    conn.execute(put.on_conflict_do_update(["user_id"], set_=values))
+    statement = upsert(clock_check).values(user_id=user_id, **values)
+    conn.execute(statement.on_conflict_do_update(["user_id"], set_=values))

@@ -1,4 +1,4 @@
-"""What the declarations of tables are made of."""
+"""Column and constraint factories for the table declarations."""
 
 from enum import StrEnum
 from typing import Any
@@ -9,34 +9,37 @@ from copydesk.store.types import ID
 
 
 def required(name: str, type: Any, *parts: Any, **options: Any) -> Column[Any]:
-    """A column that is never NULL."""
+    """Return a column that is never NULL."""
     return Column(name, type, *parts, nullable=False, **options)
 
 
 def id_() -> Column[Any]:
-    """The table's own id, its primary key."""
+    """Return the `id` column, the primary key."""
     return required("id", ID, primary_key=True)
 
 
 def owner(**options: Any) -> Column[Any]:
-    """The user that the row belongs to, and goes with."""
+    """Return the `user_id` column. The row is deleted with its user."""
     return required("user_id", ID, ForeignKey("user.id", ondelete="CASCADE"), **options)
 
 
 def of_draft(**options: Any) -> Column[Any]:
-    """The draft that the row belongs to, and goes with."""
+    """Return the `draft_id` column. The row is deleted with its draft."""
     return required("draft_id", ID, ForeignKey("draft.id", ondelete="CASCADE"), **options)
 
 
 def one_of(column: str, choices: type[StrEnum]) -> CheckConstraint:
-    """Only for the words that the interface fixes: a new word means building the table anew."""
-    words = ", ".join(f"'{choice.value}'" for choice in choices)
-    return CheckConstraint(f"{column} IN ({words})", name=column)
+    """Return a check that `column` holds one of the values of `choices`.
+
+    Only for values fixed by the interface: adding one means rebuilding the table.
+    """
+    values = ", ".join(f"'{choice.value}'" for choice in choices)
+    return CheckConstraint(f"{column} IN ({values})", name=column)
 
 
 def when(condition: str) -> dict[str, Any]:
-    """Options of an index over the rows for which `condition` holds.
+    """Return the options of a partial index over the rows for which `condition` holds.
 
-    SQLite's alone: naming another dialect's option imports that dialect, at every start.
+    For SQLite only: naming another dialect's option would import that dialect at every start.
     """
     return {"sqlite_where": text(condition)}

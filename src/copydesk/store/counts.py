@@ -1,4 +1,4 @@
-"""How many drafts there are, from the counts that triggers keep: nothing here grows with the drafts."""
+"""Draft counts, read from a table that triggers maintain: the cost does not grow with the drafts."""
 
 from collections.abc import Mapping
 from typing import Final
@@ -11,35 +11,35 @@ from copydesk.store.statements import run
 from copydesk.store.tables import draft_count
 
 APPROVED: Final = frozenset((Status.APPROVED, Status.SCHEDULED, Status.POSTING, Status.POSTED, Status.MISSED))
-"""The user said yes to these, whatever became of them."""
+"""States of drafts that the user approved, whatever happened to them since."""
 
-_KEPT = draft_count.c
+_COUNTS = draft_count.c
 _BY_STATUS = (
-    select(_KEPT.status, _KEPT.archived, func.sum(_KEPT.drafts))
-    .where(_KEPT.user_id == bindparam("user"))
-    .group_by(_KEPT.status, _KEPT.archived)
+    select(_COUNTS.status, _COUNTS.archived, func.sum(_COUNTS.drafts))
+    .where(_COUNTS.user_id == bindparam("user"))
+    .group_by(_COUNTS.status, _COUNTS.archived)
 )
-_YES = ", ".join(f"'{status.value}'" for status in sorted(APPROVED))
-_NO = f"'{Status.REJECTED.value}'"
+_APPROVED_VALUES = ", ".join(f"'{status.value}'" for status in sorted(APPROVED))
+_REJECTED_VALUE = f"'{Status.REJECTED.value}'"
 _BY_SOURCE = f"""SELECT source_id,
-        coalesce(sum(drafts) FILTER (WHERE status IN ({_YES})), 0),
-        coalesce(sum(drafts) FILTER (WHERE status = {_NO}), 0)
-    FROM draft_count WHERE user_id = ? AND source_id <> '' AND status IN ({_YES}, {_NO})
+        coalesce(sum(drafts) FILTER (WHERE status IN ({_APPROVED_VALUES})), 0),
+        coalesce(sum(drafts) FILTER (WHERE status = {_REJECTED_VALUE}), 0)
+    FROM draft_count WHERE user_id = ? AND source_id <> '' AND status IN ({_APPROVED_VALUES}, {_REJECTED_VALUE})
     GROUP BY source_id"""  # noqa: S608 - words of our own
 
 
 def by_status(conn: Connection, user_id: str) -> Counts:
-    """How many of the user's drafts are in each state, and how many are archived."""
-    found = dict.fromkeys(Status, 0)
-    hidden = 0
-    for status, archived, drafts in conn.execute(_BY_STATUS, {"user": user_id}):
+    """Return the number of the user's drafts in each state, and the number of archived ones."""
+    counts = dict.fromkeys(Status, 0)
+    archived_count = 0
+    for status, archived, count in conn.execute(_BY_STATUS, {"user": user_id}):
         if archived:
-            hidden += drafts
+            archived_count += count
         else:
-            found[status] = drafts
-    return Counts(by_status=found, archived=hidden)
+            counts[status] = count
+    return Counts(by_status=counts, archived=archived_count)
 
 
 def decisions(conn: Connection, user_id: str) -> Mapping[str, tuple[int, int]]:
-    """How many drafts of each source the user approved, and how many rejected, archived ones too."""
-    return {source_id: (yes, no) for source_id, yes, no in run(conn, _BY_SOURCE, (user_id,))}
+    """Return (approved, rejected) draft counts by source id, archived drafts included."""
+    return {source_id: (approved, rejected) for source_id, approved, rejected in run(conn, _BY_SOURCE, (user_id,))}

@@ -1,4 +1,4 @@
-"""What happens to deliveries. Each step is a compare-and-set on the version that was seen."""
+"""State changes of deliveries: each is a compare-and-set on the version of the delivery."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -16,12 +16,12 @@ from copydesk.store.deliveries import KeptDelivery
 from copydesk.store.tables import delivery, delivery_event, engagement
 
 OPEN = (State.PLANNED, State.SENDING, State.UNKNOWN)
-"""Something is still done about these."""
-_TELL = insert(delivery_event)
+"""States in which the worker still has something to do."""
+_INSERT_EVENT = insert(delivery_event)
 
 
 class Planned(Struct, frozen=True):
-    """A delivery that is to begin."""
+    """A delivery to insert."""
 
     id: str
     account_id: str
@@ -30,11 +30,11 @@ class Planned(Struct, frozen=True):
     digest: str
     seed: str
     trouble: str = ""
-    """Why nothing can go to the account for now."""
+    """Why nothing can be posted to the account for now; empty if it can."""
 
 
 class Anew(Struct, frozen=True):
-    """What a delivery that begins once more has from then on; what is sent is settled anew."""
+    """The columns to set when a delivery starts over; its payload is settled again."""
 
     account_id: str | None
     seed: str
@@ -44,55 +44,58 @@ class Anew(Struct, frozen=True):
 
 
 class Happened(Struct, frozen=True):
-    """What a delivery comes to, and what is told of it."""
+    """The new state of a delivery, and the event that records it."""
 
     progress: Delivery
     what: str
     says: str = ""
     intent: Intent | None = None
-    """Kept from the moment when it is settled."""
+    """The payload, once it is settled."""
     anew: Anew | None = None
-    """Where it begins once more."""
+    """Set if the delivery starts over."""
     figures_at: datetime | None = None
-    """When the figures of what is sent now are read first."""
+    """When to read the metrics first, if it is sent now."""
 
 
 def plan(
     conn: Connection, user_id: str, draft_id: str, format: Format, each: Sequence[Planned], due: datetime, now: datetime
 ) -> None:
-    """Begin deliveries of a draft."""
-    for one_ in each:
-        progress = Delivery(error=one_.trouble)
+    """Insert deliveries of a draft in state PLANNED, with their engagement rows and first events."""
+    for new in each:
+        progress = Delivery(error=new.trouble)
         conn.execute(
             insert(engagement).values(
-                id=one_.id,
+                id=new.id,
                 user_id=user_id,
                 draft_id=draft_id,
-                platform=one_.platform,
-                account=one_.account,
+                platform=new.platform,
+                account=new.account,
                 format=format,
                 created_at=now,
-                **_in_words(progress, now),
+                **_status_values(progress, now),
             )
         )
         conn.execute(
             insert(delivery).values(
-                id=one_.id,
+                id=new.id,
                 user_id=user_id,
                 draft_id=draft_id,
-                account_id=one_.account_id,
+                account_id=new.account_id,
                 state=State.PLANNED,
                 due_at=due,
-                seed=one_.seed,
-                digest=one_.digest,
+                seed=new.seed,
+                digest=new.digest,
                 progress=progress,
             )
         )
-        _tell(conn, user_id, one_.id, "planned", one_.trouble, now)
+        _insert_event(conn, user_id, new.id, "planned", new.trouble, now)
 
 
 def keep(conn: Connection, user_id: str, seen: KeptDelivery, happened: Happened, now: datetime) -> KeptDelivery | None:
-    """Keep what a delivery came to; None, and nothing is kept, where somebody else changed it since it was seen."""
+    """Store the new state of a delivery and return the updated row.
+
+    Return None and store nothing if the delivery was changed since `row` was loaded.
+    """
     progress = happened.progress
     values: dict[str, Any] = {
         "state": progress.state,
@@ -103,78 +106,83 @@ def keep(conn: Connection, user_id: str, seen: KeptDelivery, happened: Happened,
     if happened.intent is not None:
         values["intent"] = happened.intent
     if happened.anew is not None:
+        # The old payload would repeat what failed, or post an outdated text.
         values |= {"intent": None, **asdict(happened.anew)}
     if progress.state is State.SENT:
         values |= {"sent_at": now, "figures_at": happened.figures_at}
-    as_seen = {"b_user": user_id, "b_id": seen.id, "b_version": seen.version}
-    if conn.execute(_changing(tuple(values)), as_seen | values).rowcount == 0:
+    unchanged = {"b_user": user_id, "b_id": seen.id, "b_version": seen.version}
+    if conn.execute(_delivery_update(tuple(values)), unchanged | values).rowcount == 0:
         return None
-    record = _record(seen, happened, now)
-    conn.execute(_recording(tuple(record)), {"b_user": user_id, "b_id": seen.id, **record})
-    _tell(conn, user_id, seen.id, happened.what, happened.says, now)
-    known = {name: value for name, value in values.items() if name in KeptDelivery.__struct_fields__}
-    return replace(seen, **known)
+    # Only after the compare-and-set succeeded: the engagement row has no version of its own.
+    engagement_values = _engagement_values(seen, happened, now)
+    conn.execute(
+        _engagement_update(tuple(engagement_values)), {"b_user": user_id, "b_id": seen.id, **engagement_values}
+    )
+    _insert_event(conn, user_id, seen.id, happened.what, happened.says, now)
+    changed_fields = {name: value for name, value in values.items() if name in KeptDelivery.__struct_fields__}
+    return replace(seen, **changed_fields)
 
 
 @cache
-def _changing(names: tuple[str, ...]) -> Update:
-    """Built once for each set of columns, for it is run for every step of every delivery."""
-    mine = delivery.c.user_id == bindparam("b_user")
-    as_seen = (mine, delivery.c.id == bindparam("b_id"), delivery.c.version == bindparam("b_version"))
-    return update(delivery).where(*as_seen).values({name: bindparam(name) for name in names})
+def _delivery_update(names: tuple[str, ...]) -> Update:
+    """Return the compare-and-set statement for these columns. Cached: it runs for every step of every delivery."""
+    is_owned = delivery.c.user_id == bindparam("b_user")
+    unchanged = (is_owned, delivery.c.id == bindparam("b_id"), delivery.c.version == bindparam("b_version"))
+    return update(delivery).where(*unchanged).values({name: bindparam(name) for name in names})
 
 
 @cache
-def _recording(names: tuple[str, ...]) -> Update:
-    """As above, for the same in the interface's words."""
-    mine = (engagement.c.user_id == bindparam("b_user"), engagement.c.id == bindparam("b_id"))
-    return update(engagement).where(*mine).values({name: bindparam(name) for name in names})
+def _engagement_update(names: tuple[str, ...]) -> Update:
+    """Return the statement that updates the engagement row, which shows the same in the terms of the interface."""
+    conditions = (engagement.c.user_id == bindparam("b_user"), engagement.c.id == bindparam("b_id"))
+    return update(engagement).where(*conditions).values({name: bindparam(name) for name in names})
 
 
 def read_at(conn: Connection, user_id: str, delivery_id: str, at: datetime | None) -> None:
-    """Note when the figures of a post are read next; None for never again."""
-    mine = (delivery.c.user_id == user_id, delivery.c.id == delivery_id)
-    conn.execute(update(delivery).where(*mine).values(figures_at=at))
+    """Schedule the next reading of metrics of a post; None for never."""
+    conditions = (delivery.c.user_id == user_id, delivery.c.id == delivery_id)
+    conn.execute(update(delivery).where(*conditions).values(figures_at=at))
 
 
 def measure_now(conn: Connection, user_id: str, draft_ids: Sequence[str], now: datetime) -> int:
-    """Note that the figures of these drafts' posts are to be read now, where they are there; of how many posts."""
-    there = (delivery.c.sent_at.is_not(None), delivery.c.gone_at.is_(None))
-    mine = (delivery.c.user_id == user_id, delivery.c.draft_id.in_(draft_ids))
-    return conn.execute(update(delivery).where(*mine, *there).values(figures_at=now)).rowcount
+    """Schedule a reading of metrics at once for the posts of these drafts that still exist; return their number."""
+    still_exists = (delivery.c.sent_at.is_not(None), delivery.c.gone_at.is_(None))
+    conditions = (delivery.c.user_id == user_id, delivery.c.draft_id.in_(draft_ids))
+    return conn.execute(update(delivery).where(*conditions, *still_exists).values(figures_at=now)).rowcount
 
 
 def gone(conn: Connection, user_id: str, delivery_id: str, now: datetime) -> None:
-    """Note that a post is not there any more; its figures stay as they were last."""
-    mine = (delivery.c.user_id == user_id, delivery.c.id == delivery_id)
-    conn.execute(update(delivery).where(*mine).values(gone_at=now, figures_at=None))
-    _tell(conn, user_id, delivery_id, "gone", "", now)
+    """Record that a post was deleted on the platform. Its last metrics stay."""
+    conditions = (delivery.c.user_id == user_id, delivery.c.id == delivery_id)
+    conn.execute(update(delivery).where(*conditions).values(gone_at=now, figures_at=None))
+    _insert_event(conn, user_id, delivery_id, "gone", "", now)
 
 
-def _record(seen: KeptDelivery, happened: Happened, now: datetime) -> dict[str, object]:
-    """The delivery in the interface's words."""
-    visible = happened.progress.seen(happened.intent or seen.intent)
-    post_id = {"post_id": visible[0].ids[0]} if visible and visible[0].ids else {}
-    return {**_in_words(happened.progress, now), **post_id}
+def _engagement_values(row: KeptDelivery, change: Happened, now: datetime) -> dict[str, object]:
+    """Return the columns of the engagement row."""
+    visible_posts = change.progress.seen(change.intent or row.intent)
+    # Left out while no post is visible, which keeps the stored id.
+    post_id = {"post_id": visible_posts[0].ids[0]} if visible_posts and visible_posts[0].ids else {}
+    return {**_status_values(change.progress, now), **post_id}
 
 
-def _in_words(progress: Delivery, now: datetime) -> dict[str, object]:
-    status, says = _STATUS[progress.state], progress.error
-    if progress.state is State.PLANNED and (progress.attempts or says):
-        status = DeliveryStatus.FAILED  # and is tried again, or waits for the user
+def _status_values(progress: Delivery, now: datetime) -> dict[str, object]:
+    status, message = _ENGAGEMENT_STATUS[progress.state], progress.error
+    if progress.state is State.PLANNED and (progress.attempts or message):
+        status = DeliveryStatus.FAILED  # it is retried, or waits for the user
     if progress.state in (State.UNKNOWN, State.NEEDS_USER):
-        says = f"It is not known whether it was posted. {says}".strip()
+        message = f"It is not known whether it was posted. {message}".strip()
     failed = status in (DeliveryStatus.FAILED, DeliveryStatus.ABANDONED)
     return {
         "status": status,
         "retry_count": progress.retries,
         "retry_after": progress.not_before if progress.state in OPEN else None,
-        "error_message": says or None,
+        "error_message": message or None,
         "failed_at": now if failed else None,
     }
 
 
-_STATUS = {
+_ENGAGEMENT_STATUS = {
     State.PLANNED: DeliveryStatus.PENDING,
     State.SENDING: DeliveryStatus.PENDING,
     State.UNKNOWN: DeliveryStatus.PENDING,
@@ -185,6 +193,6 @@ _STATUS = {
 }
 
 
-def _tell(conn: Connection, user_id: str, delivery_id: str, what: str, says: str, now: datetime) -> None:
-    values = {"user_id": user_id, "delivery_id": delivery_id, "at": now, "what": what, "says": says}
-    conn.execute(_TELL, values)
+def _insert_event(conn: Connection, user_id: str, delivery_id: str, event: str, message: str, now: datetime) -> None:
+    values = {"user_id": user_id, "delivery_id": delivery_id, "at": now, "what": event, "says": message}
+    conn.execute(_INSERT_EVENT, values)

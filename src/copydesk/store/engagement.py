@@ -1,4 +1,4 @@
-"""What came back of posts, as it is kept; its sums are kept by triggers, see `triggers`."""
+"""Engagement of posts: their delivery status and metrics. Triggers maintain the totals, see `triggers`."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -11,25 +11,26 @@ from copydesk.model.engagement import FIGURES, EngagementRecord, RecordEngagemen
 from copydesk.model.wire import Struct
 from copydesk.store.tables import draft, engagement, engagement_reading, engagement_total
 
-_KEPT = tuple(engagement.c[name] for name in EngagementRecord.__struct_fields__ if name != "engagement_rate")
-_SHOWN = (*_KEPT, engagement.c.engagement_rate)
+_COLUMNS = tuple(engagement.c[name] for name in EngagementRecord.__struct_fields__ if name != "engagement_rate")
+_RECORD_COLUMNS = (*_COLUMNS, engagement.c.engagement_rate)
 
-# Made once, for the platforms' figures come for many posts at a time.
+# Built once, because metrics arrive for many posts at a time.
 _FORMAT = select(draft.c.format).where(draft.c.id == bindparam("draft"), draft.c.user_id == bindparam("user"))
 _PLATFORM = bindparam("platform", type_=Text)
 _MATCHING = (
-    select(*_SHOWN)
+    select(*_RECORD_COLUMNS)
     .where(engagement.c.draft_id == bindparam("draft"), engagement.c.user_id == bindparam("user"))
     .where(or_(engagement.c.platform == _PLATFORM, engagement.c.platform + ":" + engagement.c.account == _PLATFORM))
+    # A record entered by hand for a platform has an empty account, which sorts first.
     .order_by(engagement.c.account, engagement.c.id)
 )
-_ADD = insert(engagement)
-_CHANGE = (
+_INSERT = insert(engagement)
+_UPDATE = (
     update(engagement)
     .where(engagement.c.id == bindparam("b_id"), engagement.c.user_id == bindparam("b_user"))
-    .values({column.name: bindparam(column.name) for column in _KEPT if column.name != "id"})
+    .values({column.name: bindparam(column.name) for column in _COLUMNS if column.name != "id"})
 )
-# The conditions are those of the index, word for word: with bound values SQLite would not take it.
+# As literals, as in the partial index: with bound values SQLite would not use it.
 _TOP = (
     select(
         engagement.c.draft_id,
@@ -48,15 +49,15 @@ _TOTALS = select(*(column for column in engagement_total.c if column.name != "us
 
 
 class Total(Struct, frozen=True):
-    """The sums of the posts of one format on one platform."""
+    """Totals of the posts of one format on one platform."""
 
     platform: str
     format: Format
     posts: int
     measured: int
-    """Of which any figure is known."""
+    """Posts with at least one known metric."""
     rated: int
-    """Of which the rate is known; the last two sums are theirs."""
+    """Posts with a known engagement rate; the last two totals are over these."""
     likes: int
     replies: int
     reposts: int
@@ -67,53 +68,53 @@ class Total(Struct, frozen=True):
 
 
 def format_of(conn: Connection, user_id: str, draft_id: str) -> Format | None:
-    """The format of one of the user's drafts; None where it is none of theirs."""
+    """Return the format of the draft, or None if the user has no such draft."""
     return conn.execute(_FORMAT, {"draft": draft_id, "user": user_id}).scalar()
 
 
 def matching(conn: Connection, user_id: str, asked: RecordEngagement) -> tuple[EngagementRecord, ...]:
-    """What is known of the draft on the platform, or the account, that `asked` names: one recorded by hand first."""
+    """Return the records of the draft for the platform or account named in `request`; manual records come first."""
     rows = conn.execute(_MATCHING, {"draft": asked.draft_id, "platform": asked.platform, "user": user_id})
     return tuple(EngagementRecord(**row._mapping) for row in rows)
 
 
 def add(conn: Connection, user_id: str, record: EngagementRecord, format: Format) -> None:
-    """Keep the first record of a draft on a platform."""
-    conn.execute(_ADD, {"user_id": user_id, "format": format, **_values(record)})
+    """Insert the first record of a draft on a platform."""
+    conn.execute(_INSERT, {"user_id": user_id, "format": format, **_record_values(record)})
 
 
 def change(conn: Connection, user_id: str, record: EngagementRecord) -> None:
-    """Keep what is new of a record that is there."""
-    values = {name: value for name, value in _values(record).items() if name != "id"}
-    conn.execute(_CHANGE, {"b_id": record.id, "b_user": user_id, **values})
+    """Update an existing record."""
+    values = {name: value for name, value in _record_values(record).items() if name != "id"}
+    conn.execute(_UPDATE, {"b_id": record.id, "b_user": user_id, **values})
 
 
 def measured(conn: Connection, user_id: str, record_id: str, figures: Figures, now: datetime) -> None:
-    """Keep what a platform reports of a post; a figure that it does not report stays as it was."""
-    known = {name: value for name in FIGURES if (value := getattr(figures, name)) is not None}
+    """Store the metrics that a platform reports for a post. Metrics that it does not report keep their value."""
+    reported = {name: value for name in FIGURES if (value := getattr(figures, name)) is not None}
     read(conn, user_id, record_id, {name: getattr(figures, name) for name in FIGURES}, now, by_hand=False)
-    mine = (engagement.c.user_id == user_id, engagement.c.id == record_id)
-    conn.execute(update(engagement).where(*mine).values(measured_at=now, **known))
+    conditions = (engagement.c.user_id == user_id, engagement.c.id == record_id)
+    conn.execute(update(engagement).where(*conditions).values(measured_at=now, **reported))
 
 
 def read(
     conn: Connection, user_id: str, record_id: str, figures: Mapping[str, int | None], now: datetime, *, by_hand: bool
 ) -> None:
-    """Keep a reading as it was: the record has the latest of each figure, whoever said it."""
+    """Insert a reading of metrics. The record itself has the latest value of each, whichever reading brought it."""
     values = {"user_id": user_id, "engagement_id": record_id, "at": now, "by_hand": by_hand, **figures}
     conn.execute(insert(engagement_reading).values(**values))
 
 
 def totals(conn: Connection, user_id: str) -> tuple[Total, ...]:
-    """The sums of the user's posts, a row for each platform and format that has any."""
+    """Return the totals of the user's posts, one for each platform and format with a post."""
     rows = conn.execute(_TOTALS.where(engagement_total.c.user_id == user_id))
     return tuple(Total(**row._mapping) for row in rows)
 
 
 def top(conn: Connection, user_id: str, most: int) -> tuple[TopPost, ...]:
-    """The user's best posts, see EngagementSummary."""
+    """Return the user's best posts by engagement rate, then interactions; see EngagementSummary."""
     return tuple(TopPost(**row._mapping) for row in conn.execute(_TOP, {"user": user_id, "most": most}))
 
 
-def _values(record: EngagementRecord) -> dict[str, object]:
-    return {column.name: getattr(record, column.name) for column in _KEPT}
+def _record_values(record: EngagementRecord) -> dict[str, object]:
+    return {column.name: getattr(record, column.name) for column in _COLUMNS}

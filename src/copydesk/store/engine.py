@@ -1,7 +1,7 @@
-"""The two ways into the database: one connection that writes, four that read.
+"""The SQLite database: one connection that writes, four that read.
 
 A unit of work is a plain function that is given a connection. It runs in that connection's own thread from its first
-statement to its last: crossing to the thread for every statement costs more than the statements do.
+statement to its last: crossing threads for every statement costs more than the statements do.
 """
 
 from collections.abc import Callable, Sequence
@@ -26,7 +26,7 @@ BUSY_TIMEOUT = 5.0
 """Seconds to wait for another process's transaction."""
 READERS = 4
 COMMITTED_TOGETHER = 50
-"""Units of `write_each` in one transaction."""
+"""Units of `Database.write_batch` in one transaction."""
 
 _PRAGMAS = """
 PRAGMA journal_mode = WAL;
@@ -36,14 +36,15 @@ PRAGMA cache_size = -8000;
 PRAGMA journal_size_limit = 67108864;
 PRAGMA wal_autocheckpoint = 4000;
 """
-"""Four times SQLite's own 1000 pages of log: whoever commits the last of them waits until all are in the database, on
-the disk. Where there is a `rest`, it brings them there when nobody waits."""
-_AT_REST = """
+"""The automatic checkpoint is four times SQLite's default of 1000 pages: whoever commits the last of them waits until
+all pages are written back to the database file. `Database.close_idle` usually checkpoints earlier, when nobody waits.
+"""
+_IDLE_SCRIPT = """
 PRAGMA wal_checkpoint(PASSIVE);
 PRAGMA analysis_limit = 400;
 PRAGMA optimize;
 """
-"""The log first: it asks for no lock, while the statistics fail at once where another process has it."""
+"""The checkpoint comes first: it needs no lock, while `optimize` fails at once if another process holds one."""
 
 
 class Engines:
@@ -52,23 +53,25 @@ class Engines:
     def __init__(self, path: Path, busy_timeout: float) -> None:
         self.path = path
         self._busy_timeout = busy_timeout
-        self._same_file = SameFile(path)
-        self._writer = Lane(_write_engine(path, busy_timeout, foreign_keys=True), self._same_file, parting=self._tidy)
-        self._readers = Lanes(_read_engine(path, busy_timeout), READERS, self._same_file)
-        self._watcher = Lane(_read_engine(path, busy_timeout), self._same_file)
+        self._identity = SameFile(path)
+        self._writer = Lane(
+            _write_engine(path, busy_timeout, foreign_keys=True), self._identity, parting=self._optimize
+        )
+        self._readers = Lanes(_read_engine(path, busy_timeout), READERS, self._identity)
+        self._watcher = Lane(_read_engine(path, busy_timeout), self._identity)
 
     async def changes(self) -> int:
-        """A number that is another one after each commit, whichever connection or process made it."""
+        """Return a number that differs after each commit, whichever connection or process made it."""
         with translated(self.path):
             return await self._watcher.run(_without_transaction, _data_version)
 
     async def write(self, work: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """What `work` returns; it is one transaction, which holds the write lock from its start.
+        """Run `work` in one transaction, which holds the write lock from its start, and return its result.
 
-        Committed at the end, rolled back on an error. Units are carried out in the order of asking. One whose caller
-        is cancelled before its turn is not begun; one that is begun is carried out to its end. `work` does nothing
-        that waits, and returns nothing that still needs the connection. Raises StoreBusyError, StoreFullError,
-        StoreDamagedError, StoreError.
+        Commit at the end, roll back on an error. Units run in the order of submission. A unit whose caller is cancelled
+        before its turn is not started; one that has started runs to its end. `work` must not block on anything but the
+        database, and must not return anything that still needs the connection. Raise StoreBusyError, StoreFullError,
+        StoreDamagedError or StoreError.
         """
         with translated(self.path):
             return await self._writer.run(_in_transaction, lambda connection: work(connection, *args, **kwargs))
@@ -76,75 +79,78 @@ class Engines:
     async def write_through(
         self, work: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs
     ) -> T:
-        """As `write`, and on the disk itself when this returns: a power cut takes nothing of it back."""
+        """Like `write`, but synced to disk before it returns: the commit survives a power cut."""
         with translated(self.path):
-            return await self._writer.run(_through, lambda connection: work(connection, *args, **kwargs))
+            return await self._writer.run(_in_durable_transaction, lambda connection: work(connection, *args, **kwargs))
 
     async def write_each(self, work: Callable[[Connection, A], T], every: Sequence[A]) -> list[T | CopydeskError]:
-        """As `write` for each of `every` in turn, in one crossing; each is done wholly or not at all.
+        """Run `work` for each of `items` in order in one thread crossing; return the results in the same order.
 
-        Where `work` refuses with a CopydeskError, before its first write, the error stands in its place. They are
-        committed in groups of COMMITTED_TOGETHER, for that is what costs. A group that a StoreError hits is not done,
-        nor are those after it: it stands in the place of them all.
+        Each unit is atomic. If `work` raises a CopydeskError before its first write, the error takes the place of its
+        result. Units are committed in groups of COMMIT_BATCH_SIZE, because the commit is the expensive part. If a
+        StoreError hits a group, the error takes the place of the results of that group and of all later ones; none of
+        them is written.
         """
-        return await self._writer.run(self._in_groups, (work, every))
+        return await self._writer.run(self._write_groups, (work, every))
 
-    def _in_groups(
-        self, connection: Connection, asked: tuple[Callable[[Connection, A], T], Sequence[A]]
+    def _write_groups(
+        self, connection: Connection, batch: tuple[Callable[[Connection, A], T], Sequence[A]]
     ) -> list[T | CopydeskError]:
-        work, every = asked
-        done: list[T | CopydeskError] = []
+        work, items = batch
+        results: list[T | CopydeskError] = []
         try:
-            for start in range(0, len(every), COMMITTED_TOGETHER):
-                group = every[start : start + COMMITTED_TOGETHER]
-                self._same_file.check()
+            for start in range(0, len(items), COMMITTED_TOGETHER):
+                group = items[start : start + COMMITTED_TOGETHER]
+                self._identity.check()
                 with translated(self.path):
-                    done += _in_transaction(connection, partial(_each_apart, work=work, every=group))
+                    results += _in_transaction(connection, partial(_run_separately, work=work, items=group))
         except StoreError as error:
-            done += [error] * (len(every) - len(done))
-        return done
+            results += [error] * (len(items) - len(results))
+        return results
 
     async def read(self, work: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """What `work` returns; it cannot write and holds no snapshot: each statement sees what is committed by then.
+        """Run `work` without a transaction and return its result. It cannot write.
 
-        Keep it short; there are four readers. Raises as `write` does.
+        It holds no snapshot: each statement sees what is committed by then. Keep it short, there are only four readers.
+        Raise as `write` does.
         """
         with translated(self.path):
             return await self._readers.run(_without_transaction, lambda connection: work(connection, *args, **kwargs))
 
     async def upgrade(self, work: Callable[[Connection], T]) -> T:
-        """As `write`, on a connection of its own with foreign keys off.
+        """Like `write`, on a connection of its own with foreign keys off.
 
-        An upgrade builds tables anew; with them on, dropping the old table deletes every row that points at it.
+        An upgrade rebuilds tables; with foreign keys on, dropping the old table deletes every row that references it.
         They cannot be switched inside a transaction.
         """
-        lane = Lane(_write_engine(self.path, self._busy_timeout, foreign_keys=False), self._same_file)
+        thread = Lane(_write_engine(self.path, self._busy_timeout, foreign_keys=False), self._identity)
         try:
             with translated(self.path):
-                return await lane.run(_in_transaction, work)
+                return await thread.run(_in_transaction, work)
         finally:
-            await lane.close()
+            await thread.close()
 
     async def rest(self) -> bool:
-        """Close the connections that were not used since this was called last; whether there were any.
+        """Close the connections that were not used since the last call. Return True if there were any.
 
-        Each holds megabytes of pages. They are opened again when they are needed, which takes a millisecond. The one
-        that writes refreshes SQLite's statistics before, and brings what is only in the log yet into the database.
+        Each holds megabytes of cached pages; reopening takes a millisecond. Before it is closed, the write connection
+        checkpoints the write-ahead log and refreshes SQLite's statistics.
         """
-        return any([await each.rest() for each in (self._readers, self._writer)])
+        return any([await connections.rest() for connections in (self._readers, self._writer)])
 
     async def close(self) -> None:
-        """Does what is left to do at rest, then ends every connection and its thread."""
+        """Checkpoint, then close every connection and end its thread."""
+        # The writer last: with no reader left, its checkpoint can cover the whole log.
         await self._watcher.close()
         await self._readers.close()
         await self._writer.close()
 
-    def _tidy(self, connection: Connection) -> None:
-        # SQLite knows what its statistics lack from the queries of this very connection: the next one cannot do it.
-        # It does not wait for another process, and is worth no error.
+    def _optimize(self, connection: Connection) -> None:
+        # SQLite collects what its statistics lack per connection, from the queries it ran: a later connection cannot do
+        # this. Never wait for another process here; a failure is harmless and not reported.
         with suppress(StoreError), translated(self.path):
-            self._same_file.check()
-            driver_of(connection).executescript(_AT_REST)
+            self._identity.check()
+            driver_of(connection).executescript(_IDLE_SCRIPT)
 
 
 def _in_transaction(connection: Connection, work: Callable[[Connection], T]) -> T:
@@ -152,59 +158,60 @@ def _in_transaction(connection: Connection, work: Callable[[Connection], T]) -> 
         with connection.begin():
             return work(connection)
     except BaseException:
-        # After a COMMIT that failed SQLite can still be in the transaction, which SQLAlchemy takes for ended: the
-        # next unit could not begin, and closing would commit what is left.
+        # After a failed COMMIT SQLite may still be in the transaction, which SQLAlchemy considers ended: the next unit
+        # could not begin, and closing would commit the remains.
         driver_of(connection).rollback()
         raise
 
 
-def _through(connection: Connection, work: Callable[[Connection], T]) -> T:
+def _in_durable_transaction(connection: Connection, work: Callable[[Connection], T]) -> T:
     driver = driver_of(connection)
     driver.execute("PRAGMA synchronous = FULL")
     try:
         return _in_transaction(connection, work)
     finally:
+        # Always restored: syncing every commit would slow down all later writes.
         driver.execute("PRAGMA synchronous = NORMAL")
 
 
-def _each_apart(
-    connection: Connection, work: Callable[[Connection, A], T], every: Sequence[A]
+def _run_separately(
+    connection: Connection, work: Callable[[Connection, A], T], items: Sequence[A]
 ) -> list[T | CopydeskError]:
     driver = driver_of(connection)
-    done: list[T | CopydeskError] = []
-    for each in every:
-        before = driver.total_changes
+    results: list[T | CopydeskError] = []
+    for item in items:
+        changes_before = driver.total_changes
         try:
-            done.append(work(connection, each))
+            results.append(work(connection, item))
         except StoreError:
             raise
         except CopydeskError as error:
-            # A savepoint for each would take it back, and cost a quarter of the whole.
-            if driver.total_changes != before:
+            # A savepoint per unit would undo the write, but costs a quarter of the whole batch.
+            if driver.total_changes != changes_before:
                 raise RuntimeError("A unit of work wrote, and then refused.") from error
-            done.append(error)
-    return done
+            results.append(error)
+    return results
 
 
 def _without_transaction(connection: Connection, work: Callable[[Connection], T]) -> T:
     try:
         return work(connection)
     finally:
-        # There is nothing to roll back; SQLAlchemy is told that this unit is over.
+        # Nothing to roll back; this only tells SQLAlchemy that the unit is over.
         connection.rollback()
 
 
 def _data_version(connection: Connection) -> int:
-    # SQLite counts by connection the commits of all others: this one never writes.
+    # SQLite reports, per connection, the commits of all other connections: this one never writes.
     version: int = driver_of(connection).execute("PRAGMA data_version").fetchone()[0]
     return version
 
 
 def open_engines(path: Path, *, busy_timeout: float = BUSY_TIMEOUT) -> Engines:
-    """The database at `path`; file and folder are made, for their owner alone, where they are not there.
+    """Return the database at `path`, creating the file and its folder, private to their owner, if missing.
 
-    Connections are opened when they are first needed. `busy_timeout` is how many seconds to wait for another
-    process. StoreError for a place that cannot hold a database.
+    Connections are opened on first use. `busy_timeout` is the number of seconds to wait for another process. Raise
+    StoreError if the location cannot hold a database.
     """
     path = path.absolute()
     make_private(path)
@@ -213,9 +220,9 @@ def open_engines(path: Path, *, busy_timeout: float = BUSY_TIMEOUT) -> Engines:
 
 
 def _write_engine(path: Path, busy_timeout: float, *, foreign_keys: bool) -> Engine:
-    switch = f"PRAGMA foreign_keys = {'ON' if foreign_keys else 'OFF'};"
-    engine = _engine(path, busy_timeout, _PRAGMAS + switch)
-    event.listen(engine, "begin", _begin_immediate)
+    foreign_keys_pragma = f"PRAGMA foreign_keys = {'ON' if foreign_keys else 'OFF'};"
+    engine = _engine(path, busy_timeout, _PRAGMAS + foreign_keys_pragma)
+    event.listen(engine, "begin", _start_immediate)
     return engine
 
 
@@ -224,11 +231,12 @@ def _read_engine(path: Path, busy_timeout: float) -> Engine:
 
 
 def _engine(path: Path, busy_timeout: float, script: str, **options: Any) -> Engine:
-    # isolation_level None keeps the driver from beginning transactions by itself, which leave a released savepoint
-    # and every CREATE TABLE behind after a rollback: each BEGIN is ours.
+    # isolation_level None keeps the driver from starting transactions by itself, which would leave a released savepoint
+    # and every CREATE TABLE behind after a rollback: every BEGIN is issued here.
     engine = create_engine(
         URL.create("sqlite", database=str(path)),
         connect_args={"timeout": busy_timeout, "isolation_level": None},
+        # Connections are pooled by ConnectionPool, which ties each to its thread.
         poolclass=NullPool,
         **options,
     )
@@ -236,7 +244,7 @@ def _engine(path: Path, busy_timeout: float, script: str, **options: Any) -> Eng
     return engine
 
 
-def _begin_immediate(connection: Connection) -> None:
-    # A deferred transaction that reads and then writes fails at once, without waiting, when another one
-    # committed in between.
+def _start_immediate(connection: Connection) -> None:
+    # A deferred transaction that reads and then writes fails at once, without waiting, if another one committed in
+    # between.
     driver_of(connection).execute("BEGIN IMMEDIATE")

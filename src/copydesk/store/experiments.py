@@ -1,4 +1,4 @@
-"""Experiments as they are kept, and what became of their drafts."""
+"""Experiments, the assignment of drafts to their variants, and the results."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -16,8 +16,8 @@ from copydesk.store.counts import APPROVED
 from copydesk.store.statements import Columns, run
 from copydesk.store.tables import draft, draft_event, engagement, experiment, experiment_turn
 
-_SHOWN = Columns(experiment.c[name] for name in Experiment.__struct_fields__)
-_NEXT = select(experiment_turn.c.next).where(
+_COLUMNS = Columns(experiment.c[name] for name in Experiment.__struct_fields__)
+_NEXT_POSITION = select(experiment_turn.c.next).where(
     experiment_turn.c.user_id == bindparam("user"),
     experiment_turn.c.experiment_id == bindparam("experiment"),
     experiment_turn.c.stratum == bindparam("stratum"),
@@ -25,7 +25,7 @@ _NEXT = select(experiment_turn.c.next).where(
 
 
 class Tally(Struct, frozen=True):
-    """What is counted of one variant's drafts, each version of a text but the newest left out."""
+    """Counts over one variant's drafts. Of several versions of a text only the newest counts."""
 
     drafted: int = 0
     accepted: int = 0
@@ -34,11 +34,13 @@ class Tally(Struct, frozen=True):
     measured: int = 0
     interactions: int = 0
     impressions: int | None = None
+    """Of posts with a known rate; None if there are none."""
     interactions_seen: int = 0
+    """Interactions of the posts with a known rate."""
 
 
 class Edited(Struct, frozen=True):
-    """An accepted draft that the user edited: as it was written, and as it is."""
+    """An accepted draft that the user edited: the generated text, and the current one."""
 
     variant_id: str
     written: str
@@ -46,126 +48,136 @@ class Edited(Struct, frozen=True):
 
 
 def add(conn: Connection, user_id: str, new: Experiment) -> None:
-    """Keep a new experiment."""
-    values = {name: getattr(new, name) for name in _SHOWN.names}
+    """Insert an experiment."""
+    values = {name: getattr(new, name) for name in _COLUMNS.names}
     variants = msgspec.to_builtins(new.variants)
     conn.execute(insert(experiment).values(user_id=user_id, **values | {"variants": variants}))
 
 
 def every(conn: Connection, user_id: str, status: ExperimentStatus | None) -> tuple[Experiment, ...]:
-    """The user's experiments, or those in one state, newest first."""
+    """Return the user's experiments, or those in one state, newest first."""
     if status is None:
-        return _found(conn, "ORDER BY id DESC", user_id)
-    return _found(conn, "AND status = ? ORDER BY id DESC", user_id, status.value)
+        return _select_experiments(conn, "ORDER BY id DESC", user_id)
+    return _select_experiments(conn, "AND status = ? ORDER BY id DESC", user_id, status.value)
 
 
 def one(conn: Connection, user_id: str, experiment_id: str) -> Experiment | None:
-    """One of the user's experiments."""
-    return next(iter(_found(conn, "AND id = ?", user_id, experiment_id)), None)
+    """Return the experiment, or None if the user has no such experiment."""
+    return next(iter(_select_experiments(conn, "AND id = ?", user_id, experiment_id)), None)
 
 
 def change(conn: Connection, user_id: str, experiment_id: str, values: Mapping[str, object]) -> None:
-    """Change what its course changes."""
-    mine = (experiment.c.user_id == user_id, experiment.c.id == experiment_id)
-    conn.execute(update(experiment).where(*mine).values(**values))
+    """Update columns of the experiment."""
+    conditions = (experiment.c.user_id == user_id, experiment.c.id == experiment_id)
+    conn.execute(update(experiment).where(*conditions).values(**values))
 
 
 def oldest_active(conn: Connection, user_id: str) -> Experiment | None:
-    """The experiment that new drafts take part in: the oldest one that is active."""
-    # Asked before every draft.
-    return next(iter(_found(conn, "AND status = ? ORDER BY id LIMIT 1", user_id, ExperimentStatus.ACTIVE.value)), None)
+    """Return the experiment that new drafts take part in: the oldest active one, or None."""
+    # A LIMIT in SQL, because this runs before every draft.
+    return next(
+        iter(_select_experiments(conn, "AND status = ? ORDER BY id LIMIT 1", user_id, ExperimentStatus.ACTIVE.value)),
+        None,
+    )
 
 
 def next_place(conn: Connection, user_id: str, experiment_id: str, stratum: str) -> int:
-    """The place that the next draft of a stratum has, from 0."""
+    """Return the position of the next draft of a stratum, from 0."""
     values = {"user": user_id, "experiment": experiment_id, "stratum": stratum}
-    return conn.execute(_NEXT, values).scalar() or 0
+    return conn.execute(_NEXT_POSITION, values).scalar() or 0
 
 
 def take_place(conn: Connection, user_id: str, experiment_id: str, stratum: str, place: int) -> bool:
-    """Take a place; False where another draft has taken it, or the experiment is no longer active."""
-    active = exists().where(
+    """Claim a position; return False if another draft has claimed it or the experiment is no longer active."""
+    is_active = exists().where(
         experiment.c.id == experiment_id,
         experiment.c.user_id == user_id,
         experiment.c.status == ExperimentStatus.ACTIVE,
     )
-    row = select(literal(user_id), literal(experiment_id), literal(stratum), literal(place + 1)).where(active)
+    new_row = select(literal(user_id), literal(experiment_id), literal(stratum), literal(place + 1)).where(is_active)
     columns = ["user_id", "experiment_id", "stratum", "next"]
-    put = upsert(experiment_turn).from_select(columns, row)
-    taken = put.on_conflict_do_update(
+    # A compare-and-set in one statement: `next` is advanced only if it is still this position.
+    statement = upsert(experiment_turn).from_select(columns, new_row)
+    claimed = statement.on_conflict_do_update(
         ["user_id", "experiment_id", "stratum"],
-        set_={"next": put.excluded.next},
+        set_={"next": statement.excluded.next},
         where=experiment_turn.c.next == place,
     )
-    return conn.execute(taken).rowcount == 1
+    return conn.execute(claimed).rowcount == 1
 
 
 def places(conn: Connection, user_id: str, experiment_id: str) -> dict[str, int]:
-    """How many drafts of each stratum were assigned."""
-    turns = experiment_turn.c
-    query = select(turns.stratum, turns.next).where(turns.user_id == user_id, turns.experiment_id == experiment_id)
-    return {stratum: taken for stratum, taken in conn.execute(query)}  # noqa: C416 - a row is no pair to mypy
+    """Return the number of drafts assigned so far, by stratum."""
+    columns = experiment_turn.c
+    query = select(columns.stratum, columns.next).where(
+        columns.user_id == user_id, columns.experiment_id == experiment_id
+    )
+    return {stratum: count for stratum, count in conn.execute(query)}  # noqa: C416 - a row is no pair to mypy
 
 
 def variant_of(conn: Connection, user_id: str, draft_id: str) -> tuple[str, str] | None:
-    """The experiment and the variant of a draft; None where it takes part in none."""
+    """Return (experiment id, variant id) of the draft, or None if it takes part in no experiment."""
     query = select(draft.c.experiment_id, draft.c.variant_id)
     row = conn.execute(query.where(draft.c.user_id == user_id, draft.c.id == draft_id)).first()
     return (row.experiment_id, row.variant_id) if row and row.experiment_id and row.variant_id else None
 
 
 def tallies(conn: Connection, user_id: str, experiment_id: str) -> dict[str, Tally]:
-    """What became of the drafts, by variant."""
-    posts = _posts(user_id, experiment_id).subquery()
-    live = draft.c.status.in_([Status.POSTED]) | posts.c.draft_id.is_not(None)
-    counted = func.count().filter
+    """Return the counts over the drafts, by variant id."""
+    posts = _published_posts(user_id, experiment_id).subquery()
+    is_published = draft.c.status.in_([Status.POSTED]) | posts.c.draft_id.is_not(None)
+    count_where = func.count().filter
     query = (
         select(
             draft.c.variant_id,
-            counted(draft.c.text != "").label("drafted"),
-            counted(draft.c.status.in_(APPROVED)).label("accepted"),
-            counted(draft.c.status == Status.REJECTED).label("rejected"),
-            counted(live).label("published"),
-            counted(posts.c.measured > 0).label("measured"),
+            count_where(draft.c.text != "").label("drafted"),
+            count_where(draft.c.status.in_(APPROVED)).label("accepted"),
+            count_where(draft.c.status == Status.REJECTED).label("rejected"),
+            count_where(is_published).label("published"),
+            count_where(posts.c.measured > 0).label("measured"),
             func.coalesce(func.sum(posts.c.interactions), 0).label("interactions"),
             func.sum(posts.c.impressions).label("impressions"),
             func.coalesce(func.sum(posts.c.interactions_seen), 0).label("interactions_seen"),
         )
         .select_from(draft)
         .join(posts, posts.c.draft_id == draft.c.id, isouter=True)
-        .where(*_newest(user_id, experiment_id))
+        .where(*_is_newest(user_id, experiment_id))
         .group_by(draft.c.variant_id)
     )
-    found = {}
+    tallies_by_variant = {}
     for row in conn.execute(query):
         values = dict(row._mapping)
         variant_id = values.pop("variant_id")
-        found[variant_id] = Tally(**values)
-    return found
+        tallies_by_variant[variant_id] = Tally(**values)
+    return tallies_by_variant
 
 
 def edited(conn: Connection, user_id: str, experiment_id: str) -> tuple[Edited, ...]:
-    """The accepted drafts that the user edited."""
-    before = func.json_extract(draft_event.c.before, "$.text")
-    own = (draft_event.c.draft_id == draft.c.id, draft_event.c.who == USER, before.is_not(None))
-    written = select(before).where(*own).order_by(draft_event.c.version).limit(1).scalar_subquery()
-    query = select(draft.c.variant_id, written.label("written"), draft.c.text).where(
-        *_newest(user_id, experiment_id), draft.c.status.in_(APPROVED), text("written IS NOT NULL")
+    """Return the accepted drafts that the user edited."""
+    text_before = func.json_extract(draft_event.c.before, "$.text")
+    # The text before the user's first edit is the generated one.
+    is_user_edit = (draft_event.c.draft_id == draft.c.id, draft_event.c.who == USER, text_before.is_not(None))
+    generated_text = select(text_before).where(*is_user_edit).order_by(draft_event.c.version).limit(1).scalar_subquery()
+    query = select(draft.c.variant_id, generated_text.label("written"), draft.c.text).where(
+        *_is_newest(user_id, experiment_id), draft.c.status.in_(APPROVED), text("written IS NOT NULL")
     )
     return tuple(Edited(**row._mapping) for row in conn.execute(query))
 
 
-def _posts(user_id: str, experiment_id: str) -> Select[Any]:
-    """The drafts that are live, with the sums of their figures; a rate is made of those with impressions alone."""
-    rated = engagement.c.engagement_rate.is_not(None)
-    known = engagement.c.interactions.is_not(None) | engagement.c.impressions.is_not(None)
+def _published_posts(user_id: str, experiment_id: str) -> Select[Any]:
+    """Return a query for the published drafts with the sums of their metrics.
+
+    Only posts with a known rate count in `impressions` and `interactions_seen`, which the rate is computed from.
+    """
+    is_rated = engagement.c.engagement_rate.is_not(None)
+    is_measured = engagement.c.interactions.is_not(None) | engagement.c.impressions.is_not(None)
     return (
         select(
             engagement.c.draft_id,
-            func.count().filter(known).label("measured"),
+            func.count().filter(is_measured).label("measured"),
             func.sum(engagement.c.interactions).label("interactions"),
-            func.sum(engagement.c.impressions).filter(rated).label("impressions"),
-            func.sum(engagement.c.interactions).filter(rated).label("interactions_seen"),
+            func.sum(engagement.c.impressions).filter(is_rated).label("impressions"),
+            func.sum(engagement.c.interactions).filter(is_rated).label("interactions_seen"),
         )
         .join(draft, draft.c.id == engagement.c.draft_id)
         .where(
@@ -178,21 +190,21 @@ def _posts(user_id: str, experiment_id: str) -> Select[Any]:
     )
 
 
-def _newest(user_id: str, experiment_id: str) -> tuple[Any, ...]:
-    """The drafts of an experiment that no newer version stands for."""
+def _is_newest(user_id: str, experiment_id: str) -> tuple[Any, ...]:
+    """Return the conditions for drafts of the experiment that were not replaced by a newer version."""
     newer = draft.alias("newer")
     superseded = exists().where(newer.c.regenerated_from_id == draft.c.id)
     return draft.c.user_id == user_id, draft.c.experiment_id == experiment_id, ~superseded
 
 
-def _found(conn: Connection, which: str, *values: object) -> tuple[Experiment, ...]:
-    """Experiments of the user, who is the first of `values`."""
-    query = f"SELECT {_SHOWN.text} FROM experiment WHERE user_id = ? {which}"  # noqa: S608 - names of our own
-    return tuple(_experiment(row) for row in _SHOWN.read(run(conn, query, values)))
+def _select_experiments(conn: Connection, suffix: str, *values: object) -> tuple[Experiment, ...]:
+    """Return the experiments that meet the SQL `suffix`; the first of `values` is the user id."""
+    query = f"SELECT {_COLUMNS.text} FROM experiment WHERE user_id = ? {suffix}"  # noqa: S608 - names of our own
+    return tuple(_experiment(row) for row in _COLUMNS.read(run(conn, query, values)))
 
 
 def _experiment(row: Sequence[Any]) -> Experiment:
-    values = dict(zip(_SHOWN.names, row, strict=True))
-    # As they were given: a variant's config is JSON of any shape.
+    values = dict(zip(_COLUMNS.names, row, strict=True))
+    # Built by hand: msgspec cannot decode the recursive type of a variant's config.
     variants = tuple(Variant(**variant) for variant in values.pop("variants"))
     return Experiment(variants=variants, **values)

@@ -1,6 +1,6 @@
-"""Texts that are to be written: which, for whom they are claimed, and what they are written from.
+"""Drafts whose text is to be generated: finding and claiming them, and the input of the writer.
 
-That a text is to be written is said by its draft's state alone. A row of the table `generation` says who is at it.
+Only the state of a draft says that its text is to be generated. A row in `generation` says which process works on it.
 """
 
 from collections.abc import Iterable, Sequence
@@ -21,27 +21,27 @@ from copydesk.store.tables import draft, draft_image, generation, item
 
 PENDING = (Status.PENDING_GENERATION, Status.PENDING_REGENERATION)
 AT_ONCE = 20
-"""Texts that one look finds of those that nobody is at; the next look finds the next ones."""
+"""Unclaimed drafts found per query; the next query finds the next ones."""
 KNOWN_FOR = timedelta(days=14)
-"""An address that a source brought is remembered for so long."""
+"""The period within which the story of an address is looked up."""
 
 
 class Waiting(Struct, frozen=True):
-    """A text that is to be written, and who was last at it."""
+    """A draft to generate, and its last claim, if any."""
 
     draft_id: str
     item_id: str
     version: int
-    """The draft's: it is another one where the request was taken back and made again."""
+    """Of the draft. It differs if the request was taken back and made again."""
     claim_id: str | None
     owner: str | None
     lease_until: datetime | None
     attempts: int | None
-    """How many have begun without coming to an end."""
+    """Attempts that were started and not finished."""
 
 
 class Claim(Struct, frozen=True):
-    """The right to write some texts, all of one item, for as long as the lease."""
+    """The right of a process to generate some drafts, all of one item, until the lease expires."""
 
     id: str
     owner: str
@@ -49,16 +49,16 @@ class Claim(Struct, frozen=True):
 
 
 class Material(Struct, frozen=True):
-    """What the texts of an item are written from."""
+    """The input for generating the drafts of an item."""
 
     item: Item
     prompt: str | None
     unread: bool
-    """Whether there is a page that was not read yet."""
+    """True if the item has a page that was not fetched yet."""
 
 
 class Beside(Struct, frozen=True):
-    """What is kept of a draft that it does not show."""
+    """The columns of a draft that the model does not have."""
 
     source_id: str | None
     source_type: SourceType | None
@@ -67,27 +67,27 @@ class Beside(Struct, frozen=True):
     variant_id: str | None
 
 
-_BESIDE = tuple(draft.c[name] for name in Beside.__struct_fields__)
-_OF_DRAFT = (draft.c.id.label("draft_id"), draft.c.item_id, draft.c.version)
-_OF_CLAIM = tuple(generation.c[name] for name in ("claim_id", "owner", "lease_until", "attempts"))
-_EITHER = (
-    select(*_OF_DRAFT, *_OF_CLAIM)
+_PROVENANCE_COLUMNS = tuple(draft.c[name] for name in Beside.__struct_fields__)
+_DRAFT_COLUMNS = (draft.c.id.label("draft_id"), draft.c.item_id, draft.c.version)
+_CLAIM_COLUMNS = tuple(generation.c[name] for name in ("claim_id", "owner", "lease_until", "attempts"))
+_PENDING = (
+    select(*_DRAFT_COLUMNS, *_CLAIM_COLUMNS)
     .select_from(draft.join(generation, generation.c.draft_id == draft.c.id, isouter=True))
     .where(draft.c.user_id == bindparam("user"), draft.c.status.in_(PENDING))
     .order_by(draft.c.updated_at, draft.c.id)
 )
-_THESE = _EITHER.where(draft.c.id.in_(bindparam("ids", expanding=True)))
-# From the claims, which are as many as are under way: nothing else here leads to a draft.
-_BEGUN = (
-    select(*_OF_DRAFT, *_OF_CLAIM)
+_PENDING_BY_IDS = _PENDING.where(draft.c.id.in_(bindparam("ids", expanding=True)))
+# Starts from the claims: their number is that of the running generations, and no other index leads to them.
+_CLAIMED = (
+    select(*_DRAFT_COLUMNS, *_CLAIM_COLUMNS)
     .select_from(generation.join(draft, draft.c.id == generation.c.draft_id))
     .where(generation.c.user_id == bindparam("user"), draft.c.status.in_(PENDING))
     .order_by(draft.c.updated_at, draft.c.id)
 )
-# Word for word as the index has it, which gives these in their order: no more of them are read than are wanted.
+# Written as in the partial index, whose order this is: no more rows are read than are returned.
 _IS_PENDING = text("draft.status IN ('pending_generation', 'pending_regeneration')")
-_NOT_BEGUN = (
-    select(*_OF_DRAFT, *(null().label(each.name) for each in _OF_CLAIM))
+_UNCLAIMED = (
+    select(*_DRAFT_COLUMNS, *(null().label(column.name) for column in _CLAIM_COLUMNS))
     .where(draft.c.user_id == bindparam("user"), _IS_PENDING, ~exists().where(generation.c.draft_id == draft.c.id))
     .order_by(draft.c.updated_at, draft.c.id)
     .limit(bindparam("limit"))
@@ -95,74 +95,79 @@ _NOT_BEGUN = (
 
 
 def waiting(conn: Connection, user_id: str, draft_ids: Sequence[str] | None = None) -> tuple[Waiting, ...]:
-    """The texts among `draft_ids` that are to be written; who asked first comes first.
+    """Return those of `draft_ids` that are to be generated, oldest request first.
 
-    Without `draft_ids` those that somebody began and did not end, then AT_ONCE of those that nobody is at: what is read
-    is not more where more waits.
+    Without `draft_ids`, return all claimed ones, then at most UNCLAIMED_LIMIT unclaimed ones: the cost does not grow
+    with the queue.
     """
-    mine: dict[str, object] = {"user": user_id}
+    values: dict[str, object] = {"user": user_id}
     if draft_ids is None:
-        begun = _waiting(conn.execute(_BEGUN, mine))
-        return begun + _waiting(conn.execute(_NOT_BEGUN, mine | {"limit": AT_ONCE}))
-    parts = in_parts(draft_ids)
-    return tuple(each for some in parts for each in _waiting(conn.execute(_THESE, mine | {"ids": list(some)})))
+        claimed = _pending_rows(conn.execute(_CLAIMED, values))
+        return claimed + _pending_rows(conn.execute(_UNCLAIMED, values | {"limit": AT_ONCE}))
+    chunks = in_parts(draft_ids)
+    return tuple(
+        pending
+        for chunk in chunks
+        for pending in _pending_rows(conn.execute(_PENDING_BY_IDS, values | {"ids": list(chunk)}))
+    )
 
 
 def claim(conn: Connection, user_id: str, wanted: Sequence[Waiting], claim: Claim) -> tuple[Waiting, ...]:
-    """Claim what nobody else claimed since it was seen and what still waits; what was got, as it is now."""
-    got = []
-    for each in wanted:
-        mine = Waiting(
-            draft_id=each.draft_id,
-            item_id=each.item_id,
-            version=each.version,
+    """Claim the drafts that are still pending and have no newer claim; return those claimed, with the new claim."""
+    claimed = []
+    for pending in wanted:
+        updated = Waiting(
+            draft_id=pending.draft_id,
+            item_id=pending.item_id,
+            version=pending.version,
             claim_id=claim.id,
             owner=claim.owner,
             lease_until=claim.lease_until,
-            attempts=(each.attempts or 0) + 1,
+            # Counted on claiming, so that attempts that crash the process count too.
+            attempts=(pending.attempts or 0) + 1,
         )
-        if _waits(conn, user_id, each.draft_id) and _claimed(conn, user_id, each, mine):
-            got.append(mine)
-    return tuple(got)
+        if _is_pending(conn, user_id, pending.draft_id) and _store_claim(conn, user_id, pending, updated):
+            claimed.append(updated)
+    return tuple(claimed)
 
 
 def release(conn: Connection, user_id: str, claim_id: str) -> None:
-    """Let go of what a claim holds still: it was broken off, and did not fail."""
-    mine = (generation.c.user_id == user_id, generation.c.claim_id == claim_id)
-    conn.execute(delete(generation).where(*mine))
+    """Drop a claim without a result: the attempt was interrupted and did not fail."""
+    conditions = (generation.c.user_id == user_id, generation.c.claim_id == claim_id)
+    conn.execute(delete(generation).where(*conditions))
 
 
 def end(conn: Connection, user_id: str, draft_id: str, claim_id: str) -> bool:
-    """Come to an end with a text; False where somebody else took it over, or its draft is gone."""
-    mine = (generation.c.user_id == user_id, generation.c.draft_id == draft_id, generation.c.claim_id == claim_id)
-    return conn.execute(delete(generation).where(*mine)).rowcount == 1
+    """Finish the generation of a draft; return False if another process took it over or the draft is gone."""
+    conditions = (generation.c.user_id == user_id, generation.c.draft_id == draft_id, generation.c.claim_id == claim_id)
+    return conn.execute(delete(generation).where(*conditions)).rowcount == 1
 
 
 def material(conn: Connection, user_id: str, item_id: str) -> Material | None:
-    """What there is of an item; None where it is gone."""
-    found = items.one(conn, user_id, item_id)
+    """Return the input for the item, or None if it is gone."""
+    item_row = items.one(conn, user_id, item_id)
     query = select(item.c.prompt, item.c.content_hash, item.c.source_id).where(item.c.user_id == user_id)
     row = conn.execute(query.where(item.c.id == item_id)).first()
-    if found is None or row is None:
+    if item_row is None or row is None:
         return None
-    unread = row.source_id is None and found.entry.url is not None and row.content_hash is None
-    return Material(item=found, prompt=row.prompt, unread=unread)
+    has_unfetched_page = row.source_id is None and item_row.entry.url is not None and row.content_hash is None
+    return Material(item=item_row, prompt=row.prompt, unread=has_unfetched_page)
 
 
 def is_pictured(conn: Connection, user_id: str, item_id: str) -> bool:
-    """Whether a draft of the item has a picture."""
-    mine = (draft.c.user_id == user_id, draft.c.item_id == item_id)
-    return bool(conn.execute(select(exists().where(draft_image.c.draft_id == draft.c.id, *mine))).scalar_one())
+    """Return True if a draft of the item has an image."""
+    conditions = (draft.c.user_id == user_id, draft.c.item_id == item_id)
+    return bool(conn.execute(select(exists().where(draft_image.c.draft_id == draft.c.id, *conditions))).scalar_one())
 
 
 def note_request(conn: Connection, user_id: str, item_id: str, prompt: str | None, story_id: str) -> None:
-    """Note of the user's own item what is to be written of it, and the story that it tells."""
-    mine = (item.c.user_id == user_id, item.c.id == item_id)
-    conn.execute(update(item).where(*mine).values(prompt=prompt, story_id=story_id))
+    """Store the prompt and the story of the user's own item."""
+    conditions = (item.c.user_id == user_id, item.c.id == item_id)
+    conn.execute(update(item).where(*conditions).values(prompt=prompt, story_id=story_id))
 
 
 def story_at(conn: Connection, user_id: str, canonical: str, now: datetime) -> str | None:
-    """The story that an address tells which a source brought lately."""
+    """Return the story of the address if a source brought it within STORY_LOOKUP_WINDOW, or None."""
     query = (
         select(item.c.story_id)
         .where(
@@ -179,48 +184,49 @@ def story_at(conn: Connection, user_id: str, canonical: str, now: datetime) -> s
 
 
 def keep_page(conn: Connection, user_id: str, item_id: str, entry: Entry, canonical: str) -> None:
-    """Keep what the page says, unless it is kept already: it is not read again."""
+    """Store the fetched page of an item, unless one is stored already: a page is fetched only once."""
     names = ("title", "url", "summary", "text", "author", "image", "image_alt", "language", "publisher")
     values: dict[str, object] = {name: getattr(entry, name) for name in names}
     values |= {"content_hash": content_hash(entry), "canonical": canonical}
     if entry.published is not None:
         values["published"] = entry.published
-    unread = (item.c.user_id == user_id, item.c.id == item_id, item.c.content_hash.is_(None))
-    conn.execute(update(item).where(*unread).values(**values))
+    # A stored page has a content hash.
+    conditions = (item.c.user_id == user_id, item.c.id == item_id, item.c.content_hash.is_(None))
+    conn.execute(update(item).where(*conditions).values(**values))
 
 
 def sign(conn: Connection, user_id: str, draft_id: str, writer: str, images: Sequence[DraftImage]) -> None:
-    """Note who wrote a draft's text, and give it these pictures."""
+    """Store the name of the writer of the draft's text and insert its images."""
     conn.execute(update(draft).where(draft.c.user_id == user_id, draft.c.id == draft_id).values(writer=writer))
-    rows = [{"user_id": user_id, "draft_id": draft_id, **_plain(image)} for image in images]
+    rows = [{"user_id": user_id, "draft_id": draft_id, **_image_values(image)} for image in images]
     if rows:
         conn.execute(insert(draft_image), rows)
 
 
 def beside(conn: Connection, user_id: str, draft_id: str) -> Beside:
-    """What a new version takes over of a draft besides what the draft shows."""
-    row = conn.execute(select(*_BESIDE).where(draft.c.user_id == user_id, draft.c.id == draft_id)).one()
+    """Return the columns that a new version of the draft inherits besides those of the model."""
+    row = conn.execute(select(*_PROVENANCE_COLUMNS).where(draft.c.user_id == user_id, draft.c.id == draft_id)).one()
     return Beside(**row._mapping)
 
 
-def _waiting(rows: Iterable[Row[*tuple[Any, ...]]]) -> tuple[Waiting, ...]:
+def _pending_rows(rows: Iterable[Row[*tuple[Any, ...]]]) -> tuple[Waiting, ...]:
     return tuple(Waiting(**row._mapping) for row in rows)
 
 
-def _waits(conn: Connection, user_id: str, draft_id: str) -> bool:
-    still = exists().where(draft.c.user_id == user_id, draft.c.id == draft_id, draft.c.status.in_(PENDING))
-    return bool(conn.execute(select(still)).scalar_one())
+def _is_pending(conn: Connection, user_id: str, draft_id: str) -> bool:
+    is_pending = exists().where(draft.c.user_id == user_id, draft.c.id == draft_id, draft.c.status.in_(PENDING))
+    return bool(conn.execute(select(is_pending)).scalar_one())
 
 
-def _claimed(conn: Connection, user_id: str, seen: Waiting, mine: Waiting) -> bool:
-    """A compare-and-set on the claim that was seen."""
-    begun = {name: getattr(mine, name) for name in ("claim_id", "owner", "lease_until", "attempts")}
-    put = upsert(generation).values(user_id=user_id, draft_id=seen.draft_id, **begun)
-    if seen.claim_id is None:
-        return conn.execute(put.on_conflict_do_nothing()).rowcount == 1
-    same = generation.c.claim_id == seen.claim_id
-    return conn.execute(put.on_conflict_do_update(["draft_id"], set_=begun, where=same)).rowcount == 1
+def _store_claim(conn: Connection, user_id: str, loaded: Waiting, claimed: Waiting) -> bool:
+    """Compare-and-set on the claim that was loaded; return True if `claimed` was stored."""
+    values = {name: getattr(claimed, name) for name in ("claim_id", "owner", "lease_until", "attempts")}
+    statement = upsert(generation).values(user_id=user_id, draft_id=loaded.draft_id, **values)
+    if loaded.claim_id is None:
+        return conn.execute(statement.on_conflict_do_nothing()).rowcount == 1
+    is_unchanged = generation.c.claim_id == loaded.claim_id
+    return conn.execute(statement.on_conflict_do_update(["draft_id"], set_=values, where=is_unchanged)).rowcount == 1
 
 
-def _plain(image: DraftImage) -> dict[str, object]:
+def _image_values(image: DraftImage) -> dict[str, object]:
     return {name: getattr(image, name) for name in DraftImage.__struct_fields__}

@@ -1,8 +1,8 @@
-"""What waits for review, read with nothing but Python's own sqlite3.
+"""The review queue, loaded with Python's own sqlite3 before anything else.
 
-Importing SQLAlchemy takes longer than drawing the whole console. This reads the one list that a person looks at
-first, so that it is on the screen while the desk is still being opened. It only reads, says nothing where it cannot,
-and holds what `copydesk.desk.drafts.Drafts.queue` holds: a test compares them.
+Importing SQLAlchemy takes longer than drawing the whole console. This loads the list that the user sees first, while
+the desk is still being opened. It only reads, returns nothing if it fails, and returns the same as
+`copydesk.desk.drafts.Drafts.queue`: a test compares them.
 """
 
 import sqlite3
@@ -16,9 +16,12 @@ from copydesk.store.listed import queue
 
 
 def glance(path: Path, statuses: Sequence[Status], limit: int) -> tuple[ListedDraft, ...]:
-    """The owner's drafts in these states, the best first; none where the database cannot be read as it should be."""
+    """Return the owner's drafts in these states, best first; nothing if the database cannot be read in its current
+    form.
+    """
     try:
         with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, timeout=0.1)) as connection:
+            # As in `users.get_owner`: the first user.
             owner = connection.execute("SELECT id FROM user ORDER BY id LIMIT 1").fetchone()
             return queue(connection.execute, owner[0], statuses, limit) if owner else ()
     except (sqlite3.Error, StoreDamagedError, OSError):

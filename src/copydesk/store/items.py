@@ -1,4 +1,4 @@
-"""Items as they are kept."""
+"""Items: entries that sources brought, and pages or prompts that the user gave."""
 
 from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime
@@ -16,13 +16,13 @@ from copydesk.store.tables import item, source
 from copydesk.store.types import microseconds
 from copydesk.text.digest import digest
 
-_ENTRY = tuple(name for name in Entry.__struct_fields__ if name != "published")
-_values_of = attrgetter(*_ENTRY)
-_FOUND = ("id", "source_id", "story_id", "canonical", "published", "seen", "state", "reason")
-_ITEM = Columns([*(item.c[name] for name in (*_ENTRY, *_FOUND)), source.c.name, source.c.type])
+_ENTRY_FIELDS = tuple(name for name in Entry.__struct_fields__ if name != "published")
+_entry_values = attrgetter(*_ENTRY_FIELDS)
+_ITEM_FIELDS = ("id", "source_id", "story_id", "canonical", "published", "seen", "state", "reason")
+_ITEM = Columns([*(item.c[name] for name in (*_ENTRY_FIELDS, *_ITEM_FIELDS)), source.c.name, source.c.type])
 _MEMBER = Columns(item.c[name] for name in ("id", "source_id", "story_id", "title", "canonical", "published"))
-_BESIDE = (*_FOUND, "source_name", "source_type")
-_NEW = Rows(
+_OTHER_FIELDS = (*_ITEM_FIELDS, "source_name", "source_type")
+_INSERT = Rows(
     item,
     (
         "id",
@@ -34,22 +34,22 @@ _NEW = Rows(
         "seen",
         "state",
         "content_hash",
-        *_ENTRY,
+        *_ENTRY_FIELDS,
     ),
 )
 
-_PLACE = "UPDATE item SET story_id = ? WHERE id = ? AND user_id = ?"
-# Written out, as each of the two states has an index of its own.
-_NEW_ONE = f"state = '{ItemState.NEW.value}'"
-_LEFT_OUT = f"state = '{ItemState.FILTERED.value}'"
-_SETTLE = f"UPDATE item SET state = ?, reason = ? WHERE id = ? AND user_id = ? AND {_NEW_ONE}"  # noqa: S608
+_ASSIGN_STORY = "UPDATE item SET story_id = ? WHERE id = ? AND user_id = ?"
+# As literals, because each of the two states has a partial index: with a parameter SQLite would not use it.
+_IS_NEW = f"state = '{ItemState.NEW.value}'"
+_IS_FILTERED = f"state = '{ItemState.FILTERED.value}'"
+_SET_OUTCOME = f"UPDATE item SET state = ?, reason = ? WHERE id = ? AND user_id = ? AND {_IS_NEW}"  # noqa: S608
 
 YOU = "you"
-"""In the place of a source's name, for what the user gave."""
+"""The source name of items that the user gave."""
 
 
 class KnownItem(Struct, frozen=True):
-    """Of a stored item what decides whether an entry is new, changed, or the same."""
+    """The part of a stored item that tells if an entry is new, changed or the same."""
 
     id: str
     ident: str
@@ -58,7 +58,7 @@ class KnownItem(Struct, frozen=True):
 
 
 class NewItem(Struct, frozen=True):
-    """An entry that is to be stored."""
+    """An entry to insert."""
 
     id: str
     entry: Entry
@@ -68,7 +68,7 @@ class NewItem(Struct, frozen=True):
 
 
 class StoryMember(Struct, frozen=True):
-    """Of a stored item what places another one in its story."""
+    """The part of a stored item that assigns other items to its story."""
 
     id: str
     source_id: str
@@ -79,25 +79,25 @@ class StoryMember(Struct, frozen=True):
 
 
 def content_hash(entry: Entry) -> bytes:
-    """16 bytes that change when anything of the entry does."""
+    """Return 16 bytes that change when any field of the entry does."""
     return digest(msgspec.msgpack.encode(entry))
 
 
 def known(conn: Connection, user_id: str, source_id: str, entries: Sequence[Entry]) -> tuple[KnownItem, ...]:
-    """The stored items of the user's source that have the id, or the second key, of one of `entries`."""
+    """Return the stored items of the source whose `ident` or `alias` is that of one of `entries`."""
     columns = select(item.c.id, item.c.ident, item.c.alias, item.c.content_hash)
     query = columns.where(item.c.source_id == _own_source(user_id, source_id))
-    found: dict[str, KnownItem] = {}
-    for some in in_parts(entries):
-        # Two queries, for each has its index: with an "or" all items of the source would be read.
+    existing: dict[str, KnownItem] = {}
+    for chunk in in_parts(entries):
+        # Two queries, one per index: with OR all items of the source would be read.
         for key in ("ident", "alias"):
-            for row in conn.execute(query.where(item.c[key].in_([getattr(entry, key) for entry in some]))):
-                found[row.id] = KnownItem(id=row.id, ident=row.ident, alias=row.alias, content_hash=row.content_hash)
-    return tuple(found.values())
+            for row in conn.execute(query.where(item.c[key].in_([getattr(entry, key) for entry in chunk]))):
+                existing[row.id] = KnownItem(id=row.id, ident=row.ident, alias=row.alias, content_hash=row.content_hash)
+    return tuple(existing.values())
 
 
 def add(conn: Connection, user_id: str, source_id: str, items: Sequence[NewItem], seen: datetime) -> None:
-    """Store new items; their story is found later."""
+    """Insert new items. They have no story yet."""
     rows = [
         [
             new.id,
@@ -109,15 +109,15 @@ def add(conn: Connection, user_id: str, source_id: str, items: Sequence[NewItem]
             seen,
             new.state,
             content_hash(new.entry),
-            *_values_of(new.entry),
+            *_entry_values(new.entry),
         ]
         for new in items
     ]
-    _NEW.add(conn, rows)
+    _INSERT.add(conn, rows)
 
 
 def refresh(conn: Connection, user_id: str, changed: Sequence[tuple[str, Entry, str]]) -> None:
-    """Take over what a source changed in entries that are stored: (item id, entry, canonical). Their time stays."""
+    """Update stored items whose entries changed at the source: (item id, entry, canonical URL). Their dates stay."""
     rows = [
         {"b_id": item_id, "b_user": user_id, "content_hash": content_hash(entry), "canonical": canonical}
         | {name: value for name, value in _values(entry).items() if name not in {"ident", "alias"}}
@@ -125,34 +125,34 @@ def refresh(conn: Connection, user_id: str, changed: Sequence[tuple[str, Entry, 
     ]
     if rows:
         values: dict[str, object] = {name: bindparam(name) for name in rows[0] if not name.startswith("b_")}
-        mine = (item.c.id == bindparam("b_id"), item.c.user_id == bindparam("b_user"))
-        conn.execute(update(item).where(*mine).values(**values), rows)
+        conditions = (item.c.id == bindparam("b_id"), item.c.user_id == bindparam("b_user"))
+        conn.execute(update(item).where(*conditions).values(**values), rows)
 
 
 def waiting(conn: Connection, user_id: str, source_ids: Collection[str] | None) -> tuple[Item, ...]:
-    """The items that no draft was made of yet and no filter left out, oldest first; of equals, by their source.
+    """Return the items that are not drafted and not filtered out yet, by date, then by source, oldest first.
 
-    Those of a source that is switched off wait until it is on again, or is asked for by its id.
+    Items of a disabled source are left out unless `source_ids` names it.
     """
-    asked_for, wanted = ("source.enabled", ()) if source_ids is None else (_among(source_ids), tuple(source_ids))
-    # Not by id alone: which source was stored first is the network's luck.
+    condition, values = ("source.enabled", ()) if source_ids is None else (_in_sources(source_ids), tuple(source_ids))
+    # Not by id alone: the order in which sources were stored depends on the network.
     order = "ORDER BY item.published, item.source_id, item.id"
-    return _found(conn, f"item.{_NEW_ONE} AND {asked_for} {order}", user_id, *wanted)
+    return _select_items(conn, f"item.{_IS_NEW} AND {condition} {order}", user_id, *values)
 
 
 def one(conn: Connection, user_id: str, item_id: str) -> Item | None:
-    """One of the user's items."""
-    return next(iter(_found(conn, "item.id = ?", user_id, item_id, also_own=True)), None)
+    """Return the item, or None if the user has no such item. Includes the user's own items."""
+    return next(iter(_select_items(conn, "item.id = ?", user_id, item_id, also_own=True)), None)
 
 
 def newest(conn: Connection, user_id: str, most: int) -> tuple[Item, ...]:
-    """What sources published last, the newest first."""
+    """Return at most `limit` items of sources, most recently published first."""
     order = "ORDER BY item.published DESC, item.rid DESC LIMIT ?"
-    return _found(conn, f"item.source_id IS NOT NULL {order}", user_id, most)
+    return _select_items(conn, f"item.source_id IS NOT NULL {order}", user_id, most)
 
 
 def add_own(conn: Connection, user_id: str, new: NewItem) -> None:
-    """Store what the user gave, which belongs to no source and is a story of its own."""
+    """Insert an item that the user gave. It belongs to no source and is a story of its own."""
     conn.execute(
         insert(item).values(
             **_values(new.entry),
@@ -168,7 +168,7 @@ def add_own(conn: Connection, user_id: str, new: NewItem) -> None:
 
 
 def story_members(conn: Connection, user_id: str, since: datetime) -> tuple[StoryMember, ...]:
-    """The placed items published since, oldest first."""
+    """Return the items published since `since` that have a story, oldest first."""
     query = f"""SELECT {_MEMBER.text} FROM item
         WHERE user_id = ? AND published >= ? AND story_id <> '' AND source_id IS NOT NULL
         ORDER BY published, id"""  # noqa: S608 - names of our own
@@ -177,56 +177,61 @@ def story_members(conn: Connection, user_id: str, since: datetime) -> tuple[Stor
 
 
 def recent_times(conn: Connection, user_id: str, source_id: str, count: int = 50) -> tuple[datetime, ...]:
-    """When the newest items of the user's source were published, newest first."""
+    """Return the publication dates of the source's newest items, newest first."""
     own = item.c.source_id == _own_source(user_id, source_id)
     query = select(item.c.published).where(own).order_by(item.c.published.desc())
     return tuple(conn.execute(query.limit(count)).scalars())
 
 
 def place(conn: Connection, user_id: str, stories: Iterable[tuple[str, str]]) -> None:
-    """Put items in their stories: (item id, story id)."""
-    run_many(conn, _PLACE, [(story_id, item_id, user_id) for item_id, story_id in stories])
+    """Assign items to stories: (item id, story id)."""
+    run_many(conn, _ASSIGN_STORY, [(story_id, item_id, user_id) for item_id, story_id in stories])
 
 
 def settle(conn: Connection, user_id: str, outcomes: Iterable[tuple[str, ItemState, str | None]]) -> int:
-    """Say what became of items that waited: (item id, state, reason); of how many that still did."""
-    return run_many(conn, _SETTLE, [(state.value, reason, item_id, user_id) for item_id, state, reason in outcomes])
+    """Store the result for items still in NEW: (item id, state, reason). Return the number of items updated."""
+    return run_many(
+        conn, _SET_OUTCOME, [(state.value, reason, item_id, user_id) for item_id, state, reason in outcomes]
+    )
 
 
 def reopen(conn: Connection, user_id: str, source_ids: Sequence[str], since: datetime) -> int:
-    """Let what filters left out of these sources wait again, where it was published since; of how many items."""
+    """Set items of these sources that were filtered out back to NEW if published since `since`; return their number."""
     count = 0
-    for some in in_parts(source_ids):
-        again = f"""UPDATE item SET state = ?, reason = NULL
-            WHERE user_id = ? AND {_LEFT_OUT} AND published >= ? AND {_among(some)}"""  # noqa: S608 - names of our own
-        count += run(conn, again, (ItemState.NEW.value, user_id, microseconds(since), *some)).rowcount
+    for chunk in in_parts(source_ids):
+        statement = f"""UPDATE item SET state = ?, reason = NULL
+            WHERE user_id = ? AND {_IS_FILTERED} AND published >= ? AND {_in_sources(chunk)}"""  # noqa: S608 - names of our own
+        count += run(conn, statement, (ItemState.NEW.value, user_id, microseconds(since), *chunk)).rowcount
     return count
 
 
 def _own_source(user_id: str, source_id: str) -> ScalarSelect[str]:
-    """The source's id if it is the user's. Asked of an item itself, the user leads the database to a worse index."""
+    """Return a subquery for the source's id, empty if it is not the user's.
+
+    A condition on the item's own user id would lead SQLite to a worse index.
+    """
     return select(source.c.id).where(source.c.id == source_id, source.c.user_id == user_id).scalar_subquery()
 
 
-def _among(source_ids: Collection[str]) -> str:
+def _in_sources(source_ids: Collection[str]) -> str:
     return f"item.source_id IN ({places(source_ids)})"
 
 
 def _values(entry: Entry) -> dict[str, object]:
-    return {name: getattr(entry, name) for name in _ENTRY}
+    return {name: getattr(entry, name) for name in _ENTRY_FIELDS}
 
 
-def _found(conn: Connection, which: str, *values: object, also_own: bool = False) -> tuple[Item, ...]:
-    """Items of the user, who is the first of `values`; what he gave himself is among them if asked for."""
+def _select_items(conn: Connection, condition: str, *values: object, also_own: bool = False) -> tuple[Item, ...]:
+    """Return items that meet `condition`; `values[0]` is the user id. `also_own` includes the user's own items."""
     join = "LEFT JOIN" if also_own else "JOIN"
     query = f"""SELECT {_ITEM.text} FROM item {join} source ON source.id = item.source_id
-        WHERE item.user_id = ? AND {which}"""  # noqa: S608 - names of our own
+        WHERE item.user_id = ? AND {condition}"""  # noqa: S608 - names of our own
     return tuple(_item(row) for row in _ITEM.read(run(conn, query, values)))
 
 
 def _item(row: list[Any]) -> Item:
-    beside = dict(zip(_BESIDE, row[len(_ENTRY) :], strict=True))
-    entry = Entry(**dict(zip(_ENTRY, row, strict=False)), published=beside["published"])
-    if beside["source_id"] is None:
-        beside |= {"source_id": "", "source_name": YOU}
-    return Item(entry=entry, **beside)
+    fields = dict(zip(_OTHER_FIELDS, row[len(_ENTRY_FIELDS) :], strict=True))
+    entry = Entry(**dict(zip(_ENTRY_FIELDS, row, strict=False)), published=fields["published"])
+    if fields["source_id"] is None:
+        fields |= {"source_id": "", "source_name": YOU}
+    return Item(entry=entry, **fields)

@@ -1,4 +1,4 @@
-"""What is to be done by itself: what is due, and which process is at what."""
+"""Scheduled jobs: the work that is due, and the process that holds each job."""
 
 from datetime import datetime
 from typing import Any
@@ -15,7 +15,7 @@ from copydesk.store.types import UTC
 
 
 class Limits(Struct, frozen=True):
-    """For each format, the instant before which a draft that is still scheduled is late by too much."""
+    """For each format, the instant before which a draft still scheduled has missed its time."""
 
     short: datetime
     thread: datetime
@@ -23,62 +23,74 @@ class Limits(Struct, frozen=True):
 
     @property
     def latest(self) -> datetime:
-        """Nothing that was due after it is late."""
+        """The latest of the cutoffs: nothing due after it has been missed."""
         return max(self.short, self.thread, self.blog)
 
 
-def _outlook_query() -> Select[*tuple[Any, ...]]:
-    """A few looks into indexes, and no row of a table where nothing is due."""
+def _due_work_query() -> Select[*tuple[Any, ...]]:
+    """Return a query made of a few index lookups, which reads no table row when nothing is due."""
     user_id: BindParameter[str] = bindparam("b_user")
     now = bindparam("b_now", type_=UTC)
-    mine = (draft.c.user_id == user_id, draft.c.status == Status.SCHEDULED, draft.c.scheduled_at.is_not(None))
-    of_format = or_(
+    is_scheduled = (draft.c.user_id == user_id, draft.c.status == Status.SCHEDULED, draft.c.scheduled_at.is_not(None))
+    is_past_cutoff = or_(
         *(
-            and_(draft.c.format == kind, draft.c.scheduled_at < bindparam(f"b_{kind.lower()}", type_=UTC))
-            for kind in Format
+            and_(draft.c.format == format_, draft.c.scheduled_at < bindparam(f"b_{format_.lower()}", type_=UTC))
+            for format_ in Format
         )
     )
-    latest, planned = bindparam("b_latest", type_=UTC), text("delivery.state = 'planned'")
-    late = or_(
-        exists().where(*mine, draft.c.scheduled_at < latest, of_format),
-        exists().where(delivery.c.user_id == user_id, deliveries.IS_OPEN, delivery.c.due_at < latest, planned),
+    latest, is_planned = bindparam("b_latest", type_=UTC), text("delivery.state = 'planned'")
+    missed = or_(
+        exists().where(*is_scheduled, draft.c.scheduled_at < latest, is_past_cutoff),
+        exists().where(delivery.c.user_id == user_id, deliveries.IS_OPEN, delivery.c.due_at < latest, is_planned),
     )
-    waiting = draft.c.status.in_([Status.PENDING_GENERATION, Status.PENDING_REGENERATION])
-    to_write = exists().where(draft.c.user_id == user_id, waiting)
-    passed = [or_(column.is_(None), column <= now) for column in (source.c.next_at, source.c.not_before)]
-    # A source that is gone for good is asked only by hand.
-    gone = func.coalesce(func.json_extract(source.c.fetch, "$.gone"), 0)
-    to_read = exists().where(source.c.user_id == user_id, source.c.enabled, *passed, gone == 0)
-    due = exists().where(*mine, draft.c.scheduled_at <= now)
-    first = select(func.min(draft.c.scheduled_at, type_=UTC)).where(*mine, draft.c.scheduled_at > now).scalar_subquery()
-    waited = or_(delivery.c.not_before.is_(None), delivery.c.not_before <= now)
-    free = exists().where(account.c.id == delivery.c.account_id, deliveries.FREE)
-    to_send = exists().where(delivery.c.user_id == user_id, deliveries.IS_OPEN, waited, free)
+    is_pending = draft.c.status.in_([Status.PENDING_GENERATION, Status.PENDING_REGENERATION])
+    to_write = exists().where(draft.c.user_id == user_id, is_pending)
+    is_passed = [or_(column.is_(None), column <= now) for column in (source.c.next_at, source.c.not_before)]
+    # A source that answered 410 Gone is fetched only on request.
+    is_removed = func.coalesce(func.json_extract(source.c.fetch, "$.gone"), 0)
+    to_read = exists().where(source.c.user_id == user_id, source.c.enabled, *is_passed, is_removed == 0)
+    due = exists().where(*is_scheduled, draft.c.scheduled_at <= now)
+    next_draft = (
+        select(func.min(draft.c.scheduled_at, type_=UTC))
+        .where(*is_scheduled, draft.c.scheduled_at > now)
+        .scalar_subquery()
+    )
+    may_retry = or_(delivery.c.not_before.is_(None), delivery.c.not_before <= now)
+    can_proceed = exists().where(account.c.id == delivery.c.account_id, deliveries.FREE)
+    to_send = exists().where(delivery.c.user_id == user_id, deliveries.IS_OPEN, may_retry, can_proceed)
     to_measure = exists().where(delivery.c.user_id == user_id, delivery.c.figures_at <= now)
     connected = exists().where(account.c.user_id == user_id)
-    named = {
+    columns = {
         "due": due,
-        "late": late,
+        "late": missed,
         "connected": connected,
         "to_send": to_send,
         "to_measure": to_measure,
         "to_write": to_write,
         "to_read": to_read,
     }
-    return select(first.label("next_draft"), *(found.label(name) for name, found in named.items()))
+    return select(next_draft.label("next_draft"), *(condition.label(name) for name, condition in columns.items()))
 
 
-# Made once: it is asked every half minute for as long as the desk is open.
-_OUTLOOK = _outlook_query()
-_STATE = (job.c.name, job.c.owner, job.c.lease_until, job.c.began_at, job.c.ended_at, job.c.failed_at, job.c.error)
-_STATES = select(*_STATE).where(job.c.user_id == bindparam("b_user")).order_by(job.c.name)
+# Built once: it runs every half minute while the desk is open.
+_DUE_WORK = _due_work_query()
+_STATE_COLUMNS = (
+    job.c.name,
+    job.c.owner,
+    job.c.lease_until,
+    job.c.began_at,
+    job.c.ended_at,
+    job.c.failed_at,
+    job.c.error,
+)
+_STATES = select(*_STATE_COLUMNS).where(job.c.user_id == bindparam("b_user")).order_by(job.c.name)
 
 
 def outlook(conn: Connection, user_id: str, now: datetime, limits: Limits) -> Outlook:
-    """What is due, and who is at what."""
-    each = {f"b_{kind.lower()}": getattr(limits, kind.lower()) for kind in Format}
-    values = {"b_user": user_id, "b_now": now, "b_latest": limits.latest, **each}
-    row = conn.execute(_OUTLOOK, values).one()
+    """Return the work that is due, and the state of every job."""
+    cutoff_values = {f"b_{format_.lower()}": getattr(limits, format_.lower()) for format_ in Format}
+    values = {"b_user": user_id, "b_now": now, "b_latest": limits.latest, **cutoff_values}
+    row = conn.execute(_DUE_WORK, values).one()
     return Outlook(
         next_draft=row.next_draft,
         due=bool(row.due),
@@ -93,31 +105,31 @@ def outlook(conn: Connection, user_id: str, now: datetime, limits: Limits) -> Ou
 
 
 def states(conn: Connection, user_id: str) -> tuple[JobState, ...]:
-    """Every job that was ever begun, by its name."""
+    """Return every job that was ever started, by name."""
     return tuple(JobState(**row._mapping) for row in conn.execute(_STATES, {"b_user": user_id}))
 
 
 def claim(conn: Connection, user_id: str, claim: Claim, now: datetime, *, instead_of: str | None = None) -> bool:
-    """Begin a job, unless somebody is at it: one whose lease is over, or the owner `instead_of`, is not.
+    """Claim a job; return False if another process holds it.
 
-    False where somebody is.
+    A job is free if it has no owner, if its lease has expired, or if its owner is `abandoned_owner`.
     """
     values = {"owner": claim.owner, "claim_id": claim.id, "lease_until": claim.lease_until, "began_at": now}
-    free = or_(job.c.owner.is_(None), job.c.lease_until < now, job.c.owner == instead_of)
-    put = upsert(job).values(user_id=user_id, name=claim.job, **values)
-    return conn.execute(put.on_conflict_do_update(["user_id", "name"], set_=values, where=free)).rowcount == 1
+    is_free = or_(job.c.owner.is_(None), job.c.lease_until < now, job.c.owner == instead_of)
+    statement = upsert(job).values(user_id=user_id, name=claim.job, **values)
+    return conn.execute(statement.on_conflict_do_update(["user_id", "name"], set_=values, where=is_free)).rowcount == 1
 
 
 def renew(conn: Connection, user_id: str, claim: Claim, lease_until: datetime) -> bool:
-    """Go on with a job; False where somebody else took it over."""
-    mine = update(job).where(job.c.user_id == user_id, job.c.name == claim.job, job.c.claim_id == claim.id)
-    return conn.execute(mine.values(lease_until=lease_until)).rowcount == 1
+    """Extend the lease of a job; return False if another process has taken it over."""
+    statement = update(job).where(job.c.user_id == user_id, job.c.name == claim.job, job.c.claim_id == claim.id)
+    return conn.execute(statement.values(lease_until=lease_until)).rowcount == 1
 
 
 def end(conn: Connection, user_id: str, claim: Claim, now: datetime, *, finished: bool, error: str | None) -> None:
-    """Let go of a job. The last error stays until the job has finished without one."""
+    """Release a job. With `finished`, replace its last error by `error`; otherwise the last error stays."""
     values: dict[str, object] = {"owner": None, "claim_id": None, "lease_until": None, "ended_at": now}
     if finished:
         values |= {"error": error, "failed_at": now if error else None}
-    mine = update(job).where(job.c.user_id == user_id, job.c.name == claim.job, job.c.claim_id == claim.id)
-    conn.execute(mine.values(**values))
+    statement = update(job).where(job.c.user_id == user_id, job.c.name == claim.job, job.c.claim_id == claim.id)
+    conn.execute(statement.values(**values))

@@ -1,4 +1,4 @@
-"""Connections that live in threads of their own, each opened when it is first needed."""
+"""SQLite connections, each owned by a thread of its own and opened on first use."""
 
 import asyncio
 import sqlite3
@@ -15,13 +15,16 @@ from copydesk.store.statements import driver_of
 T = TypeVar("T")
 
 
-class _Opened(aiosqlite.Connection):
-    """A connection and the thread that it lives in, with SQLAlchemy inside the thread."""
+class _ThreadedConnection(aiosqlite.Connection):
+    """An open aiosqlite connection and the thread it lives in.
+
+    The SQLAlchemy connection on top of it is used only inside the thread.
+    """
 
     def __init__(self, engine: Engine, file: SameFile) -> None:
         super().__init__(self._open, iter_chunk_size=64)
         self._file = file
-        # A thread that hangs in a statement must not keep the program from ending.
+        # A thread that hangs in a statement must not keep the process from exiting.
         self._thread.daemon = True
         self._engine = engine
 
@@ -31,145 +34,151 @@ class _Opened(aiosqlite.Connection):
         return driver_of(self.connection)
 
     async def run(self, work: Callable[[], T]) -> T:
-        """What `work` returns, carried out in the thread; not begun where the caller was cancelled before that."""
+        """Run `work` in the thread and return its result. Skip it if the caller was cancelled before it started."""
         caller = asyncio.current_task()
         assert caller is not None
-        # The thread asks the task itself: what waits here would hear of it only when the loop comes round. Whoever was
-        # cancelled earlier, and is cleaning up, may go on asking; a timeout takes its cancellation back.
-        before, wanted = caller.cancelling(), True
+        # Check cancellation in the worker thread, not in the loop: a unit still queued when its task is cancelled must
+        # not run. Compare `cancelling()` with its value at submission, because clean-up code of an already cancelled
+        # task may still submit work, and a timeout takes its cancellation back.
+        cancellations, is_awaited = caller.cancelling(), True
 
-        def begin() -> T | None:
-            return work() if wanted and caller.cancelling() == before else None
+        def run_unless_cancelled() -> T | None:
+            return work() if is_awaited and caller.cancelling() == cancellations else None
 
         try:
-            return cast("T", await self._execute(begin))  # type: ignore[no-untyped-call]
+            return cast("T", await self._execute(run_unless_cancelled))  # type: ignore[no-untyped-call]
         except asyncio.CancelledError:
-            wanted = False
+            is_awaited = False
             raise
 
 
 class Lane:
-    """One connection to a file; `parting` is its last work.
+    """One SQLite connection and the thread that owns it. Units of work run in order.
 
-    What waits for it waits in its own thread, which so goes from one to the next without asking the event loop: that
-    may be busy for longer than the work takes.
+    Waiting units queue in the thread itself, which goes from one to the next without the event loop: the loop may be
+    busy for longer than the work takes. `on_close` is called with the connection as its last unit of work.
     """
 
     def __init__(self, engine: Engine, file: SameFile, *, parting: Callable[[Connection], None] | None = None) -> None:
         self._engine = engine
         self._file = file
-        self._parting = parting
-        self._opened: _Opened | None = None
-        self._changing = asyncio.Lock()
-        """Held while it is opened or ended."""
-        self._used = False
-        """Since the last `rest`."""
-        self._asked = 0
-        """Units that are at work, or wait."""
+        self._on_close = parting
+        self._connection: _ThreadedConnection | None = None
+        self._state_lock = asyncio.Lock()
+        """Held while the connection is opened or closed."""
+        self._was_used = False
+        """Set by `run`, cleared by `close_if_idle`."""
+        self._pending = 0
+        """Units of work that are running or waiting."""
 
     @property
     def is_open(self) -> bool:
-        """Whether there is a connection now."""
-        return self._opened is not None
+        return self._connection is not None
 
     async def run(self, how: Callable[[Connection, Any], T], work: Any) -> T:
-        """What `how` makes of `work` on the connection; first come, first served."""
-        self._used = True
-        self._asked += 1
+        """Return `execute(connection, work)`, called in the thread. First come, first served."""
+        self._was_used = True
+        self._pending += 1
         try:
-            # Also where it is open: whoever waits for that was here before.
+            # Always take the lock, even when the connection is open: callers that wait for it came first.
             opened = await self._open()
-            return await opened.run(lambda: self._there(how, opened.connection, work))
+            return await opened.run(lambda: self._execute_checked(how, opened.connection, work))
         finally:
-            self._asked -= 1
+            self._pending -= 1
 
-    def _there(self, how: Callable[[Connection, Any], T], connection: Connection, work: Any) -> T:
-        # In the thread: the one that answers keys asks nothing of the disk.
+    def _execute_checked(self, execute: Callable[[Connection, Any], T], connection: Connection, work: Any) -> T:
+        # Checked in the worker thread: the thread that handles keys must not touch the disk.
         self._file.check()
-        return how(connection, work)
+        return execute(connection, work)
 
-    async def _open(self) -> _Opened:
-        async with self._changing:
-            if self._opened is None:
-                await to_the_end(self._begin())
-            assert self._opened is not None
-            return self._opened
+    async def _open(self) -> _ThreadedConnection:
+        async with self._state_lock:
+            if self._connection is None:
+                await to_the_end(self._connect())
+            assert self._connection is not None
+            return self._connection
 
-    async def _begin(self) -> None:
-        opened = _Opened(self._engine, self._file)
+    async def _connect(self) -> None:
+        opened = _ThreadedConnection(self._engine, self._file)
         await opened
-        self._opened = opened
+        # Only once it is open: after a failed open the next caller starts over.
+        self._connection = opened
 
     async def rest(self) -> bool:
-        """End the connection if it was not used since the last time; whether there was one to end."""
-        unused = self.is_open and not self._used and not self._asked
-        self._used = False
+        """Close the connection if it was not used since the last call. Return True if it was closed."""
+        unused = self.is_open and not self._was_used and not self._pending
+        self._was_used = False
         if unused:
             await to_the_end(self.close())
         return unused
 
     async def close(self) -> None:
-        """End the connection after what it is still at, and after what waits for it."""
-        async with self._changing:
-            opened, self._opened = self._opened, None
+        """Close the connection after the units of work that are running or waiting."""
+        async with self._state_lock:
+            opened, self._connection = self._connection, None
             if opened is None:
                 return
             try:
-                await opened.run(lambda: self._part(opened.connection))
+                await opened.run(lambda: self._close_connection(opened.connection))
             finally:
                 await opened.close()
 
-    def _part(self, connection: Connection) -> None:
+    def _close_connection(self, connection: Connection) -> None:
         try:
-            if self._parting is not None:
-                self._parting(connection)
+            if self._on_close is not None:
+                self._on_close(connection)
         finally:
             connection.close()
 
 
 class Lanes:
-    """Several connections to one file."""
+    """A fixed number of connections to one file."""
 
     def __init__(self, engine: Engine, most: int, file: SameFile) -> None:
-        self._free = asyncio.Semaphore(most)
+        self._slots = asyncio.Semaphore(most)
         self.lanes = tuple(Lane(engine, file) for _ in range(most))
         self._idle = list(self.lanes)
-        """The one to take next is the last: so the others are not opened without need, and rest."""
+        """A stack: connections beyond the number in use at once are never opened, or become idle and are closed."""
 
     async def run(self, how: Callable[[Connection, Any], T], work: Any) -> T:
-        """What `how` makes of `work` on the next connection that is free; first come, first served."""
-        async with self._free:
-            lane = self._idle.pop()
+        """Return `execute(connection, work)`, called in the thread of a free connection. First come, first served."""
+        async with self._slots:
+            # Cannot be empty: the semaphore has as many slots as there are connections.
+            thread = self._idle.pop()
             try:
-                return await lane.run(how, work)
+                return await thread.run(how, work)
             finally:
-                self._idle.append(lane)
+                self._idle.append(thread)
 
     async def rest(self) -> bool:
-        """End the connections that were not used since the last time; whether there were any."""
-        return any([await lane.rest() for lane in self.lanes])
+        """Close the connections that were not used since the last call. Return True if there were any."""
+        return any([await thread.rest() for thread in self.lanes])
 
     async def close(self) -> None:
-        """Ends every connection after what it is still at, and after what was asked for before."""
-        async with AsyncExitStack() as every:
+        """Close every connection after the units of work that were submitted before."""
+        async with AsyncExitStack() as exit_stack:
             for _ in self.lanes:
-                await every.enter_async_context(self._free)
-            for lane in self.lanes:
-                await lane.close()
+                await exit_stack.enter_async_context(self._slots)
+            for thread in self.lanes:
+                await thread.close()
 
 
 async def to_the_end(work: Coroutine[object, object, object]) -> None:
-    """Waits for the end of `work`, however often this is cancelled: what is half open or half closed would be lost."""
+    """Await `coro` to its end even if cancelled, then re-raise the cancellation.
+
+    For opening and closing: a connection that is half open or half closed would leak.
+    """
     task = asyncio.ensure_future(work)
-    cancelled = False
+    was_cancelled = False
+    # `asyncio.shield` would return at once on cancellation; wait for the task instead.
     while not task.done():
         try:
             await asyncio.wait([task])
         except asyncio.CancelledError:
-            cancelled = True
-    if not cancelled:
+            was_cancelled = True
+    if not was_cancelled:
         task.result()
         return
     if not task.cancelled():
-        task.exception()  # Whoever would hear of it is gone: it is not worth a complaint in the log.
+        task.exception()  # Mark the exception as retrieved: nobody is left to handle it, and asyncio would log it.
     raise asyncio.CancelledError

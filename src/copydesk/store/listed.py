@@ -1,4 +1,4 @@
-"""Drafts as lists show them, out of what the database keeps: without SQLAlchemy, whose own way there takes far longer.
+"""Hydrates `ListedDraft` from raw rows, without SQLAlchemy, whose result processing takes far longer.
 
 The names of the columns are those of the fields.
 """
@@ -27,15 +27,15 @@ from copydesk.model.draft import (
 from copydesk.model.source import SourceType
 
 Run = Callable[[str, Any], Iterable[Sequence[Any]]]
-"""Carries out a statement with its parameters: `execute` of a connection of sqlite3."""
+"""Executes a statement with parameters: `execute` of a sqlite3 connection."""
 
 PLAIN: Final = tuple(name for name in Draft.__struct_fields__ if name not in {"tags", "images"})
-"""The columns of a draft's own row; a list's row goes on with the item's title and its source's type."""
+"""The columns of a draft's own row. A row of a list goes on with the item's title and its source's type."""
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
 _SOURCE_TYPES: dict[str | None, str] = {None: MANUAL, **{kind.value: kind for kind in SourceType}}
-# Asking the enumerations takes ten times as long.
+# Dicts, because calling an enum class takes ten times as long.
 _IMAGE_SOURCES = {kind.value: kind for kind in ImageSource}
 _FORMATS = {kind.value: kind for kind in Format}
 _STATUSES = {status.value: status for status in Status}
@@ -46,31 +46,31 @@ _score = msgspec.json.Decoder(Score).decode
 
 
 def filled(run: Run, user_id: str, rows: Sequence[Sequence[Any]]) -> tuple[ListedDraft, ...]:
-    """The drafts of a list's rows, with their pictures and tags; StoreDamagedError for values that are none."""
+    """Return the drafts for the rows of a list, with images and tags. Raise StoreDamagedError for an invalid value."""
     if not rows:
         return ()
-    of_these = (user_id, *(row[0] for row in rows))
+    parameters = (user_id, *(row[0] for row in rows))
     try:
-        images = _images(run(_images_of(len(rows)), of_these))
-        tags = _tags(run(_tags_of(len(rows)), of_these))
+        images = _images(run(_images_sql(len(rows)), parameters))
+        tags = _tags(run(_tags_sql(len(rows)), parameters))
         return tuple(_draft(row, images.get(row[0], ()), tags.get(row[0], ())) for row in rows)
     except (ValueError, LookupError, TypeError, msgspec.MsgspecError) as error:
         raise StoreDamagedError(f"The database holds a draft that cannot be read: {error!r}") from error
 
 
 def queue(run: Run, user_id: str, statuses: Sequence[Status], limit: int) -> tuple[ListedDraft, ...]:
-    """Drafts in these states that are not archived, the highest score first: the review queue."""
-    states = {f"status{place}": status.value for place, status in enumerate(statuses)}
-    rows = run(_queue_of(len(statuses)), {"user": user_id, "limit": limit, **states})
+    """Return the drafts in these states that are not archived, highest score first: the review queue."""
+    status_values = {f"status{index}": status.value for index, status in enumerate(statuses)}
+    rows = run(_queue_sql(len(statuses)), {"user": user_id, "limit": limit, **status_values})
     return filled(run, user_id, list(rows))
 
 
 def _draft(row: Sequence[Any], images: tuple[DraftImage, ...], tags: tuple[str, ...]) -> ListedDraft:
-    # Field by field, in the order of PLAIN: to go through them in a loop takes half as long again.
+    # Unpacked field by field, in the order of DRAFT_COLUMNS: a loop takes half as long again.
     (
         draft_id,
         text,
-        kind,
+        format_,
         status,
         confidence,
         feedback,
@@ -96,19 +96,19 @@ def _draft(row: Sequence[Any], images: tuple[DraftImage, ...], tags: tuple[str, 
     return ListedDraft(
         id=draft_id,
         text=text,
-        format=_FORMATS[kind],
+        format=_FORMATS[format_],
         status=_STATUSES[status],
         confidence=confidence,
         feedback=feedback,
         rejection_feedback=rejection_feedback,
-        scheduled_at=_moment(scheduled_at),
-        posted_at=_moment(posted_at),
+        scheduled_at=_instant(scheduled_at),
+        posted_at=_instant(posted_at),
         post_id=post_id,
         item_id=item_id,
         regenerated_from_id=regenerated_from_id,
         created_at=_EPOCH + created_at * _MICROSECOND,
         updated_at=_EPOCH + updated_at * _MICROSECOND,
-        archived_at=_moment(archived_at),
+        archived_at=_instant(archived_at),
         last_error=last_error,
         tags=tags,
         target_platforms=_platforms(target_platforms),
@@ -123,53 +123,53 @@ def _draft(row: Sequence[Any], images: tuple[DraftImage, ...], tags: tuple[str, 
 
 
 def _images(rows: Iterable[Sequence[Any]]) -> dict[str, tuple[DraftImage, ...]]:
-    found: dict[str, tuple[DraftImage, ...]] = {}
+    images: dict[str, tuple[DraftImage, ...]] = {}
     for draft_id, id, url, alt, position, source in rows:  # noqa: A001 - the field's name
         image = DraftImage(id=id, url=url, alt=alt, position=position, source=_IMAGE_SOURCES[source])
-        found[draft_id] = (*found.get(draft_id, ()), image)
-    return found
+        images[draft_id] = (*images.get(draft_id, ()), image)
+    return images
 
 
 def _tags(rows: Iterable[Sequence[Any]]) -> dict[str, tuple[str, ...]]:
-    found: dict[str, tuple[str, ...]] = {}
+    tags: dict[str, tuple[str, ...]] = {}
     for draft_id, name in rows:
-        found[draft_id] = (*found.get(draft_id, ()), name)
-    return found
+        tags[draft_id] = (*tags.get(draft_id, ()), name)
+    return tags
 
 
-# Below only names of ours stand in the statements. A plus before a column keeps SQLite from looking there first: it
-# would read all rows of the user.
+# Only names from this module are formatted into the statements. A plus before a column keeps SQLite from using its
+# index, which would read all rows of the user.
 
 
 @lru_cache
-def _images_of(count: int) -> str:
+def _images_sql(count: int) -> str:
     return f"""SELECT draft_id, id, url, alt, position, source FROM draft_image
-        WHERE +user_id = ? AND draft_id IN ({_each(count)}) ORDER BY position"""  # noqa: S608
+        WHERE +user_id = ? AND draft_id IN ({_placeholders(count)}) ORDER BY position"""  # noqa: S608
 
 
 @lru_cache
-def _tags_of(count: int) -> str:
+def _tags_sql(count: int) -> str:
     return f"""SELECT draft_tag.draft_id, tag.name FROM draft_tag JOIN tag ON tag.id = draft_tag.tag_id
-        WHERE +draft_tag.user_id = ? AND draft_tag.draft_id IN ({_each(count)}) ORDER BY tag.name"""  # noqa: S608
+        WHERE +draft_tag.user_id = ? AND draft_tag.draft_id IN ({_placeholders(count)}) ORDER BY tag.name"""  # noqa: S608
 
 
 @lru_cache
-def _queue_of(statuses: int) -> str:
-    # Of each state its best, for each has its index: with an IN all drafts of these states would be sorted.
+def _queue_sql(statuses: int) -> str:
+    # The best of each state through its index: with IN all drafts in these states would be sorted.
     order = "total_score DESC, id DESC LIMIT :limit"
-    best = " UNION ALL ".join(
+    best_ids = " UNION ALL ".join(
         f"""SELECT id FROM (SELECT id FROM draft
-            WHERE user_id = :user AND status = :status{place} AND archived_at IS NULL ORDER BY {order})"""  # noqa: S608
-        for place in range(statuses)
+            WHERE user_id = :user AND status = :status{index} AND archived_at IS NULL ORDER BY {order})"""  # noqa: S608
+        for index in range(statuses)
     )
     columns = ", ".join(f"draft.{name}" for name in PLAIN)
     return f"""SELECT {columns}, item.title, draft.source_type FROM draft JOIN item ON item.id = draft.item_id
-        WHERE draft.id IN ({best or "NULL"}) ORDER BY draft.total_score DESC, draft.id DESC LIMIT :limit"""  # noqa: S608
+        WHERE draft.id IN ({best_ids or "NULL"}) ORDER BY draft.total_score DESC, draft.id DESC LIMIT :limit"""  # noqa: S608
 
 
-def _each(count: int) -> str:
+def _placeholders(count: int) -> str:
     return ", ".join("?" * count)
 
 
-def _moment(microseconds: int | None) -> datetime | None:
+def _instant(microseconds: int | None) -> datetime | None:
     return None if microseconds is None else _EPOCH + microseconds * _MICROSECOND

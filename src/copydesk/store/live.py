@@ -1,4 +1,7 @@
-"""Posts that are live, by when they went out: a delivery by when it was sent, any other one by its draft."""
+"""Published posts and their metrics by publication time.
+
+A delivery was published when it was sent, a post recorded by hand when its draft was marked as posted.
+"""
 
 from datetime import datetime
 from typing import Any
@@ -29,7 +32,7 @@ from copydesk.store.tables import delivery, draft, engagement
 from copydesk.store.types import ID, UTC
 
 QUARTER = 15 * 60
-"""Seconds. All zones differ by whole quarters of an hour, so what is summed up by these can be laid onto any clock."""
+"""Seconds. The offsets of all time zones are multiples of it, so sums by quarter can be mapped to any local day."""
 SHOWN_TEXT = 500
 """Characters."""
 
@@ -39,37 +42,37 @@ _NAMES = ("id", "draft_id", "platform", "account", "format", *FIGURES, "interact
 
 
 class Quarter(Struct, frozen=True):
-    """The posts that went out within a quarter of an hour."""
+    """The posts published within a quarter of an hour."""
 
     number: int
-    """Quarters since 1970."""
+    """Quarters of an hour since 1970."""
     rate: Rated
 
 
-def _live(tables: FromClause, at: ColumnElement[Any], *conditions: ColumnElement[bool]) -> Select[Any]:
-    """The posts of the user in `tables` that are live, and when each went out."""
+def _published(tables: FromClause, at: ColumnElement[Any], *conditions: ColumnElement[bool]) -> Select[Any]:
+    """Return the published posts of the user in `tables`, with their publication time."""
     columns = (engagement.c[name] for name in _NAMES)
     posted = (engagement.c.user_id == _USER, engagement.c.status == text("'posted'"))
     return select(*columns, at.label("at")).select_from(tables).where(*posted, *conditions)
 
 
-def _ever() -> Subquery:
-    every = engagement.join(draft, draft.c.id == engagement.c.draft_id)
-    every = every.join(delivery, delivery.c.id == engagement.c.id, isouter=True)
-    return _live(every, func.coalesce(delivery.c.sent_at, draft.c.posted_at, type_=UTC)).subquery("post")
+def _all_posts() -> Subquery:
+    tables = engagement.join(draft, draft.c.id == engagement.c.draft_id)
+    tables = tables.join(delivery, delivery.c.id == engagement.c.id, isouter=True)
+    return _published(tables, func.coalesce(delivery.c.sent_at, draft.c.posted_at, type_=UTC)).subquery("post")
 
 
-def _since() -> Subquery:
-    """Two halves, for each has its index."""
-    sent = _live(
+def _posts_since() -> Subquery:
+    """Return the posts published since a time, as the union of two queries with an index each."""
+    sent = _published(
         delivery.join(engagement, engagement.c.id == delivery.c.id),
         delivery.c.sent_at,
         delivery.c.user_id == _USER,
         delivery.c.sent_at >= _SINCE,
     )
-    others = draft.join(engagement, engagement.c.draft_id == draft.c.id)
-    by_hand = _live(
-        others.join(delivery, delivery.c.id == engagement.c.id, isouter=True),
+    tables = draft.join(engagement, engagement.c.draft_id == draft.c.id)
+    by_hand = _published(
+        tables.join(delivery, delivery.c.id == engagement.c.id, isouter=True),
         draft.c.posted_at,
         draft.c.user_id == _USER,
         draft.c.posted_at >= _SINCE,
@@ -78,9 +81,10 @@ def _since() -> Subquery:
     return union_all(sent, by_hand).subquery("post")
 
 
-def _rated(post: Subquery) -> tuple[ColumnElement[Any], ...]:
-    """As the sums that triggers keep: a platform that counts more interactions than impressions counts late."""
+def _rate_columns(post: Subquery) -> tuple[ColumnElement[Any], ...]:
+    """Return the sums over rated posts, computed as by the triggers: interactions count up to the impressions."""
     rated = post.c.engagement_rate.is_not(None)
+    # A platform may report interactions before the impressions they belong to.
     interactions = func.min(post.c.interactions, post.c.impressions)
     return (
         func.count().label("posts"),
@@ -90,70 +94,72 @@ def _rated(post: Subquery) -> tuple[ColumnElement[Any], ...]:
     )
 
 
-def _kinds(post: Subquery) -> Select[Any]:
+def _kinds_query(post: Subquery) -> Select[Any]:
     measured = func.count(func.coalesce(post.c.interactions, post.c.impressions)).label("measured")
     sums = [func.coalesce(func.sum(post.c[name]), 0).label(name) for name in FIGURES]
-    known = [func.count(post.c[name]).label(f"known_{name}") for name in FIGURES]
+    count_columns = [func.count(post.c[name]).label(f"known_{name}") for name in FIGURES]
     kind = (post.c.platform, post.c.format)
-    return select(*kind, *_rated(post), measured, *sums, *known).group_by(*kind).order_by(*kind)
+    return select(*kind, *_rate_columns(post), measured, *sums, *count_columns).group_by(*kind).order_by(*kind)
 
 
-def _quarters(post: Subquery) -> Select[Any]:
+def _quarters_query(post: Subquery) -> Select[Any]:
     number = (type_coerce(post.c.at, BigInteger) // (QUARTER * 1_000_000)).label("number")
-    return select(number, *_rated(post)).where(post.c.at.is_not(None)).group_by(number).order_by(number)
+    return select(number, *_rate_columns(post)).where(post.c.at.is_not(None)).group_by(number).order_by(number)
 
 
-def _posts(post: Subquery) -> Select[Any]:
+def _posts_query(post: Subquery) -> Select[Any]:
     best = select(post).order_by(post.c.engagement_rate.desc(), post.c.interactions.desc(), post.c.id.desc())
-    best_ = best.limit(bindparam("most")).subquery("best")
-    made: tuple[Column[Any], ...] = (delivery.c.progress, delivery.c.intent)
+    # Limit first: the texts and payloads are then read for the rows returned only.
+    best_posts = best.limit(bindparam("most")).subquery("best")
+    url_columns: tuple[Column[Any], ...] = (delivery.c.progress, delivery.c.intent)
     return (
-        select(best_, func.substr(draft.c.text, 1, SHOWN_TEXT).label("text"), *made)
-        .join(draft, draft.c.id == best_.c.draft_id)
-        .join(delivery, delivery.c.id == best_.c.id, isouter=True)
-        .order_by(best_.c.engagement_rate.desc(), best_.c.interactions.desc(), best_.c.id.desc())
+        select(best_posts, func.substr(draft.c.text, 1, SHOWN_TEXT).label("text"), *url_columns)
+        .join(draft, draft.c.id == best_posts.c.draft_id)
+        .join(delivery, delivery.c.id == best_posts.c.id, isouter=True)
+        .order_by(best_posts.c.engagement_rate.desc(), best_posts.c.interactions.desc(), best_posts.c.id.desc())
     )
 
 
-KINDS = {False: _kinds(_ever()), True: _kinds(_since())}
-"""By whether there is a time since when; made once."""
-QUARTERS = {False: _quarters(_ever()), True: _quarters(_since())}
-POSTS = {False: _posts(_ever()), True: _posts(_since())}
+KINDS = {False: _kinds_query(_all_posts()), True: _kinds_query(_posts_since())}
+"""By `since is not None`. Built once."""
+QUARTERS = {False: _quarters_query(_all_posts()), True: _quarters_query(_posts_since())}
+POSTS = {False: _posts_query(_all_posts()), True: _posts_query(_posts_since())}
 
 
 def kinds(conn: Connection, user_id: str, since: datetime | None) -> tuple[KindSum, ...]:
-    """The sums of the posts that went out since, or of all, by platform and format."""
-    found = []
-    for row in conn.execute(KINDS[since is not None], _values(user_id, since)):
+    """Return the sums of the posts published since `since`, or of all posts, by platform and format."""
+    sums = []
+    for row in conn.execute(KINDS[since is not None], _bind_values(user_id, since)):
         values = row._mapping
-        figures = {name: Known(total=values[name], posts=values[f"known_{name}"]) for name in FIGURES}
-        found.append(
+        metrics = {name: Known(total=values[name], posts=values[f"known_{name}"]) for name in FIGURES}
+        sums.append(
             KindSum(
                 platform=row.platform,
                 format=row.format,
                 measured=row.measured,
                 rate=_rate_of(row),
-                figures=figures,
+                figures=metrics,
             )
         )
-    return tuple(found)
+    return tuple(sums)
 
 
 def quarters(conn: Connection, user_id: str, since: datetime | None) -> tuple[Quarter, ...]:
-    """The posts that went out since, or all of which it is known when, by quarters of an hour, in order."""
-    rows = conn.execute(QUARTERS[since is not None], _values(user_id, since))
+    """Return the posts published since `since`, or all with a known time, by quarter of an hour, ascending."""
+    rows = conn.execute(QUARTERS[since is not None], _bind_values(user_id, since))
     return tuple(Quarter(number=row.number, rate=_rate_of(row)) for row in rows)
 
 
 def posts(conn: Connection, user_id: str, since: datetime | None, most: int) -> tuple[LivePost, ...]:
-    """The posts that went out since, or all: the best first, by rate; then by interactions; then those of which
-    nothing is known, the newest first.
+    """Return at most `limit` posts published since `since`, or of all posts, best first.
+
+    Ordered by rate, then by interactions; posts without metrics come last, newest first.
     """
-    rows = conn.execute(POSTS[since is not None], _values(user_id, since) | {"most": most})
+    rows = conn.execute(POSTS[since is not None], _bind_values(user_id, since) | {"most": most})
     return tuple(_post(row._mapping) for row in rows)
 
 
-def _values(user_id: str, since: datetime | None) -> dict[str, object]:
+def _bind_values(user_id: str, since: datetime | None) -> dict[str, object]:
     return {"owner": user_id} | ({"since": since} if since is not None else {})
 
 
@@ -164,11 +170,11 @@ def _rate_of(row: Row[Any]) -> Rated:
 
 
 def _post(row: RowMapping) -> LivePost:
-    named = {name: row[name] for name in LivePost.__struct_fields__ if name != "url"}
-    return LivePost(**named, url=_url(row["progress"], row["intent"]))
+    values = {name: row[name] for name in LivePost.__struct_fields__ if name != "url"}
+    return LivePost(**values, url=_url(row["progress"], row["intent"]))
 
 
 def _url(progress: Delivery | None, intent: Intent | None) -> str:
-    """Where the first post of a delivery is."""
-    seen = progress.seen(intent) if progress else ()
-    return next((url for made in seen for url in made.urls), "")
+    """Return the address of the first post of a delivery, or an empty string."""
+    visible_posts = progress.seen(intent) if progress else ()
+    return next((url for visible_post in visible_posts for url in visible_post.urls), "")

@@ -1,6 +1,6 @@
-"""Brings a database to the tables of this version: makes them, upgrades them, or refuses.
+"""Bring a database to the current schema: create it, upgrade it, or refuse.
 
-Alembic is imported only for an upgrade: it takes longer to import than the rest of a start.
+Alembic is imported only for an upgrade: the import takes longer than the rest of the start.
 """
 
 import asyncio
@@ -32,29 +32,29 @@ _VERSION_TABLE = """CREATE TABLE alembic_version (
 
 
 class Prepared(Struct, frozen=True):
-    """What was done to make the database usable."""
+    """The result of preparing the database."""
 
     created: bool = False
     migrated_from: str | None = None
-    """The revision that it had, if it was upgraded."""
+    """The revision it had, if it was upgraded."""
     backup: Path | None = None
     """The copy made before the upgrade."""
 
 
 async def prepare(path: Path, engines: Engines, now: datetime) -> Prepared:
-    """Makes the tables of the database at `path` if it is new, or upgrades it, after copying it, if it is older.
+    """Create the tables of the database at `path` if it is new, or back it up and upgrade it if it is older.
 
-    Several processes may do this at the same time; one does the work, the others wait. Nothing is changed on an
-    error: StoreNewerError for a database of a newer version, StoreDamagedError for a file that is no database or
-    not one of ours, StoreError for an upgrade that failed, which names the copy.
+    Several processes may do this at the same time; one does the work, the others wait. Nothing is changed on an error.
+    Raise StoreNewerError if a newer version wrote the database, StoreDamagedError if the file is not a database or not
+    one of Copydesk's, StoreError if the upgrade failed; the message names the backup.
     """
-    found = await _revision(path)
-    if found is None:
+    revision = await _revision(path)
+    if revision is None:
         if await engines.write(_create_tables):
             return Prepared(created=True)
-        # Another process was first, and may be an older version.
-        found = await _revision(path)
-    return Prepared() if found == HEAD else await _upgrade(path, engines, now)
+        # Another process created the tables first, and may be an older version.
+        revision = await _revision(path)
+    return Prepared() if revision == HEAD else await _upgrade(path, engines, now)
 
 
 async def _revision(path: Path) -> str | None:
@@ -63,9 +63,9 @@ async def _revision(path: Path) -> str | None:
 
 
 def revision_of(path: Path) -> str | None:
-    """The revision of the database at `path`, None for an empty one; the file is not touched.
+    """Return the revision of the database at `path`, None if it is empty, without touching the file.
 
-    Raises as `prepare` does, and sqlite3.Error.
+    Raise as `prepare_database` does, and sqlite3.Error.
     """
     with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as connection:
         tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
@@ -85,9 +85,9 @@ def revision_of(path: Path) -> str | None:
 
 
 def _create_tables(connection: Connection) -> bool:
-    """Whether it was us who made them."""
-    tables = "SELECT count(*) FROM sqlite_master WHERE type = 'table'"
-    if connection.exec_driver_sql(tables).scalar_one():
+    """Create the schema unless another process already did. Return True if it was created here."""
+    count_tables = "SELECT count(*) FROM sqlite_master WHERE type = 'table'"
+    if connection.exec_driver_sql(count_tables).scalar_one():
         return False
     metadata.create_all(connection, checkfirst=False)
     connection.exec_driver_sql(DRAFT_WORDS)
@@ -97,33 +97,35 @@ def _create_tables(connection: Connection) -> bool:
     return True
 
 
-async def _upgrade(path: Path, engines: Engines, now: datetime) -> Prepared:
-    def work(connection: Connection) -> Prepared:
-        # The write lock is ours now: another process may have upgraded while we waited for it.
-        found = revision_of(path)
-        if found is None or found == HEAD:
+async def _upgrade(path: Path, database: Engines, now: datetime) -> Prepared:
+    def upgrade_if_needed(connection: Connection) -> Prepared:
+        # Check again under the write lock: another process may have upgraded while this one waited.
+        revision = revision_of(path)
+        if revision is None or revision == HEAD:
             return Prepared()
-        backup = back_up(path, found, now)
+        backup = back_up(path, revision, now)
         try:
             _run_migrations(connection)
         except Exception as error:
-            raise _failed(path, found, backup, error) from error
-        return Prepared(migrated_from=found, backup=backup)
+            raise _upgrade_error(path, revision, backup, error) from error
+        return Prepared(migrated_from=revision, backup=backup)
 
-    return await engines.upgrade(work)
+    return await database.upgrade(upgrade_if_needed)
 
 
 def _run_migrations(connection: Connection) -> None:
-    from alembic import command  # noqa: PLC0415 - see above
+    from alembic import command  # noqa: PLC0415 - see the module docstring
     from alembic.config import Config  # noqa: PLC0415
 
     config = Config(attributes={"connection": connection})
+    # A percent sign starts an interpolation in alembic's configuration.
     config.set_main_option("script_location", str(_scripts()).replace("%", "%%"))
-    before = _orphans(connection)
+    # Foreign keys are off during an upgrade, so check that it orphans no row; older orphans are not its fault.
+    orphans_before = _orphans(connection)
     command.upgrade(config, HEAD)
-    lost = _orphans(connection) - before
-    if lost:
-        raise StoreError(f"rows of {', '.join(sorted(lost))} point at nothing")
+    new_orphans = _orphans(connection) - orphans_before
+    if new_orphans:
+        raise StoreError(f"rows of {', '.join(sorted(new_orphans))} point at nothing")
 
 
 def _scripts() -> Path:
@@ -131,13 +133,14 @@ def _scripts() -> Path:
 
 
 def _orphans(connection: Connection) -> Counter[str]:
-    """By table, the rows that point at a row that is not there."""
+    """Return the number of rows with a dangling foreign key, by table."""
     return Counter(table for table, *_ in connection.exec_driver_sql("PRAGMA foreign_key_check"))
 
 
-def _failed(path: Path, found: str, backup: Path, error: Exception) -> StoreError:
-    kind = type(fault_of(path, error) or StoreError())
-    return kind(
-        f"{path} could not be brought from revision {found} to {HEAD}: {error}. Nothing was changed.",
+def _upgrade_error(path: Path, revision: str, backup: Path, error: Exception) -> StoreError:
+    # Keeps a full disk or a damaged file distinguishable from a bug in the migration.
+    error_type = type(fault_of(path, error) or StoreError())
+    return error_type(
+        f"{path} could not be brought from revision {revision} to {HEAD}: {error}. Nothing was changed.",
         hint=f"A copy of it is {backup}.",
     )

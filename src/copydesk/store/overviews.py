@@ -1,4 +1,4 @@
-"""What stands beside a source in its list: when it is fetched next, its drafts, its items of the last days."""
+"""Figures for the source list: next fetch, drafts by state, items of the last days."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -10,13 +10,13 @@ from copydesk.store.tables import draft_count, item, source
 
 
 def next_fetches(conn: Connection, user_id: str) -> Mapping[str, datetime | None]:
-    """The moment before which each source is not fetched by itself; None where nothing holds it back."""
+    """Return, by source id, the instant before which it is not fetched automatically; None if nothing delays it."""
     rows = conn.execute(select(source.c.id, source.c.next_at, source.c.not_before).where(source.c.user_id == user_id))
-    return {source_id: max((at for at in times if at), default=None) for source_id, *times in rows}
+    return {source_id: max((limit for limit in limits if limit), default=None) for source_id, *limits in rows}
 
 
 def drafts(conn: Connection, user_id: str) -> Mapping[str, Mapping[Status, int]]:
-    """How many drafts in each state there are of each source that has any, archived ones too."""
+    """Return the number of drafts by source id and state, archived drafts included. Sources without any are missing."""
     columns = (draft_count.c.source_id, draft_count.c.status)
     query = select(*columns, func.sum(draft_count.c.drafts)).where(draft_count.c.user_id == user_id)
     counts: dict[str, dict[Status, int]] = {}
@@ -26,24 +26,27 @@ def drafts(conn: Connection, user_id: str) -> Mapping[str, Mapping[Status, int]]
 
 
 def items_by_day(conn: Connection, user_id: str, edges: Sequence[datetime]) -> Mapping[str, tuple[int, ...]]:
-    """How many items of each source that has any are dated on each of the days that begin at `edges`, ascending.
+    """Return, by source id, the number of items dated on each of the days that start at `day_starts`, ascending.
 
-    The last day has no end: what is dated ahead counts in it. Only rows of these days are read, by their index.
+    The last day has no end: items dated in the future count in it. Sources without items in the range are missing. Only
+    rows of these days are read, through their index.
     """
-    begins = [(item.c.published >= edge, day) for day, edge in reversed(list(enumerate(edges)))]
-    day = case(*begins).label("day")
-    mine = (item.c.user_id == user_id, item.c.published >= edges[0], item.c.source_id.is_not(None))
+    # The latest day first: CASE takes the first condition that holds.
+    cases = [(item.c.published >= edge, day) for day, edge in reversed(list(enumerate(edges)))]
+    day = case(*cases).label("day")
+    conditions = (item.c.user_id == user_id, item.c.published >= edges[0], item.c.source_id.is_not(None))
     counts: dict[str, list[int]] = {}
-    for source_id, at, count in conn.execute(
-        select(item.c.source_id, day, func.count()).where(*mine).group_by("source_id", day)
+    for source_id, day_index, count in conn.execute(
+        select(item.c.source_id, day, func.count()).where(*conditions).group_by("source_id", day)
     ):
-        counts.setdefault(source_id, [0] * len(edges))[at] = count
-    return {source_id: tuple(days) for source_id, days in counts.items()}
+        counts.setdefault(source_id, [0] * len(edges))[day_index] = count
+    return {source_id: tuple(day_counts) for source_id, day_counts in counts.items()}
 
 
 def newest_titles(conn: Connection, user_id: str, source_id: str, limit: int) -> tuple[tuple[str, datetime], ...]:
-    """(title, date) of the items that a source brought last."""
-    # The user is asked of the source: asked of the items, SQLite would go through all of his.
+    """Return (title, date) of the items that the source brought last, newest first."""
+    # The user id is checked on the source: as a condition on the items, it would make SQLite read all items of the
+    # user.
     query = select(item.c.title, item.c.published).join(source, source.c.id == item.c.source_id)
     query = query.where(source.c.id == source_id, source.c.user_id == user_id)
     rows = conn.execute(query.order_by(item.c.seen.desc(), item.c.published.desc(), item.c.rid.desc()).limit(limit))
@@ -51,7 +54,7 @@ def newest_titles(conn: Connection, user_id: str, source_id: str, limit: int) ->
 
 
 def failing(conn: Connection, user_id: str) -> tuple[tuple[str, str, str], ...]:
-    """(id, name, error) of every source that is switched on and could not be read the last time, oldest first."""
+    """Return (id, name, error) of every enabled source whose last fetch failed, oldest source first."""
     query = select(source.c.id, source.c.name, source.c.last_error).where(source.c.user_id == user_id)
     rows = conn.execute(query.where(source.c.enabled, source.c.fail_count > 0).order_by(source.c.id))
     return tuple((source_id, name, error or "") for source_id, name, error in rows)

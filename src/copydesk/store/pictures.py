@@ -1,4 +1,4 @@
-"""Where the bytes of drafts' pictures are kept: noted once, and the same for every attempt to post them."""
+"""Stored copies of draft images. A copy is recorded once and used for every attempt to post the image."""
 
 from collections.abc import Sequence
 
@@ -10,55 +10,58 @@ from copydesk.store.parts import in_parts
 from copydesk.store.tables import draft, draft_image
 
 TO_BE_POSTED = (Status.APPROVED, Status.SCHEDULED, Status.MISSED, Status.POSTING)
+"""States of drafts that may still be posted."""
 
 
 def stored_urls(conn: Connection, user_id: str, image_ids: Sequence[str]) -> dict[str, str]:
-    """By the ids of pictures, where their bytes are kept; without those that were not read yet."""
-    found: dict[str, str] = {}
-    for part in in_parts(image_ids):
-        mine = (draft_image.c.user_id == user_id, draft_image.c.id.in_(part), draft_image.c.stored.is_not(None))
-        found |= {
-            row.id: row.stored for row in conn.execute(select(draft_image.c.id, draft_image.c.stored).where(*mine))
+    """Return the URLs of the stored copies by image id. Images that were not fetched yet are missing."""
+    urls: dict[str, str] = {}
+    for chunk in in_parts(image_ids):
+        conditions = (draft_image.c.user_id == user_id, draft_image.c.id.in_(chunk), draft_image.c.stored.is_not(None))
+        urls |= {
+            row.id: row.stored
+            for row in conn.execute(select(draft_image.c.id, draft_image.c.stored).where(*conditions))
         }
-    return found
+    return urls
 
 
 def note_stored(conn: Connection, user_id: str, image_id: str, url: str) -> str:
-    """Note where the bytes of a picture are kept, unless that was noted before; returns what is noted.
+    """Record the URL of the stored copy of an image, unless one is recorded; return the recorded URL.
 
-    A picture that is in no row, because its draft is gone, is kept at `url`.
+    Return `url` itself if the image row is gone because its draft was deleted.
     """
-    mine = (draft_image.c.user_id == user_id, draft_image.c.id == image_id)
-    conn.execute(update(draft_image).where(*mine, draft_image.c.stored.is_(None)).values(stored=url))
-    noted = conn.execute(select(draft_image.c.stored).where(*mine)).scalar()
-    return str(noted) if noted is not None else url
+    conditions = (draft_image.c.user_id == user_id, draft_image.c.id == image_id)
+    conn.execute(update(draft_image).where(*conditions, draft_image.c.stored.is_(None)).values(stored=url))
+    # Two processes may store the same image at once: the first URL recorded wins.
+    recorded = conn.execute(select(draft_image.c.stored).where(*conditions)).scalar()
+    return str(recorded) if recorded is not None else url
 
 
 def describe(conn: Connection, user_id: str, draft_id: str, picture: int, alt: str | None) -> bool:
-    """Give a draft's picture, the first of which is 1, a description; without one take the picture off.
+    """Set the alt text of the image at position `number` of the draft, counted from 1; with None, delete the image.
 
-    False where the draft has no such picture.
+    Return False if the draft has no such image.
     """
-    mine = (draft_image.c.user_id == user_id, draft_image.c.draft_id == draft_id)
-    in_order = select(draft_image.c.id).where(*mine).order_by(draft_image.c.position, draft_image.c.id)
-    image_id = conn.execute(in_order.offset(picture - 1).limit(1)).scalar()
-    this = draft_image.c.id == image_id
+    conditions = (draft_image.c.user_id == user_id, draft_image.c.draft_id == draft_id)
+    ordered_ids = select(draft_image.c.id).where(*conditions).order_by(draft_image.c.position, draft_image.c.id)
+    image_id = conn.execute(ordered_ids.offset(picture - 1).limit(1)).scalar()
+    is_image = draft_image.c.id == image_id
     if alt is None:
-        return conn.execute(delete(draft_image).where(*mine, this)).rowcount == 1
-    return conn.execute(update(draft_image).where(*mine, this).values(alt=alt)).rowcount == 1
+        return conn.execute(delete(draft_image).where(*conditions, is_image)).rowcount == 1
+    return conn.execute(update(draft_image).where(*conditions, is_image).values(alt=alt)).rowcount == 1
 
 
-def kept_digests(conn: Connection, user_id: str) -> frozenset[str]:  # noqa: ARG001 - the folder is everybody's
-    """The SHA-256 of every kept picture that a draft has, whoever's it is."""
-    found: set[str] = set()
+def kept_digests(conn: Connection, user_id: str) -> frozenset[str]:  # noqa: ARG001 - the folder is shared by all users
+    """Return the SHA-256 of every stored image that any draft of any user refers to."""
+    digests: set[str] = set()
     for column in (draft_image.c.url, draft_image.c.stored):
         urls = conn.execute(select(column).where(column.startswith(kept_url(""))).distinct()).scalars()
-        found.update(filter(None, map(kept_digest, urls)))
-    return frozenset(found)
+        digests.update(filter(None, map(kept_digest, urls)))
+    return frozenset(digests)
 
 
 def any_to_be_posted(conn: Connection, user_id: str) -> bool:
-    """Whether a draft with a picture is on its way to being posted."""
-    pictured = exists().where(draft_image.c.draft_id == draft.c.id)
-    on_its_way = (draft.c.user_id == user_id, draft.c.status.in_(TO_BE_POSTED), draft.c.archived_at.is_(None))
-    return bool(conn.execute(select(exists().where(*on_its_way, pictured))).scalar())
+    """Return True if a draft with an image may still be posted."""
+    has_image = exists().where(draft_image.c.draft_id == draft.c.id)
+    may_be_posted = (draft.c.user_id == user_id, draft.c.status.in_(TO_BE_POSTED), draft.c.archived_at.is_(None))
+    return bool(conn.execute(select(exists().where(*may_be_posted, has_image))).scalar())

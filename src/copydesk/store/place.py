@@ -1,18 +1,18 @@
-"""Where the database lies: in a file of its owner alone, on a disk of this machine."""
+"""The database file: private to its owner, on a local disk, and still the same file."""
 
 import os
 from pathlib import Path
 
 from copydesk.errors import StoreError, StoreGoneError
 
-_NETWORK = {"nfs", "nfs4", "cifs", "smb3", "smbfs", "9p", "ncpfs", "afs", "fuse.sshfs"}
+_NETWORK_FILE_SYSTEMS = {"nfs", "nfs4", "cifs", "smb3", "smbfs", "9p", "ncpfs", "afs", "fuse.sshfs"}
 
 
 def make_private(path: Path) -> None:
-    """Make the file and its folder, for their owner alone, where they are not there. StoreError where that fails."""
+    """Create the file and its folder, private to their owner, if missing. Raise StoreError if that fails."""
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        # SQLite gives the files that it adds beside this one the same mode.
+        # SQLite gives the journal files it creates next to this one the same mode.
         os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
     except OSError as error:
         raise StoreError(
@@ -21,11 +21,11 @@ def make_private(path: Path) -> None:
 
 
 def refuse_network(path: Path) -> None:
-    """Raise StoreError for a place that is shared over a network, as far as the system tells."""
-    kind = file_system(path, _mounts())
-    if kind in _NETWORK:
+    """Raise StoreError if `path` is on a network file system, as far as the system tells."""
+    fs_type = file_system(path, _mounts())
+    if fs_type in _NETWORK_FILE_SYSTEMS:
         raise StoreError(
-            f"{path} is on a network file system ({kind}), where a database gets damaged.",
+            f"{path} is on a network file system ({fs_type}), where a database gets damaged.",
             hint="Choose a folder on a local disk.",
         )
 
@@ -38,36 +38,38 @@ def _mounts() -> str:
 
 
 def file_system(path: Path, mounts: str) -> str:
-    """The type of the file system that `path` is on, by the text of /proc/mounts; empty when not known."""
+    """Return the type of the file system that holds `path`, given the text of /proc/mounts; empty if unknown."""
     folders = {str(folder) for folder in (path.resolve(), *path.resolve().parents)}
-    found = ("", "")
+    best_match = ("", "")
     for line in mounts.splitlines():
-        place, kind = line.split(" ")[1:3]
-        place = place.replace("\\040", " ")
-        if place in folders and len(place) >= len(found[0]):
-            found = (place, kind)
-    return found[1]
+        mount_point, fs_type = line.split(" ")[1:3]
+        # /proc/mounts writes a space as an octal escape.
+        mount_point = mount_point.replace("\\040", " ")
+        # The longest mount point wins; of equals the later one, which hides the earlier.
+        if mount_point in folders and len(mount_point) >= len(best_match[0]):
+            best_match = (mount_point, fs_type)
+    return best_match[1]
 
 
 class SameFile:
-    """Whether a path still leads to the file that it led to when it was first looked at.
+    """Checks that a path still leads to the file it led to at the first check.
 
-    SQLite goes on with a file that was moved or deleted, and whatever is written to it is lost.
+    SQLite goes on using a file that was moved or deleted, and whatever is written to it is lost.
     """
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._first: tuple[int, int] | None = None
-        """The device and the number of the file."""
+        self._original: tuple[int, int] | None = None
+        """Device and inode number."""
 
     def check(self) -> None:
-        """StoreGoneError where it leads to another file, or to none."""
+        """Raise StoreGoneError if the path leads to another file, or to none."""
         try:
-            found = self._path.stat()
+            stat = self._path.stat()
         except OSError:
-            now = None
+            current = None
         else:
-            now = found.st_dev, found.st_ino
-        self._first = self._first or now
-        if now != self._first:
+            current = stat.st_dev, stat.st_ino
+        self._original = self._original or current
+        if current != self._original:
             raise StoreGoneError

@@ -1,4 +1,4 @@
-"""The user's slots, and the times at which drafts stand."""
+"""The user's weekly posting slots, and the times taken by drafts."""
 
 from collections.abc import Iterable
 from datetime import datetime
@@ -11,12 +11,12 @@ from copydesk.model.schedule import Slot
 from copydesk.store.tables import draft, schedule_slot, user
 
 STANDING = (Status.SCHEDULED, Status.POSTING)
-"""Where a draft is that holds its time."""
+"""States in which a draft occupies its scheduled time."""
 
-_OWN = schedule_slot.c.user_id == bindparam("owner")
-_DAY = (schedule_slot.c.day_of_week, schedule_slot.c.hour, schedule_slot.c.minute)
-_SLOTS = select(*_DAY).where(_OWN).order_by(*_DAY)
-_CLEAR = delete(schedule_slot).where(_OWN)
+_OWN_SLOTS = schedule_slot.c.user_id == bindparam("owner")
+_SLOT_COLUMNS = (schedule_slot.c.day_of_week, schedule_slot.c.hour, schedule_slot.c.minute)
+_SLOTS = select(*_SLOT_COLUMNS).where(_OWN_SLOTS).order_by(*_SLOT_COLUMNS)
+_CLEAR = delete(schedule_slot).where(_OWN_SLOTS)
 _ZONE = select(user.c.time_zone).where(user.c.id == bindparam("owner"))
 _TAKEN = select(draft.c.scheduled_at).where(
     draft.c.user_id == bindparam("owner"), draft.c.status.in_(STANDING), draft.c.scheduled_at > bindparam("after")
@@ -24,13 +24,13 @@ _TAKEN = select(draft.c.scheduled_at).where(
 
 
 def slots(conn: Connection, user_id: str) -> tuple[Slot, ...]:
-    """The user's slots in the order of the week, Sunday first."""
+    """Return the user's slots in the order of the week, Sunday first."""
     rows = conn.execute(_SLOTS, {"owner": user_id})
     return tuple(Slot(day_of_week=day, hour=hour, minute=minute) for day, hour, minute in rows)
 
 
 def set_slots(conn: Connection, user_id: str, slots: Iterable[Slot]) -> None:
-    """Put these in the place of all the slots that there were."""
+    """Replace all of the user's slots."""
     conn.execute(_CLEAR, {"owner": user_id})
     rows = [
         {"user_id": user_id, "day_of_week": slot.day_of_week, "hour": slot.hour, "minute": slot.minute}
@@ -41,10 +41,10 @@ def set_slots(conn: Connection, user_id: str, slots: Iterable[Slot]) -> None:
 
 
 def taken(conn: Connection, user_id: str, after: datetime) -> frozenset[datetime]:
-    """The instants later than `after` at which drafts of the user stand."""
+    """Return the instants later than `after` at which drafts are scheduled or being posted."""
     return frozenset(conn.execute(_TAKEN, {"owner": user_id, "after": after}).scalars())
 
 
 def zone(conn: Connection, user_id: str) -> ZoneInfo:
-    """The user's time zone."""
+    """Return the user's time zone."""
     return ZoneInfo(conn.execute(_ZONE, {"owner": user_id}).scalar_one())

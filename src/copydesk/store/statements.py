@@ -1,4 +1,4 @@
-"""Statements as text and rows as tuples: for what runs a hundred times in a row SQLAlchemy's own part is the most."""
+"""Raw SQL on the driver's own connection, for hot paths where SQLAlchemy's overhead dominates."""
 
 import sqlite3
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -15,91 +15,95 @@ DIALECT: Final = dialect(paramstyle="named")
 
 
 def text_of(statement: Executable) -> str:
-    """A statement as SQLite takes it; its parameters go by their names."""
+    """Return the statement as SQL text with named parameters."""
     return str(statement.compile(dialect=DIALECT))  # type: ignore[attr-defined]
 
 
 def runner(conn: Connection) -> Callable[..., sqlite3.Cursor]:
-    """What runs a statement on the connection's own driver and within its transaction; values as they are kept."""
+    """Return `execute` of the driver's connection, for many statements in a row.
+
+    It runs within the current transaction and takes values as they are stored: column types are not applied.
+    """
     return driver_of(conn).execute
 
 
 def run(conn: Connection, statement: str, values: Mapping[str, Any] | Sequence[Any] = ()) -> sqlite3.Cursor:
-    """Run one statement so."""
+    """Execute one statement on the driver; values are passed as they are stored."""
     return driver_of(conn).execute(statement, values)
 
 
 def run_many(conn: Connection, statement: str, rows: Iterable[Sequence[Any]]) -> int:
-    """Run one statement so for each of `rows`; how many rows of the database they changed."""
+    """Execute one statement for each of `rows` on the driver; return the number of rows changed."""
     return driver_of(conn).executemany(statement, rows).rowcount
 
 
 def places(values: Collection[object]) -> str:
-    """The places of `values` in a statement that lists them: `?, ?, ?`."""
+    """Return a placeholder for each of `values`: `?, ?, ?`."""
     return ", ".join("?" * len(values))
 
 
 def driver_of(conn: Connection) -> sqlite3.Connection:
-    """SQLite's own connection below SQLAlchemy's."""
-    driver: sqlite3.Connection | None = conn.connection.driver_connection
-    assert driver is not None
-    return driver
+    """Return SQLite's own connection below SQLAlchemy's."""
+    dbapi: sqlite3.Connection | None = conn.connection.driver_connection
+    assert dbapi is not None
+    return dbapi
 
 
 class Columns:
-    """Some columns: their names as a query lists them, and their values on the way in and out."""
+    """Some columns: their names for a statement, and the conversion of their values to and from what is stored."""
 
     def __init__(self, columns: Iterable[Column[Any]]) -> None:
         self._columns = tuple(columns)
         self.names = tuple(column.name for column in self._columns)
         self.text = ", ".join(f"{column.table.name}.{column.name}" for column in self._columns)
         self.places = ", ".join(f"{name} = ?" for name in self.names)
-        """What an update sets."""
+        """Assignments for the SET clause of an UPDATE."""
 
     @cached_property
-    def _keeping(self) -> list[tuple[int, Callable[[Any], Any]]]:
-        """What makes of a value the one that is kept, by its place, where they are not the same."""
-        made = [(place, kind.bind_processor(DIALECT)) for place, kind in self._kinds()]
-        return [(place, keep) for place, keep in made if keep is not None]
+    def _encoders(self) -> list[tuple[int, Callable[[Any], Any]]]:
+        """(index, converter) of the columns whose values are stored in another form."""
+        processors = [(index, type_.bind_processor(DIALECT)) for index, type_ in self._types()]
+        return [(index, encode) for index, encode in processors if encode is not None]
 
     @cached_property
-    def _reading(self) -> list[tuple[int, Callable[[Any], Any]]]:
-        """The same for the way back."""
-        made = [(place, kind.result_processor(DIALECT, None)) for place, kind in self._kinds()]
-        return [(place, read) for place, read in made if read is not None]
+    def _decoders(self) -> list[tuple[int, Callable[[Any], Any]]]:
+        """(index, converter) of the columns whose stored values have another form in Python."""
+        processors = [(index, type_.result_processor(DIALECT, None)) for index, type_ in self._types()]
+        return [(index, decode) for index, decode in processors if decode is not None]
 
-    def _kinds(self) -> Iterator[tuple[int, TypeEngine[Any]]]:
+    def _types(self) -> Iterator[tuple[int, TypeEngine[Any]]]:
+        # The dialect's own implementation: on SQLite a Boolean, for example, is stored as an integer.
         return enumerate(column.type.dialect_impl(DIALECT) for column in self._columns)
 
     def keep(self, row: list[Any]) -> list[Any]:
-        """`row`, which begins with values of these columns, changed into what is kept of them."""
-        for place, keep in self._keeping:
-            row[place] = keep(row[place])
+        """Convert `row`, which begins with values of these columns, in place to what is stored; return it."""
+        for index, encode in self._encoders:
+            row[index] = encode(row[index])
         return row
 
     def read(self, rows: Iterable[Sequence[Any]]) -> Iterator[list[Any]]:
-        """The values of rows that begin with these columns."""
-        for kept in rows:
-            row = list(kept)
-            for place, read in self._reading:
-                row[place] = read(row[place])
+        """Yield the rows, which begin with these columns, with their values converted to Python."""
+        for stored in rows:
+            row = list(stored)
+            for index, decode in self._decoders:
+                row[index] = decode(row[index])
             yield row
 
 
 class Rows:
     """Inserts rows of the named columns, many with one statement.
 
-    While SQLite carries out a statement it leaves the interpreter to the other threads; with a statement for each row
-    the thread asks for it anew at every one, and waits its turn.
+    SQLite releases the GIL while it executes a statement; with one statement per row the thread would have to reacquire
+    it each time, and wait for the other threads.
     """
 
     def __init__(self, table: Table, names: Sequence[str]) -> None:
         self._columns = Columns(table.c[name] for name in names)
-        self._head = f"INSERT INTO {table.name} ({', '.join(names)}) VALUES "  # noqa: S608 - names of our own
-        self._row = f"({places(names)})"
+        self._insert_clause = f"INSERT INTO {table.name} ({', '.join(names)}) VALUES "  # noqa: S608 - names of our own
+        self._row_placeholders = f"({places(names)})"
 
     def add(self, conn: Connection, rows: Sequence[list[Any]]) -> None:
-        """Insert `rows`, whose values are in the order of the names; they are changed into what is kept of them."""
-        for some in in_parts(rows):
-            values = [value for row in some for value in self._columns.keep(row)]
-            run(conn, self._head + ", ".join([self._row] * len(some)), values)
+        """Insert `rows`, whose values are in the order of the column names. The rows are converted in place."""
+        for chunk in in_parts(rows):
+            values = [value for row in chunk for value in self._columns.keep(row)]
+            run(conn, self._insert_clause + ", ".join([self._row_placeholders] * len(chunk)), values)

@@ -1,6 +1,6 @@
-"""The tables. Every row belongs to a user, and the index of every query on a user's rows begins with user_id.
+"""The tables. Every row belongs to a user, and every query on a user's rows has an index that starts with user_id.
 
-Long texts stand last in their rows: SQLite reads a row from its front, and stops at the last column it needs.
+Long texts are the last columns of their tables: SQLite reads a row from its start and stops at the last column needed.
 """
 
 from enum import StrEnum
@@ -37,7 +37,7 @@ from copydesk.store.types import ID, ROW_ID, UTC, Choice, Json
 
 
 class Origin(StrEnum):
-    """How a draft came to be."""
+    """The operation that created a draft."""
 
     PIPELINE = "pipeline"
     DIRECT = "direct"
@@ -77,16 +77,16 @@ source = Table(
     required("enabled", Boolean, server_default=text("1")),
     required("created_at", UTC),
     required("updated_at", UTC),
-    # Kept by triggers.
+    # Maintained by triggers.
     required("item_count", Integer, server_default=text("0")),
-    # What is asked for in queries, beside the whole state in `fetch`.
+    # Copies of values in `fetch` that queries need as columns.
     Column("last_fetch", UTC),
     Column("next_at", UTC),
     Column("not_before", UTC),
     required("health", Choice(Health), server_default="unknown"),
     required("fail_count", Integer, server_default=text("0")),
     Column("last_error", Text),
-    # What names the rules that its items were last judged by; NULL until they are.
+    # Fingerprint of the filter rules last applied to its items; NULL until they are.
     Column("judged_by", Text),
     required("fetch", Json(FetchState), server_default="{}"),
     one_of("type", SourceType),
@@ -109,7 +109,7 @@ item = Table(
     Column("rid", ROW_ID, primary_key=True),
     required("id", ID, unique=True),
     owner(),
-    # NULL for what the user gave: such an item belongs to no source.
+    # NULL for items that the user gave.
     Column("source_id", ID, ForeignKey("source.id", ondelete="CASCADE")),
     required("state", Choice(ItemState)),
     required("story_id", ID),
@@ -131,15 +131,15 @@ item = Table(
     Column("discussion", Text),
     Column("reason", Text),
     required("tags", Json(tuple[str, ...]), server_default="[]"),
-    # What the user wants written, where the item is his own.
+    # The user's request, for an item the user gave.
     Column("prompt", Text),
     required("summary", Text, server_default=""),
     required("text", Text, server_default=""),
     UniqueConstraint("source_id", "ident"),
     Index(None, "source_id", "alias"),
     Index(None, "user_id", "published"),
-    # What waits for a run, and what filters left out and may wait again: by far the most is neither. SQLite takes them
-    # for the better ones only where they have the state as a column too.
+    # Partial indexes, because nearly all items are in neither state. SQLite prefers them to the full one only if the
+    # state is a column of theirs too.
     Index("ix_item_user_id_state_published_new", *_BY_STATE, **when("state = 'new'")),
     Index("ix_item_user_id_state_published_filtered", *_BY_STATE, **when("state = 'filtered'")),
 )
@@ -151,10 +151,10 @@ run = Table(
     owner(),
     required("status", Choice(RunStatus)),
     Column("stage", Choice(Stage)),
-    # When it was queued, until it is running.
+    # The time it was queued, until it is running.
     required("started_at", UTC),
     Column("ended_at", UTC),
-    # The process that runs it, and until when it may be thought alive.
+    # The process that runs it, and the time until which it is assumed alive.
     Column("owner", Text),
     Column("lease_until", UTC),
     required("cancel_requested", Boolean, server_default=text("0")),
@@ -168,7 +168,7 @@ run = Table(
     Index("uq_run_user_id_running", "user_id", unique=True, **when("status = 'running'")),
 )
 
-# What the runs that ended came to, kept by triggers: statistics of many runs read one row.
+# Totals of the finished runs, maintained by triggers: statistics over many runs read one row.
 run_total = Table(
     "run_total",
     metadata,
@@ -200,26 +200,26 @@ draft = Table(
     required("id", ID, unique=True),
     owner(),
     required("item_id", ID, ForeignKey("item.id", ondelete="CASCADE")),
-    # The item's source, its type and its story, written once more: lists are filtered by them without a join.
+    # Copies of the item's source, its type and its story: lists are filtered by them without a join.
     Column("source_id", ID),
     Column("source_type", Choice(SourceType)),
     required("story_id", ID),
     required("format", Choice(Format)),
     required("status", Choice(Status)),
     required("origin", Choice(Origin)),
-    # Grows by one with each change: a change names the version it was decided on.
+    # Incremented by each change, for compare-and-set.
     required("version", Integer, server_default=text("1")),
     required("confidence", Float),
     Column("total_score", Float),
     required("created_at", UTC),
     required("updated_at", UTC),
     Column("scheduled_at", UTC),
-    # What the user chose: 09:00 in Prague stays 09:00 when the rules of the zone change.
+    # The wall clock time the user chose: 09:00 in Prague stays 09:00 when the rules of the zone change.
     Column("scheduled_wall", Text),
     Column("scheduled_zone", Text),
     Column("posted_at", UTC),
     Column("archived_at", UTC),
-    # The events that the next undo and the next redo take back.
+    # The events that the next undo and the next redo revert.
     Column("undo_rid", Integer),
     Column("redo_rid", Integer),
     Column("post_id", Text),
@@ -232,7 +232,7 @@ draft = Table(
     Column("feedback", Text),
     Column("rejection_feedback", Text),
     Column("last_error", Text),
-    # The title of its item and its tags, each on a line: what it is found by beside its text.
+    # For the full text index, besides the text: its item's title and its tags, each on its own line.
     required("about", Text, server_default=""),
     required("text", Text),
     required("checks", Json(Checks), server_default="{}"),
@@ -240,7 +240,7 @@ draft = Table(
     Column("score", Json(Score)),
     one_of("format", Format),
     one_of("status", Status),
-    # Lists leave out what is archived, which may be nearly all of it, without reading it.
+    # Lists skip archived drafts, possibly nearly all, within the index.
     Index(None, "user_id", "id", "archived_at"),
     Index(None, "user_id", "status", "id", "archived_at"),
     Index("ix_draft_user_id_id_archived", "user_id", "id", **when("archived_at IS NOT NULL")),
@@ -253,21 +253,21 @@ draft = Table(
     Index(None, "user_id", "id", "scheduled_at", **_SCHEDULED),
     Index(None, "user_id", "status", "scheduled_at", "id", **_SCHEDULED),
     Index(None, "user_id", "posted_at", **when("posted_at IS NOT NULL")),
-    # What is to be written, in the order in which it was asked for.
+    # Pending generation, in the order of the requests.
     Index("ix_draft_user_id_updated_at_pending", "user_id", "updated_at", "id", **_PENDING),
     Index(None, "user_id", "undo_rid", **when("undo_rid IS NOT NULL")),
     Index(None, "user_id", "redo_rid", **when("redo_rid IS NOT NULL")),
-    # A story is drafted by runs once for each format, whatever two processes do at the same time.
+    # At most one pipeline draft per story and format, even if two processes draft at the same time.
     Index("uq_draft_user_id_story_id_format_pipeline", "user_id", "story_id", "format", unique=True, **_BY_PIPELINE),
     Index("ix_draft_user_id_story_id_generate", "user_id", "story_id", **when("origin = 'generate'")),
-    # These let a delete find the rows that point at it.
+    # For foreign keys: a delete looks up the rows that reference it.
     Index(None, "item_id"),
     Index(None, "regenerated_from_id"),
     Index(None, "run_id"),
     Index(None, "experiment_id"),
 )
 
-# How many drafts there are of each kind, kept by triggers. A draft without a source is counted under ''.
+# Draft counts, maintained by triggers. A draft without a source counts under ''.
 draft_count = Table(
     "draft_count",
     metadata,
@@ -289,7 +289,7 @@ draft_image = Table(
     Column("alt", Text),
     required("position", Integer),
     required("source", Choice(ImageSource)),
-    # Under which url its bytes are kept; written once, when they are first read, so that all attempts send the same.
+    # URL of the stored copy. Written once, when the image is first fetched, so that all attempts post the same bytes.
     Column("stored", Text),
     one_of("source", ImageSource),
     Index(None, "draft_id", "position"),
@@ -310,52 +310,53 @@ draft_tag = Table(
     required("tag_id", ID, ForeignKey("tag.id", ondelete="CASCADE"), primary_key=True),
     of_draft(primary_key=True),
     owner(index=True),
-    # With the user, so that the tags of a page's drafts are read from the index alone.
+    # With the user id, so that the tags of a page's drafts are read from the index alone.
     Index(None, "draft_id", "user_id"),
     sqlite_with_rowid=False,
 )
 
-# Written once and never changed. By `version` in the order of one draft, by `rid` in that of all of them.
+# Append-only. `version` orders the events of one draft, `rid` those of all.
 draft_event = Table(
     "draft_event",
     metadata,
     Column("rid", ROW_ID, primary_key=True),
     owner(),
     of_draft(),
-    # The draft's version after it.
+    # The draft's version after the event.
     required("version", Integer),
     required("at", UTC),
     required("who", Text),
     required("kind", Choice(EventKind)),
     required("action", Text),
     Column("bulk_id", ID),
-    # What an undo or a redo takes back.
+    # The event that an undo or a redo reverts.
     Column("of_rid", Integer),
-    # What can be undone and redone when this one is taken back: events of a draft are a chain, and so two stacks.
+    # The draft's undo_rid and redo_rid after this event is reverted: the events of a draft form two stacks as linked
+    # lists.
     Column("undo_rid", Integer),
     Column("redo_rid", Integer),
     Column("feedback", Text),
-    # The columns that it changed, with exactly the values that the database keeps.
+    # The changed columns, with exactly the stored values.
     required("before", Json(dict[str, Any]), server_default="{}"),
     required("after", Json(dict[str, Any]), server_default="{}"),
     UniqueConstraint("draft_id", "version"),
     Index(None, "user_id", "bulk_id"),
     Index("ix_draft_event_user_id_change", "user_id", "rid", **when("kind = 'change'")),
-    # A number that was given stands for no other event once a source was deleted with its drafts and theirs.
+    # Numbers are never reused, not even after a source was deleted with its drafts and their events.
     sqlite_autoincrement=True,
 )
 
-# Who writes what: that a text is to be written is said by its draft's state, not by a row here.
+# Claims on drafts to generate. Only the draft's state says that its text is to be generated, not a row here.
 generation = Table(
     "generation",
     metadata,
     of_draft(primary_key=True),
     owner(index=True),
-    # Of the one who wrote or writes it: his claim, his process, and until when that may be thought alive.
+    # The last claim, its process, and the time until which that is assumed alive.
     required("claim_id", ID),
     required("owner", Text),
     required("lease_until", UTC),
-    # How many have begun and not come to an end.
+    # Attempts that were started and not finished.
     required("attempts", Integer),
     sqlite_with_rowid=False,
 )
@@ -386,9 +387,10 @@ engagement = Table(
     owner(),
     of_draft(),
     required("platform", Text),
-    # The name of the account that it went to; empty where somebody recorded it by hand for a platform.
+    # Name of the account; empty if recorded by hand for a platform.
     required("account", Text, server_default=""),
-    # The draft's, written once more: a draft that is deleted is gone before its posts are taken out of the sums.
+    # Copy of the draft's: when a draft is deleted, its row is gone before the triggers subtract its posts from the
+    # totals.
     required("format", Choice(Format)),
     Column("post_id", Text),
     required("status", Choice(DeliveryStatus)),
@@ -396,7 +398,7 @@ engagement = Table(
     Column("retry_after", UTC),
     Column("error_message", Text),
     Column("failed_at", UTC),
-    # NULL where the platform does not report a figure: unknown is not zero.
+    # NULL if the platform does not report the metric: unknown is not zero.
     Column("likes", Integer),
     Column("replies", Integer),
     Column("reposts", Integer),
@@ -404,7 +406,7 @@ engagement = Table(
     Column("clicks", Integer),
     Column("measured_at", UTC),
     required("created_at", UTC),
-    # What the figures come to, whoever wrote them; `model.engagement` says why so.
+    # Computed from the metrics, however they were recorded; see `model.engagement` for the definition.
     Column("interactions", Integer, Computed(_INTERACTIONS, persisted=True)),
     Column(
         "engagement_rate",
@@ -425,7 +427,7 @@ engagement = Table(
     ),
 )
 
-# What was read of a post, or said by the user, each time; `engagement` has the latest of each figure.
+# Readings of metrics, from the platform or by hand; `engagement` has the latest value of each metric.
 engagement_reading = Table(
     "engagement_reading",
     metadata,
@@ -449,15 +451,15 @@ account = Table(
     owner(),
     required("platform", Text),
     required("server", Text),
-    # What the platform calls it.
+    # The platform's id of the account.
     required("remote_id", Text),
     required("name", Text),
     required("details", Json(Account)),
     required("connected_at", UTC),
     Column("checked_at", UTC),
-    # Why nothing can go there until the user does something; NULL where nothing stands in the way.
+    # Why nothing can be posted until the user acts; NULL if nothing is wrong.
     Column("trouble", Text),
-    # Who sends there, by which claim, and until when that may be thought alive; NULL where nobody does.
+    # Lease of the process that posts to it; NULL if there is none.
     Column("owner", Text),
     Column("claim_id", ID),
     Column("lease_until", UTC),
@@ -466,7 +468,7 @@ account = Table(
 
 _OPEN = when("state IN ('planned', 'sending', 'unknown')")
 
-# One draft on its way to one account; its `engagement` row says the same in the interface's words.
+# A draft on its way to an account. Its `engagement` row shows the same in the terms of the interface.
 delivery = Table(
     "delivery",
     metadata,
@@ -477,31 +479,31 @@ delivery = Table(
     required("state", Choice(State)),
     required("version", Integer, server_default=text("0")),
     Column("not_before", UTC),
-    # When it was to go out.
+    # The scheduled time.
     required("due_at", UTC),
-    # What the keys follow from: its id, and another one each time the user has it sent again.
+    # Idempotency keys are derived from it. Its id at first, replaced each time the user sends it again.
     required("seed", ID),
-    # Whether it goes out although the same text did before.
+    # True if it is sent even though the same text was posted before.
     required("anyway", Boolean, server_default=text("0")),
-    # Of the text, to find the same one.
+    # Digest of the text, to find duplicates.
     required("digest", Text),
     Column("sent_at", UTC),
-    # When its figures are read next; NULL where they never are again.
+    # The next reading of metrics; NULL for never.
     Column("figures_at", UTC),
     Column("gone_at", UTC),
     required("progress", Json(Delivery)),
-    # What is sent, as it was settled before the first byte.
+    # The payload, settled before the first request.
     Column("intent", Json(Intent)),
     one_of("state", State),
     Index("ix_delivery_user_id_account_id_open", "user_id", "account_id", "not_before", **_OPEN),
     Index(None, "user_id", "digest"),
-    # Ids go by when they were made.
+    # Ids sort by creation time.
     Index(None, "user_id", "id"),
     Index("ix_delivery_user_id_sent_at", "user_id", "sent_at", **when("sent_at IS NOT NULL")),
     Index("ix_delivery_user_id_figures_at", "user_id", "figures_at", **when("figures_at IS NOT NULL")),
 )
 
-# Written once and never changed: what happened to a delivery.
+# Append-only log of each delivery.
 delivery_event = Table(
     "delivery_event",
     metadata,
@@ -514,7 +516,7 @@ delivery_event = Table(
     Index(None, "delivery_id", "rid"),
 )
 
-# The sums of the posts that are live, kept by triggers: a summary of a million posts reads a few rows.
+# Totals of the published posts, maintained by triggers: a summary of a million posts reads a few rows.
 engagement_total = Table(
     "engagement_total",
     metadata,
@@ -549,7 +551,7 @@ experiment = Table(
     Index(None, "user_id", "status", "id"),
 )
 
-# How many drafts of a kind an experiment was given: the next one's place in its blocks.
+# Number of drafts assigned per stratum: the next draft's position in the blocks.
 experiment_turn = Table(
     "experiment_turn",
     metadata,
@@ -578,13 +580,13 @@ job = Table(
     metadata,
     owner(primary_key=True),
     required("name", Text, primary_key=True),
-    # Who is at it, by which claim, and until when it may be thought alive; NULL where nobody is.
+    # Lease of the process that runs it; NULL if there is none.
     Column("owner", Text),
     Column("claim_id", ID),
     Column("lease_until", UTC),
     Column("began_at", UTC),
     Column("ended_at", UTC),
-    # The last error, until the job ends well.
+    # The last error, until a run succeeds.
     Column("failed_at", UTC),
     Column("error", Text),
     sqlite_with_rowid=False,
@@ -594,14 +596,14 @@ clock_check = Table(
     "clock_check",
     metadata,
     owner(primary_key=True),
-    # Both clocks, read together: what the wall clock is measured by.
+    # Both clocks, read together: the reference for later readings.
     required("boot", Text),
     required("wall", UTC),
     required("steady", Float),
     required("counts_sleep", Boolean),
-    # The last time that the wall clock was known to be right.
+    # The last time the wall clock was known to be right.
     required("seen", UTC),
-    # When a jump was noticed that nobody has answered for yet, and how far it was, in seconds.
+    # Time of a jump that no one has confirmed yet, and its size in seconds.
     Column("doubt_since", UTC),
     Column("doubt_by", Float),
     sqlite_with_rowid=False,

@@ -1,4 +1,4 @@
-"""Whose desk it is."""
+"""The user that everything in the database belongs to."""
 
 from datetime import datetime
 
@@ -12,7 +12,7 @@ OWNER = "owner"
 
 
 class User(Struct, frozen=True):
-    """The person that everything in the database belongs to."""
+    """A user row."""
 
     id: str
     name: str
@@ -21,21 +21,20 @@ class User(Struct, frozen=True):
 
 
 def owner(conn: Connection) -> User | None:
-    """The owner of the desk on this machine: the first user there is."""
+    """Return the owner of the desk on this machine: the first user, or None before there is one."""
     columns = (user.c.id, user.c.name, user.c.time_zone, user.c.created_at)
     row = conn.execute(select(*columns).order_by(user.c.id).limit(1)).first()
     return User(**row._mapping) if row else None
 
 
 def add_owner(conn: Connection, now: datetime, time_zone: str) -> User:
-    """Make the owner, unless another process just did."""
-    if (there := owner(conn)) is not None:
-        return there
-    new = User(id=new_id(now), name=OWNER, time_zone=time_zone, created_at=now)
-    conn.execute(insert(user).values(id=new.id, name=new.name, time_zone=time_zone, created_at=now))
-    return new
+    """Create the owner and return it; return the existing one if another process just created it."""
+    if (existing := owner(conn)) is not None:
+        return existing
+    user_row = User(id=new_id(now), name=OWNER, time_zone=time_zone, created_at=now)
+    conn.execute(insert(user).values(id=user_row.id, name=user_row.name, time_zone=time_zone, created_at=now))
+    return user_row
 
 
 def set_time_zone(conn: Connection, user_id: str, name: str) -> None:
-    """Keep another time zone."""
     conn.execute(update(user).where(user.c.id == user_id).values(time_zone=name))

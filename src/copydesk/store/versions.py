@@ -1,4 +1,4 @@
-"""The versions of a text: drafts that were made anew, one from the other."""
+"""The versions of a draft: drafts that were regenerated from one another."""
 
 from sqlalchemy import Connection, bindparam, select
 
@@ -6,27 +6,27 @@ from copydesk.model.draft import ListedDraft
 from copydesk.store import lists
 from copydesk.store.tables import draft
 
-_MINE = draft.c.user_id == bindparam("user")
-_ROW = select(draft.c.id, draft.c.regenerated_from_id)
-# UNION, and not UNION ALL, ends even where a damaged chain bites its own tail.
-_up = _ROW.where(_MINE, draft.c.id == bindparam("draft")).cte("up", recursive=True)
-_up = _up.union(_ROW.where(_MINE, draft.c.id == _up.c.regenerated_from_id))
-_all = select(_up.c.id).cte("versions", recursive=True)
-_all = _all.union(select(draft.c.id).where(_MINE, draft.c.regenerated_from_id == _all.c.id))
-_VERSIONS = select(_all.c.id).order_by(_all.c.id)
-_BEFORE = select(draft.c.text).where(
-    _MINE, draft.c.id.in_(select(_up.c.id)), draft.c.id != bindparam("draft"), draft.c.text != ""
+_IS_OWNED = draft.c.user_id == bindparam("user")
+_VERSION_ROW = select(draft.c.id, draft.c.regenerated_from_id)
+# UNION, not UNION ALL: it terminates even if a damaged chain has a cycle.
+_ancestors = _VERSION_ROW.where(_IS_OWNED, draft.c.id == bindparam("draft")).cte("up", recursive=True)
+_ancestors = _ancestors.union(_VERSION_ROW.where(_IS_OWNED, draft.c.id == _ancestors.c.regenerated_from_id))
+_family = select(_ancestors.c.id).cte("versions", recursive=True)
+_family = _family.union(select(draft.c.id).where(_IS_OWNED, draft.c.regenerated_from_id == _family.c.id))
+_VERSIONS = select(_family.c.id).order_by(_family.c.id)
+_EARLIER_TEXTS = select(draft.c.text).where(
+    _IS_OWNED, draft.c.id.in_(select(_ancestors.c.id)), draft.c.id != bindparam("draft"), draft.c.text != ""
 )
-_BEFORE = _BEFORE.order_by(draft.c.id.desc())
+_EARLIER_TEXTS = _EARLIER_TEXTS.order_by(draft.c.id.desc())
 
 
 def of(conn: Connection, user_id: str, draft_id: str) -> tuple[ListedDraft, ...]:
-    """Every version that a draft comes from, the draft, and every one that comes from them, the oldest first."""
+    """Return all versions of the draft, oldest first: its ancestors, itself, and all descendants of these."""
     ids = conn.execute(_VERSIONS, {"user": user_id, "draft": draft_id}).scalars().all()
-    found = (lists.one(conn, user_id, each) for each in ids)
-    return tuple(each for each in found if each is not None)
+    versions = (lists.one(conn, user_id, version) for version in ids)
+    return tuple(version for version in versions if version is not None)
 
 
 def texts_before(conn: Connection, user_id: str, draft_id: str) -> tuple[str, ...]:
-    """The texts of the versions that a draft was made from, the newest first; those that have one."""
-    return tuple(conn.execute(_BEFORE, {"user": user_id, "draft": draft_id}).scalars())
+    """Return the texts of the versions that the draft was made from, newest first, without empty ones."""
+    return tuple(conn.execute(_EARLIER_TEXTS, {"user": user_id, "draft": draft_id}).scalars())

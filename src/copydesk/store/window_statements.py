@@ -1,6 +1,6 @@
-"""The statements of `copydesk.store.window`, each made once for each shape of what is asked.
+"""SQL of the queue window, built once for each shape of request.
 
-Only names of ours stand in them. A plus before a column keeps SQLite from looking there first.
+Only names from this module are formatted into the statements. A plus before a column keeps SQLite from using its index.
 """
 
 from functools import lru_cache
@@ -11,201 +11,224 @@ from copydesk.model.history import CREATE
 from copydesk.model.window import STATES, Order, Tab, order_of
 from copydesk.store.listed import PLAIN
 
-_KEYS: Final = {Order.BEST: "total_score", Order.SOONEST: "scheduled_at", Order.NEWEST: "NULL"}
+_KEY_COLUMNS: Final = {Order.BEST: "total_score", Order.SOONEST: "scheduled_at", Order.NEWEST: "NULL"}
 _COLUMNS = ", ".join(f"draft.{name}" for name in PLAIN)
 _TAG = "(SELECT id FROM tag WHERE user_id = :user AND name = :tag{})"
 
 
 class Shape(NamedTuple):
-    """Of a slice what its statement depends on."""
+    """The properties of a window that its statement depends on."""
 
     tab: Tab
     format: bool = False
     source: bool = False
     tags: int = 0
     words: bool = False
-    """Whether words are looked for."""
+    """True if words are searched for."""
     led: bool = False
-    """Whether the filters, or beside words the tab, lead to few drafts."""
+    """True if the filters, or in a search the tab, lead to few drafts."""
     backwards: bool = False
     place: bool = False
-    """Whether it begins at a place, and whether that has a key."""
+    """True if the window starts at a position; `position_has_key` is True if that has a key."""
     keyed: bool = False
 
     @property
     def descending(self) -> bool:
-        """Whether the index is read from its end."""
+        """True if the index is read from its end."""
         return (self.order is not Order.SOONEST) is not self.backwards
 
     @property
     def order(self) -> Order:
-        """As that of the view."""
+        """The view's order: search results are ordered by age."""
         return Order.NEWEST if self.words else order_of(self.tab)
 
 
 @lru_cache
 def places_of(shape: Shape) -> str:
-    """Where drafts stand, in the view's order."""
-    way = "DESC" if shape.descending else "ASC"
+    """Return the SQL for the positions of drafts in the view's order."""
+    direction = "DESC" if shape.descending else "ASC"
     if shape.words:
         return (
-            f"SELECT draft.rid, draft.id FROM {_worded(shape)} ORDER BY {_row(shape)} {way} LIMIT :limit OFFSET :offset"  # noqa: S608
+            f"SELECT draft.rid, draft.id FROM {_search_from(shape)}"  # noqa: S608
+            f" ORDER BY {_rowid_column(shape)} {direction} LIMIT :limit OFFSET :offset"
         )
-    key = _KEYS[shape.order]
-    branches = " UNION ALL ".join(f"SELECT {key}, id FROM {each}" for each in _branches(shape))  # noqa: S608
-    by = f"2 {way}" if shape.order is Order.NEWEST else f"1 {way}, 2 {way}"
-    return f"{branches} ORDER BY {by} LIMIT :limit OFFSET :offset"
+    key = _KEY_COLUMNS[shape.order]
+    branches = " UNION ALL ".join(f"SELECT {key}, id FROM {branch}" for branch in _branches(shape))  # noqa: S608
+    order_by = f"2 {direction}" if shape.order is Order.NEWEST else f"1 {direction}, 2 {direction}"
+    return f"{branches} ORDER BY {order_by} LIMIT :limit OFFSET :offset"
 
 
 @lru_cache
 def standing_of(shape: Shape, count: int) -> str:
-    """Where those of so many drafts stand that the view shows."""
-    among = f"draft.id IN ({', '.join(f':each{at}' for at in range(count))})"
+    """Return the SQL for the positions of those of `count` drafts that are in the view."""
+    among = f"draft.id IN ({', '.join(f':each{index}' for index in range(count))})"
     if shape.words:
-        return f"SELECT draft.rid, draft.id FROM {_worded(shape._replace(led=True), among)}"  # noqa: S608
-    conditions = [among, "+user_id = :user", *_in_tab(shape), *_filters(shape)]
-    return f"SELECT {_KEYS[shape.order]}, id FROM draft WHERE {' AND '.join(conditions)}"  # noqa: S608
+        return f"SELECT draft.rid, draft.id FROM {_search_from(shape._replace(led=True), among)}"  # noqa: S608
+    conditions = [among, "+user_id = :user", *_tab_conditions(shape), *_filter_conditions(shape)]
+    return f"SELECT {_KEY_COLUMNS[shape.order]}, id FROM draft WHERE {' AND '.join(conditions)}"  # noqa: S608
 
 
 @lru_cache
 def count_of(shape: Shape) -> str:
-    """How many drafts there are."""
-    parts = " UNION ALL ".join(f"SELECT count(*) AS part FROM {each}" for each in _branches(shape))  # noqa: S608
-    return f"SELECT sum(part) FROM ({parts})"  # noqa: S608
+    """Return the SQL for the number of drafts."""
+    counts = " UNION ALL ".join(f"SELECT count(*) AS part FROM {branch}" for branch in _branches(shape))  # noqa: S608
+    return f"SELECT sum(part) FROM ({counts})"  # noqa: S608
 
 
 @lru_cache
 def since_of(shape: Shape) -> str:
-    """How many drafts are newer than one."""
+    """Return the SQL for the number of drafts newer than one."""
     if shape.words:
-        than = "SELECT rid FROM draft WHERE user_id = :user AND id <= :than ORDER BY id DESC LIMIT 1"
-        newer = f"{_row(shape)} > coalesce(({than}), 0)"
-        return f"SELECT count(*) FROM (SELECT 1 FROM {_worded(shape)} AND {newer} LIMIT :limit)"  # noqa: S608
-    kept = "".join(f" AND {condition}" for condition in _filters(shape))
-    each = " UNION ALL ".join(
-        f"SELECT 1 FROM draft WHERE {' AND '.join(one)} AND id > :than{kept}"  # noqa: S608
-        for one in _states(shape)
+        last_rid = "SELECT rid FROM draft WHERE user_id = :user AND id <= :than ORDER BY id DESC LIMIT 1"
+        is_newer = f"{_rowid_column(shape)} > coalesce(({last_rid}), 0)"
+        return f"SELECT count(*) FROM (SELECT 1 FROM {_search_from(shape)} AND {is_newer} LIMIT :limit)"  # noqa: S608
+    filters = "".join(f" AND {condition}" for condition in _filter_conditions(shape))
+    branches = " UNION ALL ".join(
+        f"SELECT 1 FROM draft WHERE {' AND '.join(state)} AND id > :than{filters}"  # noqa: S608
+        for state in _state_conditions(shape)
     )
-    return f"SELECT count(*) FROM ({each} LIMIT :limit)"  # noqa: S608
+    return f"SELECT count(*) FROM ({branches} LIMIT :limit)"  # noqa: S608
 
 
 @lru_cache
 def came_since(tab: Tab, count: int) -> str:
-    """Those of so many drafts whose first event since one says that the tab did not show them before."""
+    """Return the SQL for those of `count` drafts that the tab did not show at an event.
+
+    The first event since then has the state before it, or is the creation of the draft.
+    """
     states = ", ".join(f"'{status.value}'" for status in STATES[tab])
-    other = f" OR status NOT IN ({states}) OR archived_at IS NOT NULL" if states else ""
-    among = ", ".join(f":each{at}" for at in range(count))
-    first = (
+    was_elsewhere = f" OR status NOT IN ({states}) OR archived_at IS NOT NULL" if states else ""
+    among = ", ".join(f":each{index}" for index in range(count))
+    first_events = (
         "SELECT draft_id, min(rid), action, before ->> 'status' AS status, before ->> 'archived_at' AS archived_at"  # noqa: S608
         f" FROM draft_event WHERE draft_id IN ({among}) AND +rid > :than AND +user_id = :user GROUP BY draft_id"
     )
-    return f"SELECT draft_id FROM ({first}) WHERE action = '{CREATE}'{other}"  # noqa: S608
+    return f"SELECT draft_id FROM ({first_events}) WHERE action = '{CREATE}'{was_elsewhere}"  # noqa: S608
 
 
 @lru_cache
 def led_to(shape: Shape) -> str:
-    """How many drafts the filters, or beside words the tab, lead to, counted up to a limit."""
+    """Return the SQL for the number of drafts that the filters, or in a search the tab, lead to, up to a limit."""
     if shape.words:
-        each = (f"SELECT 1 FROM draft WHERE {' AND '.join(state)}" for state in _states(shape))  # noqa: S608
-        return f"SELECT count(*) FROM ({' UNION ALL '.join(each)} LIMIT :limit)"  # noqa: S608
+        branches = (f"SELECT 1 FROM draft WHERE {' AND '.join(state)}" for state in _state_conditions(shape))  # noqa: S608
+        return f"SELECT count(*) FROM ({' UNION ALL '.join(branches)} LIMIT :limit)"  # noqa: S608
     if shape.tags:
-        led = f"draft_tag WHERE tag_id = {_TAG.format(0)}"
+        candidates = f"draft_tag WHERE tag_id = {_TAG.format(0)}"
     else:
-        led = "draft WHERE user_id = :user AND source_id = :source"
-    return f"SELECT count(*) FROM (SELECT 1 FROM {led} LIMIT :limit)"  # noqa: S608
+        candidates = "draft WHERE user_id = :user AND source_id = :source"
+    return f"SELECT count(*) FROM (SELECT 1 FROM {candidates} LIMIT :limit)"  # noqa: S608
 
 
 @lru_cache
 def these_of(count: int) -> str:
-    """The drafts with so many ids."""
+    """Return the SQL for the rows of `count` drafts."""
     return f"""SELECT {_COLUMNS}, item.title, draft.source_type FROM draft JOIN item ON item.id = draft.item_id
         WHERE +draft.user_id = ? AND draft.id IN ({", ".join("?" * count)})"""  # noqa: S608
 
 
 def _branches(shape: Shape) -> list[str]:
-    """What is to be merged: of each state, and of what has a key and what has none, the drafts past the place."""
+    """Return the queries to merge: the drafts past the position, by state, and by having a key or not."""
     if shape.words:
-        return [_worded(shape)]
+        return [_search_from(shape)]
     if shape.led:
-        return [_led(shape)]
-    kept = _filters(shape)
-    found = []
-    for status, state in zip(STATES[shape.tab] or (None,), _states(shape), strict=True):
-        found += [f"draft WHERE {' AND '.join([*state, *past, *kept])}" for past in _past(shape, status)]
-    return found
+        return [_selective_from(shape)]
+    filters = _filter_conditions(shape)
+    branches = []
+    for status, state in zip(STATES[shape.tab] or (None,), _state_conditions(shape), strict=True):
+        branches += [f"draft WHERE {' AND '.join([*state, *past, *filters])}" for past in _past_position(shape, status)]
+    return branches
 
 
-def _states(shape: Shape) -> list[list[str]]:
-    """Of each of the tab's states which drafts are in it."""
-    states = [[f"status = :status{at}", "archived_at IS NULL"] for at in range(len(STATES[shape.tab]))]
+def _state_conditions(shape: Shape) -> list[list[str]]:
+    """Return the conditions for each of the tab's states."""
+    states = [[f"status = :status{index}", "archived_at IS NULL"] for index in range(len(STATES[shape.tab]))]
     return [["user_id = :user", *state] for state in states or [[]]]
 
 
-def _in_tab(shape: Shape, plus: str = "+") -> list[str]:
-    states = ", ".join(f":status{at}" for at in range(len(STATES[shape.tab])))
+def _tab_conditions(shape: Shape, plus: str = "+") -> list[str]:
+    states = ", ".join(f":status{index}" for index in range(len(STATES[shape.tab])))
     return [f"{plus}draft.status IN ({states})", f"{plus}draft.archived_at IS NULL"] if states else []
 
 
-def _worded(shape: Shape, among: str = "") -> str:
-    """The drafts that have the words, of all or among some. What stands first in a cross join leads."""
+def _search_from(shape: Shape, among: str = "") -> str:
+    """Return the drafts that match the search, of all or `among` some. The first table of a CROSS JOIN leads."""
     plus = "" if shape.led and not among else "+"
-    kept = [f"{plus}draft.user_id = :user", *_in_tab(shape, plus), *_filters(shape), *([among] * bool(among))]
+    conditions = [
+        f"{plus}draft.user_id = :user",
+        *_tab_conditions(shape, plus),
+        *_filter_conditions(shape),
+        *([among] * bool(among)),
+    ]
     if shape.place:
-        kept.append(f"{_row(shape)} {'<' if shape.descending else '>'} :key")
-    has_words = "draft_words MATCH :words"
+        conditions.append(f"{_rowid_column(shape)} {'<' if shape.descending else '>'} :key")
+    matches = "draft_words MATCH :words"
     if shape.led:
-        # Asked for one draft after the other the index would look up each time what begins with some letters.
-        kept.append(f"+draft.rid IN (SELECT rowid FROM draft_words WHERE {has_words})")  # noqa: S608
-        return f"draft WHERE {' AND '.join(kept)}"
-    joined = "draft_words CROSS JOIN draft ON draft.rid = draft_words.rowid"
-    return f"{joined} WHERE {' AND '.join([has_words, *kept])}"
+        # As a subquery: probed once per draft, the index would expand a prefix term each time.
+        conditions.append(f"+draft.rid IN (SELECT rowid FROM draft_words WHERE {matches})")  # noqa: S608
+        return f"draft WHERE {' AND '.join(conditions)}"
+    tables = "draft_words CROSS JOIN draft ON draft.rid = draft_words.rowid"
+    return f"{tables} WHERE {' AND '.join([matches, *conditions])}"
 
 
-def _row(shape: Shape) -> str:
-    """By which column the drafts that have the words follow each other."""
+def _rowid_column(shape: Shape) -> str:
+    """Return the column that orders the drafts that match a search."""
     return "+draft.rid" if shape.led else "draft_words.rowid"
 
 
-def _led(shape: Shape) -> str:
-    """The same for few drafts, found by their source or tag and then sorted."""
-    kept = _in_tab(shape)
-    past = [f"({' OR '.join(' AND '.join(each) for each in _past(shape, None))})"] if shape.place else []
+def _selective_from(shape: Shape) -> str:
+    """Return the FROM clause for few drafts, found by their source or tag and then sorted."""
+    conditions = _tab_conditions(shape)
+    past = (
+        [f"({' OR '.join(' AND '.join(condition) for condition in _past_position(shape, None))})"]
+        if shape.place
+        else []
+    )
     if shape.tags:
-        tagged = f"id IN (SELECT draft_id FROM draft_tag WHERE tag_id = {_TAG.format(0)})"  # noqa: S608
-        kept = [tagged, "+user_id = :user", *kept, *_filters(shape)[: -shape.tags], *_tagged(shape)[1:]]
+        # The first tag is checked by the subquery: drop its condition from the filters, keep those of the others.
+        has_first_tag = f"id IN (SELECT draft_id FROM draft_tag WHERE tag_id = {_TAG.format(0)})"  # noqa: S608
+        conditions = [
+            has_first_tag,
+            "+user_id = :user",
+            *conditions,
+            *_filter_conditions(shape)[: -shape.tags],
+            *_tag_conditions(shape)[1:],
+        ]
     else:
-        kept = ["user_id = :user", "source_id = :source", *kept, *_filters(shape)]
-    return f"draft WHERE {' AND '.join([*kept, *past])}"
+        conditions = ["user_id = :user", "source_id = :source", *conditions, *_filter_conditions(shape)]
+    return f"draft WHERE {' AND '.join([*conditions, *past])}"
 
 
-def _filters(shape: Shape) -> list[str]:
-    kept = ["+draft.format = :format"] * shape.format + ["+draft.source_id = :source"] * shape.source
-    return kept + _tagged(shape)
+def _filter_conditions(shape: Shape) -> list[str]:
+    conditions = ["+draft.format = :format"] * shape.format + ["+draft.source_id = :source"] * shape.source
+    return conditions + _tag_conditions(shape)
 
 
-def _tagged(shape: Shape) -> list[str]:
+def _tag_conditions(shape: Shape) -> list[str]:
     return [
-        f"EXISTS (SELECT 1 FROM draft_tag WHERE draft_id = draft.id AND tag_id = {_TAG.format(at)})"  # noqa: S608
-        for at in range(shape.tags)
+        f"EXISTS (SELECT 1 FROM draft_tag WHERE draft_id = draft.id AND tag_id = {_TAG.format(index)})"  # noqa: S608
+        for index in range(shape.tags)
     ]
 
 
-def _past(shape: Shape, status: Status | None) -> list[list[str]]:
-    """The ways of being past the place: SQLite counts what has no key before all that has one."""
-    order, beyond = order_of(shape.tab), "<" if shape.descending else ">"
+def _past_position(shape: Shape, status: Status | None) -> list[list[str]]:
+    """Return the alternatives for being past the position. SQLite sorts NULL keys before all others."""
+    order, operator = order_of(shape.tab), "<" if shape.descending else ">"
     if order is Order.NEWEST:
-        return [[f"id {beyond} :id"] if shape.place else []]
-    keyed, keyless = f"{_KEYS[order]} IS NOT NULL", f"{_KEYS[order]} IS NULL"
-    ways = []
+        return [[f"id {operator} :id"] if shape.place else []]
+    has_key, has_no_key = f"{_KEY_COLUMNS[order]} IS NOT NULL", f"{_KEY_COLUMNS[order]} IS NULL"
+    alternatives = []
     if not shape.place or shape.keyed:
-        ways.append([keyed, f"({_KEYS[order]}, id) {beyond} (:key, :id)"] if shape.place else [keyed])
+        alternatives.append(
+            # A row value comparison, which SQLite answers from the index on (key, id).
+            [has_key, f"({_KEY_COLUMNS[order]}, id) {operator} (:key, :id)"] if shape.place else [has_key]
+        )
     elif not shape.descending:
-        ways.append([keyed])
+        alternatives.append([has_key])
     if status is Status.SCHEDULED:
-        # Each of them has its time.
-        return ways
+        # Every scheduled draft has a time.
+        return alternatives
     if not shape.keyed:
-        ways.append([keyless, f"id {beyond} :id"] if shape.place else [keyless])
+        alternatives.append([has_no_key, f"id {operator} :id"] if shape.place else [has_no_key])
     elif shape.descending:
-        ways.append([keyless])
-    return ways
+        alternatives.append([has_no_key])
+    return alternatives

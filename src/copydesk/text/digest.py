@@ -1,17 +1,17 @@
-"""Telling two bodies apart."""
+"""Hash response bodies to detect changes."""
 
 from hashlib import blake2b
 
-_PIECE = 2047
+_CHUNK = 2047
 
 
 def digest(body: bytes, size: int = 16) -> bytes:
-    """`size` bytes of BLAKE2b: other ones for another body.
+    """Return `size` bytes of BLAKE2b of `body`.
 
-    In pieces below 2 KiB. For more Python lets go of the interpreter, and whoever hashes waits for its turn again: the
-    event loop, while others store and rank.
+    Hashing is done in chunks below 2 KiB: for larger ones CPython releases the GIL and has to wait to get it back,
+    which delays the event loop while other threads store and rank.
     """
-    made = blake2b(digest_size=size)
-    for start in range(0, len(body), _PIECE):
-        made.update(body[start : start + _PIECE])
-    return made.digest()
+    state = blake2b(digest_size=size)
+    for start in range(0, len(body), _CHUNK):
+        state.update(body[start : start + _CHUNK])
+    return state.digest()

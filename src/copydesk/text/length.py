@@ -1,8 +1,8 @@
-"""How long a text is, as each platform counts it.
+"""Text length as each platform counts it.
 
 X: twitter-text's configuration 3, after NFC: 1 for U+0000 to U+10FF and some punctuation, 2 for everything else, 2 for
-an emoji however it is composed, 23 for a link. Bluesky: graphemes, and 3,000 bytes of UTF-8; a link counts whole.
-Mastodon: graphemes, 23 for a link, the host of a mention is free. Threads and LinkedIn: UTF-16 units.
+an emoji however it is composed, 23 for a link. Bluesky: graphemes, and 3,000 bytes of UTF-8; a link counts in full.
+Mastodon: graphemes, 23 for a link; the host of a mention does not count. Threads and LinkedIn: UTF-16 code units.
 """
 
 import re
@@ -12,113 +12,117 @@ from collections.abc import Callable
 from copydesk.text import links
 
 LIMITS = {"x": 280, "bluesky": 300, "mastodon": 500, "threads": 500, "linkedin": 3000}
-"""The longest post of each platform, in its own units (Mastodon: the usual one; a server may say otherwise)."""
+"""Maximum length of a post in the platform's own units. Mastodon: the default; a server may allow more."""
 BYTE_LIMITS = {"bluesky": 3000}
-"""The most bytes of UTF-8 that a post may have."""
+"""Maximum size of a post in UTF-8 bytes."""
 LINK_LENGTH = 23
-"""What X and Mastodon count for a link of whatever length."""
+"""Length of any link on X and Mastodon, however long it is."""
 
-# In a text of these every character is a grapheme: no marks, joiners, emoji or line ends of two characters.
-_SIMPLE = re.compile(
+# Each character here is a grapheme of its own: no marks, joiners, emoji or CRLF. Such text, which is most text, is
+# measured without importing regex.
+_SIMPLE_TEXT = re.compile(
     "[\n -~\u00a0-\u00a8\u00aa-\u00ac\u00af-\u02ff\u0370-\u0373\u0400-\u0482\u2010-\u2027\u2030-\u203b]*"
 )
-_LIGHT = re.compile("[\u0000-\u10ff\u2000-\u200d\u2010-\u201f\u2032-\u2037]+")
-_REMOTE = re.compile(r"(?<![\w/.@])(@\w+(?:[.-]\w+)*)@\w+(?:[.-]\w+)+")
+# twitter-text's ranges of weight 100; every other code point has weight 200.
+_LIGHT_CHARACTERS = re.compile("[\u0000-\u10ff\u2000-\u200d\u2010-\u201f\u2032-\u2037]+")
+# A Mastodon mention with its host, of which only `@user` counts.
+_REMOTE_MENTION = re.compile(r"(?<![\w/.@])(@\w+(?:[.-]\w+)*)@\w+(?:[.-]\w+)+")
 
 
 def graphemes(text: str) -> list[str]:
-    """The characters of `text` as a reader counts them (UAX #29 extended grapheme clusters)."""
-    if _SIMPLE.fullmatch(text):
+    """Return the extended grapheme clusters of `text` (UAX #29): characters as a reader counts them."""
+    if _SIMPLE_TEXT.fullmatch(text):
         return list(text)
-    from copydesk.text.clusters import split  # noqa: PLC0415 - see there
+    from copydesk.text.clusters import split  # noqa: PLC0415 - imports regex, which is slow
 
     return split(text)
 
 
 def length(text: str, platform: str) -> int:
-    """How long `text` is on `platform`, in its own units; in graphemes where the platform is not known."""
-    return _COUNT.get(platform, _grapheme_length)(text)
+    """Return the length of `text` in the platform's own units; in graphemes for an unknown platform."""
+    return _COUNTERS.get(platform, _grapheme_length)(text)
 
 
 def fits(text: str, platform: str) -> bool:
-    """Whether `platform` takes `text` as one post; True where no limit is known."""
+    """Return True if `platform` accepts `text` as one post, or if its limit is not known."""
     limit = LIMITS.get(platform)
     if limit is not None and length(text, platform) > limit:
         return False
-    most = BYTE_LIMITS.get(platform)
-    return most is None or byte_length(text) <= most
+    max_bytes = BYTE_LIMITS.get(platform)
+    return max_bytes is None or byte_length(text) <= max_bytes
 
 
 def byte_length(text: str) -> int:
-    """How many bytes of UTF-8 `text` has."""
+    """Return the size of `text` in UTF-8 bytes; a lone surrogate counts as three."""
     return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
 
 
 def with_short_links(text: str) -> str:
-    """`text` with each link as Bluesky's own app shows it and counts it: the host and 13 characters of the path."""
-    out: list[str] = []
+    """Return `text` with each link as Bluesky's app displays and counts it: the host and 13 characters of the path."""
+    pieces: list[str] = []
     last = 0
     for start, end in links.spans(text):
-        shown = text[start:end].split("://", 1)[1].removeprefix("www.")
-        host, slash, path = shown.partition("/")
+        address = text[start:end].split("://", 1)[1].removeprefix("www.")
+        host, slash, path = address.partition("/")
         tail = slash + path
-        out += (text[last:start], host + (f"{tail[:13]}..." if len(tail) > 15 else tail))
+        pieces += (text[last:start], host + (f"{tail[:13]}..." if len(tail) > 15 else tail))
         last = end
-    return "".join((*out, text[last:]))
+    return "".join((*pieces, text[last:]))
 
 
 def count_emoji(text: str) -> int:
-    """How many emoji a reader sees in `text`."""
+    """Return the number of emoji in `text`; a sequence displayed as one counts once."""
     return sum(map(_has_emoji, graphemes(text))) if _has_emoji(text) else 0
 
 
 def without_emoji(text: str) -> str:
-    """`text` without its emoji and the gaps that they leave."""
+    """Return `text` without its emoji and the double spaces they leave."""
     if not _has_emoji(text):
         return text
-    kept = "".join("" if _has_emoji(cluster) else cluster for cluster in graphemes(text))
-    return re.sub(r" +(?=[.,;:!?](?:\s|$))", "", re.sub(r" {2,}", " ", kept)).strip(" ")
+    text_only = "".join("" if _has_emoji(cluster) else cluster for cluster in graphemes(text))
+    return re.sub(r" +(?=[.,;:!?](?:\s|$))", "", re.sub(r" {2,}", " ", text_only)).strip(" ")
 
 
 def _has_emoji(text: str) -> bool:
-    if _SIMPLE.fullmatch(text):
+    if _SIMPLE_TEXT.fullmatch(text):
         return False
-    from copydesk.text.clusters import has_picture  # noqa: PLC0415 - see there
+    from copydesk.text.clusters import has_picture  # noqa: PLC0415 - imports regex, which is slow
 
     return has_picture(text)
 
 
 def _grapheme_length(text: str) -> int:
-    return len(text) if _SIMPLE.fullmatch(text) else len(graphemes(text))
+    return len(text) if _SIMPLE_TEXT.fullmatch(text) else len(graphemes(text))
 
 
 def _x_length(text: str) -> int:
+    # X counts after NFC: a letter with a combining accent is one character.
     text = unicodedata.normalize("NFC", text)
-    linked = links.all_spans(text)
-    return LINK_LENGTH * len(linked) + _weight(links.replaced(text, linked, ""))
+    link_spans = links.all_spans(text)
+    return LINK_LENGTH * len(link_spans) + _weighted_length(links.replaced(text, link_spans, ""))
 
 
-def _weight(text: str) -> int:
+def _weighted_length(text: str) -> int:
     if not _has_emoji(text):
-        return _points(text)
-    return sum(2 if _has_emoji(cluster) else _points(cluster) for cluster in graphemes(text))
+        return _code_point_weight(text)
+    return sum(2 if _has_emoji(cluster) else _code_point_weight(cluster) for cluster in graphemes(text))
 
 
-def _points(text: str) -> int:
-    """1 for each light character, 2 for each other one."""
-    return 2 * len(text) - sum(match.end() - match.start() for match in _LIGHT.finditer(text))
+def _code_point_weight(text: str) -> int:
+    """Return 1 for each character in twitter-text's light ranges plus 2 for each other one."""
+    return 2 * len(text) - sum(match.end() - match.start() for match in _LIGHT_CHARACTERS.finditer(text))
 
 
 def _mastodon_length(text: str) -> int:
-    short = links.replaced(text, links.spans(text), "x" * LINK_LENGTH)
-    return _grapheme_length(_REMOTE.sub(r"\1", short))
+    shortened = links.replaced(text, links.spans(text), "x" * LINK_LENGTH)
+    return _grapheme_length(_REMOTE_MENTION.sub(r"\1", shortened))
 
 
 def _utf16_length(text: str) -> int:
     return len(text) if text.isascii() else len(text.encode("utf-16-le", "surrogatepass")) // 2
 
 
-_COUNT: dict[str, Callable[[str], int]] = {
+_COUNTERS: dict[str, Callable[[str], int]] = {
     "x": _x_length,
     "bluesky": _grapheme_length,
     "mastodon": _mastodon_length,

@@ -1,1 +1,1 @@
-"""The console: asks the desk, draws what it says, and never waits for it."""
+"""The terminal console: a Textual application that calls the desk in background tasks and never blocks on it."""

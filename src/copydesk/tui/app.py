@@ -1,4 +1,4 @@
-"""The console: its screens, its looks, its keys."""
+"""The console application: its screens, themes and global actions."""
 
 import asyncio
 import os
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 def _review() -> Screen[None]:
-    from copydesk.tui.screens.review import ReviewScreen  # noqa: PLC0415 - a screen is imported when it is first seen
+    from copydesk.tui.screens.review import ReviewScreen  # noqa: PLC0415 - a screen is imported when it is first shown
 
     return ReviewScreen()
 
@@ -71,7 +71,7 @@ SCREENS: dict[str, Callable[[], Screen[Any]]] = {
     "engagement": _engagement,
     "setup": _setup,
 }
-"""Every screen, imported and made when it is first shown."""
+"""Screen factories by mode name. They import the screen's module when it is first shown: start-up stays short."""
 
 
 def _commands() -> "type[Provider]":
@@ -81,13 +81,13 @@ def _commands() -> "type[Provider]":
 
 
 class Console(DeskApp, inherit_bindings=False):
-    """A person's desk, in a terminal.
+    """The terminal user interface of one desk.
 
-    `open_desk` gives the desk, not yet open: the console opens it after the first paint and closes it at its end.
-    `glance`, where there is one, gives the first rows before that. With `jobs` it does what is due by itself, as long
-    as it is open. `name` is shown beside the title where there are several desks; `clock` gives the time in UTC; `keys`
-    is the key table with the user's own keys in it; `advice` names the commands of a text as they are called for this
-    desk; `theme_file` keeps the theme that is chosen.
+    `open_desk` returns the desk as an unopened context manager: the console opens it after the first paint and closes
+    it on exit. `load_first_page`, if given, supplies the first rows before the desk is open. With `jobs` the console
+    runs due jobs while it is open. `name` is shown next to the title when there are several desks; `clock` returns the
+    time in UTC; `keys` is the key table including the user's own keys; `qualify_commands` rewrites the commands
+    mentioned in a text so that they address this desk; `theme_file` stores the chosen theme.
     """
 
     CSS_PATH = [sheet("base.tcss"), sheet("review.tcss")]
@@ -110,27 +110,31 @@ class Console(DeskApp, inherit_bindings=False):
         theme_file: "Path | None" = None,
     ) -> None:
         super().__init__(open_desk, glance=glance, jobs=jobs, name=name, clock=clock, keys=keys, advice=advice)
-        if own := own_keys(keys):
-            self.set_keymap(own)
+        if custom := own_keys(keys):
+            self.set_keymap(custom)
+        # Animations delay the response to a key and cost output over slow connections.
         self.animation_level = "none"
         self.register_theme(themes.DARK)
         self.register_theme(themes.LIGHT)
-        # Without colours a theme is nothing that anybody chose.
+        # With NO_COLOR the active theme is not the user's choice, so it must not be saved.
         self._theme_file = None if self.no_color else theme_file
         if theme := themes.preferred(os.environ):
-            kept = kept_theme.read(self._theme_file) if self._theme_file else ""
-            self._start_with(kept if kept in self.available_themes else theme)
-        self._theme_kept = self.theme
+            stored_theme = kept_theme.read(self._theme_file) if self._theme_file else ""
+            self._set_initial_theme(stored_theme if stored_theme in self.available_themes else theme)
+        self._saved_theme = self.theme
 
     def get_driver_class(self) -> "type[Driver]":
-        """The terminal's own, unless somebody chose another: the server of the web console does."""
+        """Return the driver for this terminal, unless another one is configured.
+
+        The server of the web console configures one.
+        """
         if constants.DRIVER is not None:
             return super().get_driver_class()
         from copydesk.tui.terminal_driver import TerminalDriver  # noqa: PLC0415 - a browser has no terminal
 
         return TerminalDriver
 
-    def _start_with(self, theme: str) -> None:
+    def _set_initial_theme(self, theme: str) -> None:
         """Set the first theme without its watcher, which would parse every style sheet a second time."""
         self.set_reactive(App.theme, theme)
         dark = self.current_theme.dark
@@ -139,61 +143,69 @@ class Console(DeskApp, inherit_bindings=False):
         self._refresh_truecolor_filter(self.ansi_theme)
 
     def watch_theme(self, theme: str) -> None:
-        """Keep the theme that was chosen for the next time."""
-        if self._theme_file is None or theme == self._theme_kept:
+        """Save the chosen theme for the next start."""
+        if self._theme_file is None or theme == self._saved_theme:
             return
-        self._theme_kept = theme
+        self._saved_theme = theme
         try:
             kept_theme.keep(self._theme_file, theme)
         except OSError as error:
             self.notify(f"The colours could not be kept for the next time: {error.strerror}.", severity="warning")
 
     def get_default_screen(self) -> Screen[Any]:
-        """The first screen. As a mode of MODES it would make Textual parse every style sheet once more."""
+        """Return the first screen.
+
+        Declared as a mode in MODES it would make Textual parse every style sheet once more.
+        """
         return SCREENS[self.DEFAULT_MODE]()
 
     def on_mount(self) -> None:
-        """From now on each screen is a mode, which keeps its state while another one is shown."""
+        """Register each screen as a mode, so that it keeps its state while another one is shown."""
         for mode, screen in SCREENS.items():
             self.add_mode(mode, screen)
 
     def on_ready(self) -> None:
-        """The first paint is out: now the desk."""
+        """Open the desk, now that the first paint is out."""
         self.open()
 
     def on_click(self, event: events.Click) -> None:
-        """What lies over the screen takes every click, those on its keys in the line below, too."""
+        """Pass clicks on the key line to it even while a dialog, which receives every click, is open."""
         from copydesk.tui.widgets.key_line import KeyLine  # noqa: PLC0415 - as above
 
-        below = self.screen_stack[0]
-        if event.widget is self.screen is not below:
-            line = below.query_one(KeyLine).content_region
-            if line.contains(event.screen_x, event.screen_y):
-                below.query_one(KeyLine).press_at(event.screen_x - line.x)
+        base_screen = self.screen_stack[0]
+        # Only clicks on the dialog itself; its child widgets handle their own.
+        if event.widget is self.screen is not base_screen:
+            key_line_region = base_screen.query_one(KeyLine).content_region
+            if key_line_region.contains(event.screen_x, event.screen_y):
+                base_screen.query_one(KeyLine).press_at(event.screen_x - key_line_region.x)
 
     # From anywhere to a screen.
 
     def do(self, key: Key) -> None:
-        """Do an action of the key table, on its screen."""
-        self.run_worker(self._do(key), exit_on_error=False)
+        """Run the action of `key` on the screen it belongs to, switching to that screen if necessary."""
+        self.run_worker(self._run_key_action(key), exit_on_error=False)
 
-    async def _do(self, key: Key) -> None:
-        name = key.where.name.lower()
-        if name in SCREEN_NAMES:
-            if screen := await self._go_to(name):
+    async def _run_key_action(self, key: Key) -> None:
+        screen_name = key.where.name.lower()
+        if screen_name in SCREEN_NAMES:
+            if screen := await self._go_to(screen_name):
                 await self.run_action(key.action, screen)
         else:
             await self.run_action(key.action, self)
 
     async def _go_to(self, name: str) -> Screen[Any] | None:
-        """Switch to a screen; it, when it has read what it shows. None where the user has gone on by then."""
+        """Switch to the screen `name` and return it once its data is loaded.
+
+        Return None if the user has moved on in the meantime.
+        """
         await self.switch_mode(name)
+        # The bottom of the stack: a dialog may have opened on the new screen already.
         screen = self.screen_stack[0]
         await self.answered()
         return screen if self.screen_stack[0] is screen else None
 
     def show_draft(self, draft_id: str) -> None:
-        """Show a draft on the review, with the cursor on it."""
+        """Switch to the review and move the cursor to the draft."""
         self.run_worker(self._show_draft(draft_id), exit_on_error=False)
 
     async def _show_draft(self, draft_id: str) -> None:
@@ -201,56 +213,59 @@ class Console(DeskApp, inherit_bindings=False):
             cast("ReviewScreen", screen).show_draft(draft_id)
 
     def show_source(self, source_id: str) -> None:
-        """Show a source on its screen, with the cursor on it."""
+        """Switch to the sources and move the cursor to the source."""
         self.run_worker(self._show_source(source_id), exit_on_error=False)
 
     async def _show_source(self, source_id: str) -> None:
-        if there := await self._go_to("sources"):
-            screen = cast("SourcesScreen", there)
+        if target := await self._go_to("sources"):
+            screen = cast("SourcesScreen", target)
             screen.to_find = source_id
             screen.read()
             screen.sources.focus()
 
     def action_show_screen(self, name: str) -> None:
-        """Another screen, as it was left."""
+        """Switch to another screen, in the state in which it was left."""
         if name in SCREENS and self.current_mode != name:
             self.switch_mode(name)
 
     def action_help(self) -> None:
-        """Show the keys of this screen."""
+        """Show the keys of the current screen."""
         from copydesk.tui.screens.help import HelpScreen, places_of  # noqa: PLC0415
 
         self.push_screen(HelpScreen(places_of(self.screen), self.keys))
 
     def action_log(self) -> None:
-        """Show what went wrong, in full."""
+        """Show the full log of errors and notifications."""
         from copydesk.tui.modals.reading import ReadingScreen  # noqa: PLC0415
         from copydesk.tui.pages.log import log_page  # noqa: PLC0415
 
         self.push_screen(ReadingScreen("What was said", log_page(self.read_log(), self.clock())))
 
     def action_compose(self) -> None:
-        """Compose a draft, or go on with one."""
+        """Compose a new draft, or continue an autosaved one."""
         from copydesk.tui.composing import compose  # noqa: PLC0415
 
         compose(self)
 
     def end(self, code: int) -> None:
-        """End as somebody else wants it: what is being written is finished, what is typed is kept."""
-        self.run_worker(self._end(code), exit_on_error=False)
+        """Exit with `code`, on a signal or because the browser page was closed.
 
-    async def _end(self, code: int) -> None:
+        Pending writes are finished and typed text is saved first.
+        """
+        self.run_worker(self._shut_down(code), exit_on_error=False)
+
+    async def _shut_down(self, code: int) -> None:
         try:
             if self.editor is not None:
-                await self._end_editor(self.editor)
+                await self._stop_editor(self.editor)
             for screen in self.screen_stack:
-                if keep := getattr(screen, "keep_typed", None):
-                    await keep()
+                if save_typed := getattr(screen, "keep_typed", None):
+                    await save_typed()
         finally:
             self.exit(code)
 
-    async def _end_editor(self, editor: asyncio.subprocess.Process) -> None:
-        """End the editor, and have the terminal back."""
+    async def _stop_editor(self, editor: asyncio.subprocess.Process) -> None:
+        """Stop the external editor, killing it after a timeout, and take the terminal back."""
         with suppress(ProcessLookupError):
             editor.terminate()
             try:
@@ -260,21 +275,21 @@ class Console(DeskApp, inherit_bindings=False):
         await self.finish_writing()
 
     def action_leave(self) -> None:
-        """Go back where there is something to go back to; else end the console."""
-        back = getattr(self.screen, "go_back", None)
-        if back is None or not back():
-            self._leave()
+        """Go back on the current screen if it has somewhere to go back to; otherwise quit."""
+        go_back = getattr(self.screen, "go_back", None)
+        if go_back is None or not go_back():
+            self._quit()
 
-    def _leave(self) -> None:
-        """End the console; what is still being written is waited for, and nothing is decided meanwhile."""
+    def _quit(self) -> None:
+        """Exit after pending writes are finished; a dialog blocks further decisions until then."""
         if not self.is_writing:
             self.exit(0)
             return
-        from copydesk.tui.modals.hold import LastScreen  # noqa: PLC0415 - seldom needed
+        from copydesk.tui.modals.hold import LastScreen  # noqa: PLC0415 - rarely needed
 
         self.push_screen(LastScreen("Finishing what you decided …"))
-        self.run_worker(self._leave_finished(), exit_on_error=False)
+        self.run_worker(self._quit_after_writes(), exit_on_error=False)
 
-    async def _leave_finished(self) -> None:
+    async def _quit_after_writes(self) -> None:
         await self.finish_writing()
         self.exit(0, message=self.last_words or None)

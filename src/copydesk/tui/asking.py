@@ -1,7 +1,7 @@
-"""The part of the console that asks the desk: in tasks of their own, in turn where something is written.
+"""Desk calls of the console: each runs in its own task, and writes run one after the other.
 
-Textual's workers do the same, but each is a ring of a dozen objects that only the garbage collector takes apart, and
-tells the console three times how it gets on. With four for each decision that was the time of a frame every few dozen.
+Textual's workers do the same, but each is a ring of a dozen objects that only the garbage collector can free, and posts
+three state messages. With four workers per decision, every few dozen decisions that cost the time of a frame.
 """
 
 import asyncio
@@ -19,34 +19,37 @@ from copydesk.tui.saying import SayingApp
 from copydesk.tui.type_ahead import BRIEF
 
 if TYPE_CHECKING:
-    # At run time whoever opens the desk imports it: SQLAlchemy costs as much as Textual itself.
+    # Imported at run time only by the function that opens the desk: SQLAlchemy costs as much as Textual itself.
     from copydesk.desk import Desk
     from copydesk.tui.type_ahead import TypeAhead
 
 Result = TypeVar("Result")
 Work = Callable[["Desk"], Awaitable[None]]
 ANSWERED_WITHIN = 2.0
-"""Seconds that an action waits for its screen to be read."""
+"""Seconds that an action waits for its screen to load."""
 LAST_BULKS = 2.0
-"""Seconds after which at its end nothing more is begun of what is done to many drafts."""
+"""Seconds after which, on exit, no further draft of a bulk action is started."""
 GONE = "This draft is gone: its source was deleted."
 LAST_WRITES = 60.0
-"""Seconds that the console waits at its end for what is still to be carried out."""
+"""Seconds that the console waits on exit for pending writes."""
 
 
 class Asked:
-    """What was asked. Not its task: Textual would wait for one that a timer's or a message's function gives."""
+    """A handle to cancel a desk task.
+
+    Not the task itself: Textual awaits an awaitable returned by a timer callback or a message handler.
+    """
 
     def __init__(self, task: asyncio.Task[None]) -> None:
         self._task = task
 
     def cancel(self) -> None:
-        """The answer is not wanted any more."""
+        """Cancel the task; its result is no longer needed."""
         self._task.cancel()
 
 
 class AskingApp(SayingApp, inherit_bindings=False):
-    """An app whose screens ask the desk, once it is open."""
+    """An app whose screens call the desk in background tasks once it is open."""
 
     type_ahead: "TypeAhead"
 
@@ -54,24 +57,24 @@ class AskingApp(SayingApp, inherit_bindings=False):
         super().__init__(clock, advice)
         self.desk: Desk | None = None
         self.trouble: CopydeskError | None = None
-        """Why the desk is not open, where it could not be opened."""
-        self._own_context: Context | None = None
-        self._asking: set[asyncio.Task[None]] = set()
+        """The reason why the desk could not be opened; None while it is opening or open."""
+        self._app_context: Context | None = None
+        self._tasks: set[asyncio.Task[None]] = set()
         self._last_write: asyncio.Task[None] | None = None
         self.ends = asyncio.Event()
-        """The console ends: nobody answers a question any more."""
+        """Set when the console exits: prompts are no longer answered."""
         self.hurries = False
-        """Whether it has waited for that long enough: what is done to many is stopped where that can be."""
+        """True when, on exit, bulk actions should stop after the current draft."""
         self.last_words = ""
-        """Said on the terminal when the console is gone."""
+        """Printed on the terminal after the console has exited."""
 
     def on_load(self) -> None:
-        """What is asked belongs to the console: a widget that asks may be gone before the answer is there."""
-        self._own_context = copy_context()
+        """Remember the app's context: a widget that starts a task may be removed before the task finishes."""
+        self._app_context = copy_context()
 
     @property
     def is_opening(self) -> bool:
-        """Whether the desk will be open, or it will be known why not."""
+        """True until the desk is open or failed to open."""
         return self.desk is None and self.trouble is None
 
     def ask(
@@ -83,41 +86,47 @@ class AskingApp(SayingApp, inherit_bindings=False):
         opens: bool = False,
         ended: Callable[[], None] | None = None,
     ) -> Asked:
-        """Do `work` with the desk in a task of its own; what goes wrong is one line in a toast.
+        """Run `work` with the desk in a task of its own; show errors as a one-line notification.
 
-        With `keys_wait` the keys that are typed next are for what it brings: they wait for it, but for those that do
-        the same whatever it is, as to quit. With `opens` they are for what it opens, by `open_over`, and all wait.
-        `ended` is called in every case, also where the desk was closed meanwhile and nothing was done.
+        With `hold_keys`, keys typed from now on wait until the task has finished, except those that do the same in any
+        state, such as quit. With `opens_screen` they are meant for the screen that the task opens with
+        `push_if_current`, and all of them wait. `on_finished` is called in every case, also if the desk was closed and
+        nothing was done.
         """
-        return Asked(self._begin(work, self.type_ahead.waiting(keys_wait, opens=opens), ended, name=name))
+        return Asked(self._start_task(work, self.type_ahead.waiting(keys_wait, opens=opens), ended, name=name))
 
-    def _begin(
+    def _start_task(
         self,
         work: Work,
-        ending: ExitStack,
-        ended: Callable[[], None] | None,
+        exit_stack: ExitStack,
+        on_finished: Callable[[], None] | None,
         *,
         name: str | None = None,
-        after: asyncio.Task[None] | None = None,
+        previous: asyncio.Task[None] | None = None,
     ) -> asyncio.Task[None]:
-        if ended is not None:
-            ending.callback(ended)
-        context = self._own_context.copy() if self._own_context is not None else None
-        asked = self._asked(work, ending, after)
-        task = asyncio.get_running_loop().create_task(asked, name=name, context=context)
-        self._asking.add(task)
-        task.add_done_callback(partial(self._over, ending))
+        if on_finished is not None:
+            # Pushed last, so called first: the caller's state is up to date before held keys are released.
+            exit_stack.callback(on_finished)
+        # The app's context, not the widget's: the task may outlive the widget that started it.
+        context = self._app_context.copy() if self._app_context is not None else None
+        coroutine = self._run_work(work, exit_stack, previous)
+        task = asyncio.get_running_loop().create_task(coroutine, name=name, context=context)
+        self._tasks.add(task)
+        task.add_done_callback(partial(self._on_task_done, exit_stack))
         return task
 
-    def _over(self, ending: ExitStack, task: asyncio.Task[None]) -> None:
-        """What was cancelled before it began has ended nothing by itself."""
-        self._asking.discard(task)
-        ending.close()
+    def _on_task_done(self, exit_stack: ExitStack, task: asyncio.Task[None]) -> None:
+        """Release resources of a finished task, including one that was cancelled before it started."""
+        self._tasks.discard(task)
+        exit_stack.close()
 
     def open_over(
         self, below: Screen[Any], opened: Screen[Result], then: Callable[[Result | None], object] | None = None
     ) -> bool:
-        """Open what was asked for on the screen `below`; False, and nothing, where the user is elsewhere by now."""
+        """Push `screen` if `base` is still the current screen.
+
+        Return False and do nothing if the user has moved elsewhere.
+        """
         if self.screen is not below:
             return False
         self.push_screen(opened, then)
@@ -125,48 +134,52 @@ class AskingApp(SayingApp, inherit_bindings=False):
 
     @property
     def asking(self) -> frozenset[asyncio.Task[None]]:
-        """What was asked and is not answered yet; what is to be carried out, too."""
-        return frozenset(self._asking)
+        """The unfinished tasks, reads and writes."""
+        return frozenset(self._tasks)
 
     async def answered(self) -> None:
-        """Wait until the screens know what they have asked, for a little while; a run is not waited for."""
-        waiting = [task for task in self._asking if task.get_name() != "run"]
-        if waiting:
-            await asyncio.wait(waiting, timeout=ANSWERED_WITHIN)
+        """Wait until the current reads have finished, at most READ_TIMEOUT seconds.
+
+        A pipeline run is not waited for.
+        """
+        reads = [task for task in self._tasks if task.get_name() != "run"]
+        if reads:
+            await asyncio.wait(reads, timeout=ANSWERED_WITHIN)
 
     def carry_out(self, work: Work, *, keys_wait: bool = False, ended: Callable[[], None] | None = None) -> None:
-        """As `ask`, after what was to be carried out before it, and to its end even where the user quits."""
-        ending = self.type_ahead.waiting(keys_wait, BRIEF)
-        self._last_write = self._begin(work, ending, ended, after=self._last_write)
+        """Run `work` like `run_desk_task`, but after all earlier writes, and to its end even if the user quits."""
+        exit_stack = self.type_ahead.waiting(keys_wait, BRIEF)
+        self._last_write = self._start_task(work, exit_stack, ended, previous=self._last_write)
 
     @property
     def is_writing(self) -> bool:
-        """Whether something is still to be carried out."""
+        """True while a write is queued or running."""
         return self._last_write is not None and not self._last_write.done()
 
     async def finish_writing(self) -> None:
-        """Wait for what is to be carried out, however often this is cancelled: the desk is closed behind it.
+        """Wait for pending writes, even if cancelled repeatedly, because the desk is closed afterwards.
 
-        Questions are not answered any more. What is not done after LAST_WRITES is cancelled, as if the console were
-        killed: the desk writes every step wholly or not at all.
+        Prompts are no longer answered. Writes that have not finished after WRITE_TIMEOUT are cancelled, as if the
+        console were killed: the desk commits each step completely or not at all.
         """
         self.ends.set()
         loop = asyncio.get_running_loop()
-        loop.call_later(LAST_BULKS, self._hurry)
-        until = loop.time() + LAST_WRITES
+        loop.call_later(LAST_BULKS, self._set_stopping)
+        deadline = loop.time() + LAST_WRITES
+        # Loop, because a finishing write may enqueue another one.
         while (write := self._last_write) is not None and not write.done():
-            if loop.time() >= until:
+            if loop.time() >= deadline:
                 write.cancel()
             with suppress(asyncio.CancelledError):
-                await asyncio.wait([write], timeout=max(until - loop.time(), ANSWERED_WITHIN))
+                await asyncio.wait([write], timeout=max(deadline - loop.time(), ANSWERED_WITHIN))
 
-    def _hurry(self) -> None:
+    def _set_stopping(self) -> None:
         self.hurries = True
 
-    async def _asked(self, work: Work, ending: ExitStack, after: asyncio.Task[None] | None) -> None:
-        with ending:
-            if after is not None:
-                await _end_of(after)
+    async def _run_work(self, work: Work, exit_stack: ExitStack, previous: asyncio.Task[None] | None) -> None:
+        with exit_stack:
+            if previous is not None:
+                await _wait_for_task(previous)
             if self.desk is None:
                 self.complain(self.trouble or CopydeskError("The desk is not open yet."))
                 return
@@ -176,14 +189,14 @@ class AskingApp(SayingApp, inherit_bindings=False):
                 self.complain(known(error))
 
     async def stop_asking(self) -> None:
-        """Nobody hears any more what was asked."""
-        for task in self._asking:
+        """Cancel all unfinished tasks and wait for them."""
+        for task in self._tasks:
             task.cancel()
-        await asyncio.gather(*self._asking, return_exceptions=True)
+        await asyncio.gather(*self._tasks, return_exceptions=True)
 
 
-async def _end_of(task: asyncio.Task[None]) -> None:
-    """Wait for a task, and where that is cancelled, cancel the task and wait all the same."""
+async def _wait_for_task(task: asyncio.Task[None]) -> None:
+    """Wait for `task`; if the wait is cancelled, cancel the task and wait for it all the same."""
     try:
         await asyncio.wait([task])
     except asyncio.CancelledError:
@@ -193,7 +206,7 @@ async def _end_of(task: asyncio.Task[None]) -> None:
 
 
 def known(error: Exception) -> CopydeskError:
-    """The error as one of ours, for somebody who names no ids."""
+    """Return `error` as a CopydeskError with a message for a user who sees no ids."""
     if isinstance(error, NoDraftError):
         return NotFoundError(GONE)
     if isinstance(error, CopydeskError):

@@ -1,4 +1,4 @@
-"""A link in the user's browser."""
+"""Opening links in the user's browser."""
 
 import asyncio
 import os
@@ -12,13 +12,13 @@ from copydesk.settings import PREFIX
 if TYPE_CHECKING:
     from textual.app import App
 
-_OPEN = "import sys, webbrowser; sys.exit(not webbrowser.open(sys.argv[1]))"
+_OPEN_SCRIPT = "import sys, webbrowser; sys.exit(not webbrowser.open(sys.argv[1]))"
 PATIENCE = 5.0
-"""Seconds after which a browser that has not come back is taken to be open."""
+"""Seconds after which a browser process that has not exited is assumed to have opened the link."""
 
 
 def is_link(url: str | None) -> bool:
-    """Whether this is an address on the web: nothing else is ever handed to a browser."""
+    """Return True for an http or https address; nothing else is ever passed to a browser."""
     if not url or not url.isprintable() or " " in url:
         return False
     try:
@@ -29,7 +29,7 @@ def is_link(url: str | None) -> bool:
 
 
 async def open_link(app: "App[int]", url: str) -> bool:
-    """Open the link in the user's browser, which may be the one that shows the console; False where there is none."""
+    """Open the link in the user's browser, or in the one that shows the console; return False if there is none."""
     if app.is_web:
         app.open_url(url)
         return True
@@ -37,18 +37,18 @@ async def open_link(app: "App[int]", url: str) -> bool:
 
 
 async def follow(app: "App[int]", url: str) -> None:
-    """Open the link, or show it where that cannot be."""
+    """Open the link; if that fails, show its address in a notification."""
     if not await open_link(app, url):
         app.notify(f"There is no browser to open {url}", severity="warning")
 
 
 async def browse(url: str) -> bool:
-    """Open the link; False where there is no browser.
+    """Open the link; return False if there is no browser.
 
-    In a process of its own, away from this terminal: what a browser prints would land on the screen, and one that
-    runs in a terminal would take the keys.
+    The browser runs in a separate process without this terminal: anything it prints would land on the screen, and a
+    browser that runs in a terminal would take the keys.
     """
-    arguments = (sys.executable, "-c", _OPEN, url)
+    arguments = (sys.executable, "-c", _OPEN_SCRIPT, url)
     process = await asyncio.create_subprocess_exec(
         *arguments, stdin=DEVNULL, stdout=DEVNULL, stderr=DEVNULL, start_new_session=True, env=_environment()
     )
@@ -59,5 +59,5 @@ async def browse(url: str) -> bool:
 
 
 def _environment() -> dict[str, str]:
-    """Ours without Copydesk's own part, which holds secrets."""
+    """Return the environment without Copydesk's own variables, which hold secrets."""
     return {name: value for name, value in os.environ.items() if not name.upper().startswith(PREFIX)}

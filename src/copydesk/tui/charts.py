@@ -1,4 +1,4 @@
-"""Charts made of characters: every one has its scale in figures, and can be read without a colour."""
+"""Charts made of characters. Each has a numeric scale and is readable without colours."""
 
 from collections.abc import Callable, Mapping, Sequence
 from math import floor, log10
@@ -11,105 +11,111 @@ from copydesk.tui.cells import cell, fit
 
 EIGHTHS = "▁▂▃▄▅▆▇█"
 SHADES = "░▒▓█"
-"""From a little to the most."""
+"""From low to high."""
 WITHOUT = "·"
-"""There is something here, but what is drawn is not known of it."""
+"""Marks a column or an hour that has data but no value."""
 HEIGHT = 6
-"""Lines of the columns of a chart."""
+"""Lines of the columns of a column chart."""
 WIDEST = 4
-"""Cells of a column and the gap behind it."""
+"""Cells of a column including the gap behind it."""
 LEAST_BAR, MOST_BAR = 6, 30
 LEAST_SCALE, MOST_SCALE = 12, 60
 DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
-_STEPS = (1, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10)
+_AXIS_STEPS = (1, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10)
 
 
 def percent(share: float) -> str:
-    """A rate as people read it: two places below ten per cent, for most rates are small."""
+    """Format a rate with two decimals below ten per cent, where most rates are."""
     return f"{share:.1%}" if share >= 0.0995 else f"{share:.2%}"
 
 
 def scale_top(most: float) -> float:
-    """The end of an axis: the next round number whose half is round, too, and that nothing is above."""
+    """Return the end of an axis: the smallest round number not below `largest` whose half is round, too."""
     if most <= 0:
         return 1.0
     unit = 10.0 ** floor(log10(most))
-    return next((unit * step for step in _STEPS if unit * step >= most * (1 - 1e-9)), unit * 10)
+    # The tolerance absorbs rounding errors: 0.3 must not end up above a top of 0.3.
+    return next((unit * step for step in _AXIS_STEPS if unit * step >= most * (1 - 1e-9)), unit * 10)
 
 
 def sparkline(values: Sequence[float]) -> str:
-    """A character for each value, on a scale from 0 to the largest; a blank for nothing."""
-    most = max(values, default=0.0)
-    return "".join(EIGHTHS[_level(value, most, len(EIGHTHS)) - 1] if value > 0 else " " for value in values)
+    """Return one character per value on a scale from 0 to the largest; a blank for 0."""
+    largest = max(values, default=0.0)
+    return "".join(EIGHTHS[_level(value, largest, len(EIGHTHS)) - 1] if value > 0 else " " for value in values)
 
 
 class Point(NamedTuple):
-    """One column: what stands below it, its height, and how many it is made of."""
+    """A column: its label, its height and the number of items behind it."""
 
     label: str
     value: float | None
-    """None where it is not known."""
+    """None if unknown."""
     of: int
 
 
 class Columns(NamedTuple):
-    """Values side by side above an axis, and below it a line of how many each is made of."""
+    """A column chart with an axis, and below it a line with the number of items in each column."""
 
     points: Sequence[Point]
     unit: Callable[[float], str] = percent
     counted: str = "posts"
 
     def lines(self, width: int) -> list[Content]:
-        """The chart; where there is no room for all columns, it is of the last ones."""
+        """Render the chart in `width` cells. If it does not fit, only the last columns are shown."""
         top = scale_top(max((point.value or 0.0 for point in self.points), default=0.0))
-        names = (self.unit(top), self.unit(top / 2), self.unit(0.0), self.counted)
-        left = max(len(name) for name in names)
-        shown, each = self._fitting(width - left - 2)
-        lines = [self._line(level, top, left, shown, each) for level in range(HEIGHT, 0, -1)]
-        lines.append(Content.styled(f"{names[2]:>{left}} └{'─' * (len(shown) * each)}", "dim"))
-        counts = self._counts(left, shown, each)
-        most = f"  most {max((point.of for point in shown), default=0)}"
-        if counts.cell_length + len(most) <= width:
-            counts += Content.styled(most, "dim")
-        return [*lines, self._labels(left, shown, each), counts]
+        axis_labels = (self.unit(top), self.unit(top / 2), self.unit(0.0), self.counted)
+        axis_width = max(len(name) for name in axis_labels)
+        points, column_width = self._fit_points(width - axis_width - 2)
+        lines = [self._line(level, top, axis_width, points, column_width) for level in range(HEIGHT, 0, -1)]
+        lines.append(Content.styled(f"{axis_labels[2]:>{axis_width}} └{'─' * (len(points) * column_width)}", "dim"))
+        counts = self._count_line(axis_width, points, column_width)
+        largest = f"  most {max((point.of for point in points), default=0)}"
+        if counts.cell_length + len(largest) <= width:
+            counts += Content.styled(largest, "dim")
+        return [*lines, self._labels(axis_width, points, column_width), counts]
 
-    def _fitting(self, room: int) -> tuple[Sequence[Point], int]:
-        """The columns that there is room for, and the cells of each."""
-        shown = self.points[-max(room, 1) :]
-        return shown, max(min(room // max(len(shown), 1), WIDEST), 1)
+    def _fit_points(self, room: int) -> tuple[Sequence[Point], int]:
+        """Return the points that fit into `room` cells, and the width of a column."""
+        points = self.points[-max(room, 1) :]
+        return points, max(min(room // max(len(points), 1), WIDEST), 1)
 
-    def _line(self, level: int, top: float, left: int, shown: Sequence[Point], each: int) -> Content:
-        name = {HEIGHT: self.unit(top), HEIGHT // 2: self.unit(top / 2)}.get(level, "")
-        axis = Content.styled(f"{name:>{left}} {'┤' if name else '│'}", "dim")
-        return axis + Content("").join([_column(point, level, top, each) for point in shown])
+    def _line(self, level: int, top: float, axis_width: int, points: Sequence[Point], column_width: int) -> Content:
+        label = {HEIGHT: self.unit(top), HEIGHT // 2: self.unit(top / 2)}.get(level, "")
+        axis = Content.styled(f"{label:>{axis_width}} {'┤' if label else '│'}", "dim")
+        return axis + Content("").join([_column(point, level, top, column_width) for point in points])
 
-    def _labels(self, left: int, shown: Sequence[Point], each: int) -> Content:
-        """As many of the labels as there is room for, each beginning below its column."""
+    def _labels(self, axis_width: int, points: Sequence[Point], column_width: int) -> Content:
+        """Place as many labels as fit, each starting below its column."""
         line = ""
-        for at, point in enumerate(shown):
-            if at * each >= len(line) + 2 * bool(line) and at * each + len(point.label) <= len(shown) * each:
-                line = line.ljust(at * each) + point.label
-        return Content.styled(f"{'':>{left}}  {line}", "dim")
+        for index, point in enumerate(points):
+            # Keep two blanks between labels, and none may extend beyond the last column.
+            if (
+                index * column_width >= len(line) + 2 * bool(line)
+                and index * column_width + len(point.label) <= len(points) * column_width
+            ):
+                line = line.ljust(index * column_width) + point.label
+        return Content.styled(f"{'':>{axis_width}}  {line}", "dim")
 
-    def _counts(self, left: int, shown: Sequence[Point], each: int) -> Content:
-        counts = sparkline([point.of for point in shown])
-        spread = "".join(mark * (each - 1) + " " if each > 1 else mark for mark in counts)
-        return Content.assemble((f"{self.counted:>{left}}  ", "dim"), spread)
+    def _count_line(self, axis_width: int, points: Sequence[Point], column_width: int) -> Content:
+        counts = sparkline([point.of for point in points])
+        line = "".join(mark * (column_width - 1) + " " if column_width > 1 else mark for mark in counts)
+        return Content.assemble((f"{self.counted:>{axis_width}}  ", "dim"), line)
 
 
-def _column(point: Point, level: int, top: float, each: int) -> Content:
-    """One line of one column, with its gap."""
+def _column(point: Point, level: int, top: float, column_width: int) -> Content:
+    """Render one line of one column, with its gap."""
     if point.value is None:
         mark, role = (WITHOUT if level == 1 and point.of else " "), "dim"
     else:
+        # A small value still gets one eighth, so that it differs from a missing one; zero shows as a baseline.
         eighths = max(round(point.value / top * HEIGHT * 8), 1 if point.value or level == 1 else 0)
-        here = min(max(eighths - (level - 1) * 8, 0), 8)
-        mark, role = (EIGHTHS[here - 1] if here else " "), "accent"
-    return Content.styled(mark * max(each - 1, 1), role) + " " * (each > 1)
+        filled = min(max(eighths - (level - 1) * 8, 0), 8)
+        mark, role = (EIGHTHS[filled - 1] if filled else " "), "accent"
+    return Content.styled(mark * max(column_width - 1, 1), role) + " " * (column_width > 1)
 
 
 class Bar(NamedTuple):
-    """One bar: its name, its length, and what is said of it."""
+    """A bar: its name, its length and a note."""
 
     name: str
     value: float | None
@@ -117,38 +123,39 @@ class Bar(NamedTuple):
 
 
 class Bars(NamedTuple):
-    """Values below each other, on one scale from 0 to the largest."""
+    """Horizontal bars on a common scale from 0 to the largest."""
 
     bars: Sequence[Bar]
     unit: Callable[[float], str] = percent
 
     def lines(self, width: int) -> list[Content]:
-        """A line a bar; where it is narrow what is said gives way."""
-        most = max((bar.value or 0.0 for bar in self.bars), default=0.0)
+        """Render a line per bar; in a narrow space the notes are truncated first."""
+        largest = max((bar.value or 0.0 for bar in self.bars), default=0.0)
         names = [cell(bar.name) for bar in self.bars]
-        left = min(max((cell_len(name) for name in names), default=0), max(width // 4, 8))
-        figures = [self.unit(bar.value) if bar.value is not None else "–" for bar in self.bars]
-        right = max((len(figure) for figure in figures), default=0)
-        says = max((cell_len(cell(bar.says)) for bar in self.bars), default=0)
-        room = min(max(width - left - right - says - 6, LEAST_BAR), MOST_BAR)
+        name_width = min(max((cell_len(name) for name in names), default=0), max(width // 4, 8))
+        values = [self.unit(bar.value) if bar.value is not None else "–" for bar in self.bars]
+        value_width = max((len(value) for value in values), default=0)
+        note_width = max((cell_len(cell(bar.says)) for bar in self.bars), default=0)
+        # 6 blanks between the parts; notes are truncated rather than the bars below their minimum width.
+        room = min(max(width - name_width - value_width - note_width - 6, LEAST_BAR), MOST_BAR)
         return [
             Content.assemble(
-                f"{fit(name, left)}  ",
-                (_bar(bar.value, most, room), "accent"),
-                f"  {figure:>{right}}  ",
+                f"{fit(name, name_width)}  ",
+                (_bar(bar.value, largest, room), "accent"),
+                f"  {value:>{value_width}}  ",
                 (cell(bar.says), "dim"),
             ).truncate(width, ellipsis=True)
-            for bar, name, figure in zip(self.bars, names, figures, strict=True)
+            for bar, name, value in zip(self.bars, names, values, strict=True)
         ]
 
 
-def _bar(value: float | None, most: float, room: int) -> str:
-    full = max(round(room * value / most), 1) if value and most else 0
-    return ("━" * full).ljust(room)
+def _bar(value: float | None, largest: float, width: int) -> str:
+    filled = max(round(width * value / largest), 1) if value and largest else 0
+    return ("━" * filled).ljust(width)
 
 
 class Estimate(NamedTuple):
-    """One value on a scale, and between what it may lie where that is known."""
+    """A value on a scale, with its confidence interval if known."""
 
     name: str
     value: float | None
@@ -157,95 +164,101 @@ class Estimate(NamedTuple):
 
 
 class Estimates(NamedTuple):
-    """Values below each other as marks on one scale from 0, which stands below them."""
+    """Estimates as marks on a common scale that starts at 0 and is printed below them."""
 
     estimates: Sequence[Estimate]
     unit: Callable[[float], str] = percent
 
     def lines(self, width: int) -> list[Content]:
-        """A line for each, and one for the scale."""
-        ends = [high for each in self.estimates for high in (each.value, *(each.interval or ())) if high is not None]
-        top = scale_top(max(ends, default=0.0))
-        names = [cell(each.name) for each in self.estimates]
-        left = min(max((cell_len(name) for name in names), default=0), max(width // 4, 8))
-        figures = [self.unit(each.value) if each.value is not None else "–" for each in self.estimates]
-        right = max((len(figure) for figure in figures), default=0)
-        says = max((cell_len(cell(each.says)) for each in self.estimates), default=0)
-        room = min(max(width - left - right - says - 7, LEAST_SCALE), MOST_SCALE)
+        """Render a line per estimate, and one for the scale."""
+        bounds = [
+            bound
+            for estimate in self.estimates
+            for bound in (estimate.value, *(estimate.interval or ()))
+            if bound is not None
+        ]
+        top = scale_top(max(bounds, default=0.0))
+        names = [cell(estimate.name) for estimate in self.estimates]
+        name_width = min(max((cell_len(name) for name in names), default=0), max(width // 4, 8))
+        values = [self.unit(estimate.value) if estimate.value is not None else "–" for estimate in self.estimates]
+        value_width = max((len(value) for value in values), default=0)
+        note_width = max((cell_len(cell(estimate.says)) for estimate in self.estimates), default=0)
+        room = min(max(width - name_width - value_width - note_width - 7, LEAST_SCALE), MOST_SCALE)
         lines = [
             Content.assemble(
-                f"{fit(name, left)} ",
+                f"{fit(name, name_width)} ",
                 ("│", "dim"),
-                (_mark(each, top, room), "accent"),
-                f"  {figure:>{right}}  ",
-                (cell(each.says), "dim"),
+                (_draw(estimate, top, room), "accent"),
+                f"  {value:>{value_width}}  ",
+                (cell(estimate.says), "dim"),
             ).truncate(width, ellipsis=True)
-            for each, name, figure in zip(self.estimates, names, figures, strict=True)
+            for estimate, name, value in zip(self.estimates, names, values, strict=True)
         ]
-        return [*lines, Content.styled(f"{'':{left}} {self._scale(top, room)}".rstrip(), "dim").truncate(width)]
+        return [*lines, Content.styled(f"{'':{name_width}} {self._scale(top, room)}".rstrip(), "dim").truncate(width)]
 
     def _scale(self, top: float, room: int) -> str:
-        """0 at its beginning, the middle where there is room for it, the top at its end."""
-        begin, middle, end = (self.unit(top * part) for part in (0, 0.5, 1))
-        between = room + 1 - len(begin) - len(end)
-        return f"{begin}{middle if between > len(middle) + 1 else '':^{max(between, 1)}}{end}"
+        """Return the scale: 0 at the start, the middle if there is room, the top at the end."""
+        start, middle, end = (self.unit(top * fraction) for fraction in (0, 0.5, 1))
+        between = room + 1 - len(start) - len(end)
+        return f"{start}{middle if between > len(middle) + 1 else '':^{max(between, 1)}}{end}"
 
 
-def _mark(estimate: Estimate, top: float, room: int) -> str:
-    """A dot where the value is, and a line over its interval."""
+def _draw(estimate: Estimate, top: float, room: int) -> str:
+    """Draw a dot at the value and a line over its interval."""
     cells = [" "] * room
     if estimate.interval is not None:
-        low, high = (_place(end, top, room) for end in estimate.interval)
+        low, high = (_to_cell(end, top, room) for end in estimate.interval)
         cells[low : high + 1] = "─" * (high + 1 - low)
         cells[low], cells[high] = "├", "┤"
     if estimate.value is not None:
-        cells[_place(estimate.value, top, room)] = "●"
+        cells[_to_cell(estimate.value, top, room)] = "●"
     return "".join(cells)
 
 
-def _place(value: float, top: float, room: int) -> int:
+def _to_cell(value: float, top: float, room: int) -> int:
     return min(max(round(value / top * (room - 1)), 0), room - 1)
 
 
 class Heat(NamedTuple):
-    """The hours of a week, Monday first: the darker the more, and what shade is how much stands below."""
+    """A heat map of the hours of a week, Monday first, with a legend of the shades."""
 
     hours: Mapping[tuple[int, int], float | None]
-    """By (day, hour), Monday is 0; None where there is something of which it is not known."""
+    """Values by (day, hour), Monday is 0. None if an hour has data but no value."""
     unit: Callable[[float], str] = percent
 
     def lines(self, width: int) -> list[Content]:
-        """A line a day."""
-        each = 2 if width >= 5 + 48 else 1
+        """Render a line per day."""
+        # 5 cells of day names, then 24 hours of one or two cells.
+        hour_width = 2 if width >= 5 + 48 else 1
         top = max((value for value in self.hours.values() if value), default=0.0)
-        days = [self._day(day, each, top) for day in range(7)]
-        return [self._head(each), *days, *self._legend(top, width)]
+        days = [self._day(day, hour_width, top) for day in range(7)]
+        return [self._head(hour_width), *days, *self._legend(top, width)]
 
-    def _head(self, each: int) -> Content:
-        step = 3 if each > 1 else 6
-        marks = "".join(f"{hour:<{step * each}}" for hour in range(0, 24, step))
+    def _head(self, hour_width: int) -> Content:
+        step = 3 if hour_width > 1 else 6
+        marks = "".join(f"{hour:<{step * hour_width}}" for hour in range(0, 24, step))
         return Content.styled(f"{'':5}{marks.rstrip()}", "dim")
 
-    def _day(self, day: int, each: int, top: float) -> Content:
-        marks = "".join(self._mark(day, hour, top) * each for hour in range(24))
+    def _day(self, day: int, hour_width: int, top: float) -> Content:
+        marks = "".join(self._draw(day, hour, top) * hour_width for hour in range(24))
         return Content.assemble((f"{DAYS[day]:<5}", "dim"), (marks, "accent"))
 
-    def _mark(self, day: int, hour: int, top: float) -> str:
+    def _draw(self, day: int, hour: int, top: float) -> str:
         if (day, hour) not in self.hours:
             return " "
         value = self.hours[day, hour]
         return WITHOUT if value is None else SHADES[_level(value, top, len(SHADES)) - 1]
 
     def _legend(self, top: float, width: int) -> list[Content]:
-        """Up to how much each shade stands for."""
+        """Return the upper bound that each shade stands for."""
         parts = [f"{WITHOUT} no rate"]
         if top:
-            parts += [f"{shade} ≤{self.unit(top * part / 4)}" for part, shade in enumerate(SHADES, 1)]
+            parts += [f"{shade} ≤{self.unit(top * level / 4)}" for level, shade in enumerate(SHADES, 1)]
         return Content.styled(f"{'':5}{'  '.join(parts)}", "dim").wrap(max(width, 1))
 
 
-def _level(value: float, most: float, levels: int) -> int:
-    """1 to `levels`: of equal parts of the way to `most` the one that `value` is in."""
-    if most <= 0:
+def _level(value: float, largest: float, levels: int) -> int:
+    """Return the level of `value`, from 1 to `levels`, on a scale from 0 to `most`."""
+    if largest <= 0:
         return 1
-    return min(max(-int(-(value / most * levels) // 1), 1), levels)
+    return min(max(-int(-(value / largest * levels) // 1), 1), levels)

@@ -1,4 +1,4 @@
-"""What an action is for: the draft under the cursor, or all that are marked."""
+"""The drafts that an action applies to: the one under the cursor, or all marked ones."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
@@ -9,36 +9,36 @@ if TYPE_CHECKING:
 
 
 class Those(NamedTuple):
-    """Many drafts."""
+    """The ids of several drafts."""
 
     ids: Sequence[str]
     left: int = 0
-    """How many came among them since the list was read: nobody has seen these."""
+    """Number of drafts excluded because they arrived after the list was loaded: the user has not seen them."""
 
 
 class Chosen(NamedTuple):
-    """One draft, or many that are found when the action is carried out."""
+    """One draft, or several whose ids are determined when the action runs."""
 
     draft: "ListedDraft | None"
-    """The one; None where there are many."""
+    """The single draft; None for several."""
     number: int = 1
     find: "Callable[[Desk], Awaitable[Those]] | None" = None
-    """Gives the many."""
+    """Returns the ids of several drafts."""
     begin: Callable[[], None] = lambda: None
-    """Hears that the many are acted on: what is chosen from now on is for the next action."""
+    """Called when the action on several drafts starts: later marks belong to the next action."""
     keep: Callable[[Sequence[str] | None], None] = lambda _: None
-    """Hears of those of the many to which nothing was done, when all is done; None where that is all of them."""
+    """Called at the end with the ids that nothing was done to; None if nothing was done to any of them."""
 
 
 def one(draft: "ListedDraft") -> Chosen:
-    """The draft under the cursor."""
+    """Select the draft under the cursor."""
     return Chosen(draft)
 
 
 def these(ids: Sequence[str]) -> Chosen:
-    """Drafts whose ids are known."""
+    """Select drafts by id."""
 
-    async def known(_: "Desk") -> Those:
+    async def resolve(_: "Desk") -> Those:
         return Those(ids)
 
-    return Chosen(None, len(ids), known)
+    return Chosen(None, len(ids), resolve)

@@ -1,4 +1,4 @@
-"""What stands in the form of a new draft, how it is kept in a file, and what the desk is asked by it. Pure."""
+"""The state of the compose form: its file format and the request it makes to the desk. Pure."""
 
 import os
 from collections.abc import Awaitable, Callable
@@ -14,7 +14,7 @@ from copydesk.text import clean, clean_lines
 from copydesk.tui.source_entry import listed
 
 TEXT, WRITTEN = "text", "written"
-"""The two ways to a draft: the text is given, or it is to be written."""
+"""The two modes: the user supplies the text, or has it generated."""
 FORMATS = {
     "SHORT": "SHORT",
     "THREAD": "THREAD",
@@ -23,7 +23,7 @@ FORMATS = {
     "SHORT,THREAD,BLOG": "all three",
 }
 REVIEW, APPROVE, SCHEDULE = "review", "approve", "schedule"
-"""What becomes of a text that was given."""
+"""The next step for a text supplied by the user."""
 WAYS = {TEXT: "my own text", WRITTEN: "have it written"}
 THEN = {REVIEW: "to review", APPROVE: "approved", SCHEDULE: "approved, next free slot"}
 LINES = {
@@ -32,11 +32,11 @@ LINES = {
     "tags": "commas between them",
     "platforms": "all, or: bluesky, x",
 }
-"""What stands in the lines while they are empty: as much as forty columns have room for."""
+"""Placeholders of the input lines, short enough for 40 columns."""
 
 
 class Composed(Struct, frozen=True):
-    """What stands in the fields."""
+    """The values of the form fields. Stored as JSON in the autosave file."""
 
     way: str = TEXT
     text: str = ""
@@ -47,87 +47,90 @@ class Composed(Struct, frozen=True):
     tags: str = ""
     platforms: str = ""
     pictures: str = ""
-    """A line each: a file or an address, `|`, and what it shows."""
+    """One image per line: a file or a URL, `|`, and its alt text."""
     then: str = REVIEW
 
     @property
     def anything(self) -> bool:
-        """Whether there is anything to lose."""
+        """True if the user has typed anything that could be lost."""
         typed = (self.text, self.url, self.prompt, self.tags, self.platforms, self.pictures)
-        return any(each.strip() for each in typed)
+        return any(value.strip() for value in typed)
 
 
 class ToCompose(NamedTuple):
-    """Where a new draft begins, and what is done with it."""
+    """The initial state of the compose form, and its callbacks."""
 
     begun: Composed
     keep: Callable[[Composed], Awaitable[None]]
-    """Keeps what is typed; raises OSError."""
+    """Autosaves the form; raises OSError."""
     make: Callable[[Composed], Awaitable[str]]
-    """Makes the draft; why not, or nothing."""
+    """Creates the draft; returns an error message, or an empty string."""
     forget: Callable[[], Awaitable[None]]
-    """What was kept is not wanted."""
+    """Deletes the autosaved form."""
     notice: str = ""
 
 
 class GivenPicture(NamedTuple):
-    """A picture as it was typed."""
+    """An image as typed: a location and an alt text."""
 
     place: str
     alt: str
 
     @property
     def is_address(self) -> bool:
-        """Whether it is on the web, or kept here; else it is in a file."""
+        """True for a URL or an image stored by Copydesk; otherwise it is a file."""
         return "://" in self.place or kept_digest(self.place) is not None
 
     @property
     def path(self) -> Path:
-        """Its file."""
-        # Path's own raises where there is no such user.
+        """The path of the image file, with `~` expanded."""
+        # Path.expanduser raises RuntimeError if there is no such user.
         return Path(os.path.expanduser(self.place))  # noqa: PTH111
 
 
 def kept(composed: Composed) -> str:
-    """As it stands in its file."""
+    """Encode the form as the JSON stored in its autosave file."""
     return msgspec.json.encode(composed).decode()
 
 
 def read(text: str) -> Composed:
-    """What stands in a file, safe to stand in the fields; a file that is none of ours is the text of a draft."""
+    """Decode an autosave file into field values that are safe to display.
+
+    A file in any other format becomes the text of a draft.
+    """
     try:
-        found = msgspec.json.decode(text, type=Composed)
+        state = msgspec.json.decode(text, type=Composed)
     except (msgspec.MsgspecError, RecursionError):
-        found = Composed(text=text)
-    lines = {name: clean_lines(getattr(found, name)) for name in ("text", "pictures")}
-    line = {name: clean(getattr(found, name)) for name in ("url", "prompt", "tags", "platforms")}
+        state = Composed(text=text)
+    multiline = {name: clean_lines(getattr(state, name)) for name in ("text", "pictures")}
+    single_line = {name: clean(getattr(state, name)) for name in ("url", "prompt", "tags", "platforms")}
     choices = {
-        "way": _one_of(found.way, (TEXT, WRITTEN)),
-        "format": _one_of(found.format, tuple(Format)),
-        "formats": _one_of(found.formats, tuple(FORMATS)),
-        "then": _one_of(found.then, (REVIEW, APPROVE, SCHEDULE)),
+        "way": _valid_or_first(state.way, (TEXT, WRITTEN)),
+        "format": _valid_or_first(state.format, tuple(Format)),
+        "formats": _valid_or_first(state.formats, tuple(FORMATS)),
+        "then": _valid_or_first(state.then, (REVIEW, APPROVE, SCHEDULE)),
     }
-    return Composed(**lines, **line, **choices)
+    return Composed(**multiline, **single_line, **choices)
 
 
-def _one_of(value: str, known: tuple[str, ...]) -> str:
-    return value if value in known else str(known[0])
+def _valid_or_first(value: str, choices: tuple[str, ...]) -> str:
+    return value if value in choices else str(choices[0])
 
 
 def pictures_of(composed: Composed) -> list[GivenPicture]:
-    """The pictures in order."""
-    found = []
+    """Return the images of the form, in order."""
+    images = []
     for line in composed.pictures.split("\n"):
-        place, _, alt = line.partition("|")
-        if place.strip():
-            found.append(GivenPicture(place.strip(), alt.strip()))
-    return found
+        location, _, alt = line.partition("|")
+        if location.strip():
+            images.append(GivenPicture(location.strip(), alt.strip()))
+    return images
 
 
 def asked(composed: Composed) -> dict[str, object]:
-    """What the desk is asked to make, as JSON has it; the pictures come to it by themselves."""
-    more: dict[str, object] = {"tags": listed(composed.tags), "targetPlatforms": listed(composed.platforms)}
+    """Return the desk's create request as JSON values, without the images, which the caller adds."""
+    common: dict[str, object] = {"tags": listed(composed.tags), "targetPlatforms": listed(composed.platforms)}
     if composed.way == TEXT:
-        return {"text": composed.text, "format": composed.format, **more}
-    wanted = {"url": composed.url.strip() or None, "prompt": composed.prompt.strip() or None}
-    return {**wanted, "formats": composed.formats.split(","), **more}
+        return {"text": composed.text, "format": composed.format, **common}
+    source = {"url": composed.url.strip() or None, "prompt": composed.prompt.strip() or None}
+    return {**source, "formats": composed.formats.split(","), **common}

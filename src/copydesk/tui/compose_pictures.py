@@ -1,4 +1,4 @@
-"""The pictures of a draft that is being composed, as they are typed: files are looked at, the web is not asked."""
+"""Thumbnails of the images in the compose form. Files are read; nothing is fetched from the web."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -15,33 +15,36 @@ if TYPE_CHECKING:
 
 
 class GivenPictures:
-    """What was seen of a picture stands there while the text beside it is typed; it is not read again."""
+    """A cache of the images in the compose form, so that typing in the text does not read them again."""
 
     def __init__(self) -> None:
-        self._seen: dict[str, Pictured] = {}
+        self._cache: dict[str, Pictured] = {}
 
     def forget(self) -> None:
-        """Another draft is composed, and files may be other ones by now."""
-        self._seen.clear()
+        """Clear the cache: another draft is being composed, and files may have changed."""
+        self._cache.clear()
 
     def known(self, given: Sequence[GivenPicture]) -> list[Pictured]:
-        """The pictures as far as they were seen."""
-        return [self._seen.get(each.place, Pictured(""))._replace(alt=each.alt) for each in given]
+        """Return the images as far as they are cached, with their current alt texts."""
+        return [self._cache.get(image.place, Pictured(""))._replace(alt=image.alt) for image in given]
 
     async def see(self, app: "DeskApp", desk: "Desk", given: Sequence[GivenPicture], room: int) -> list[Pictured]:
-        """The pictures, drawn where they can be; a line each in `room` cells."""
-        for each in given:
-            kept = self._seen.get(each.place)
-            look = kept.look if kept and kept.look and kept.look.content else await _look_at(desk, each)
-            # One cell is left free beside the scroll bar.
-            lines = await lines_of(app, desk, look, room - 1 - INDENT)
-            self._seen[each.place] = Pictured(each.alt, look, lines)
+        """Load the images and render them in lines of at most `room` cells; return them in order."""
+        for image in given:
+            # An image without content was not readable last time: try again, the file may exist by now.
+            cached = self._cache.get(image.place)
+            thumbnail = (
+                cached.look if cached and cached.look and cached.look.content else await _load_thumbnail(desk, image)
+            )
+            # One cell stays free next to the scroll bar.
+            lines = await lines_of(app, desk, thumbnail, room - 1 - INDENT)
+            self._cache[image.place] = Pictured(image.alt, thumbnail, lines)
         return self.known(given)
 
 
-async def _look_at(desk: "Desk", given: GivenPicture) -> Look:
-    if not given.is_address:
-        return await desk.drafts.look_at_file(given.path)
-    image = DraftImage(id="", url=given.place, alt=None, position=0, source=ImageSource.UPLOAD)
-    (look,) = await desk.drafts.look_at([image])
-    return look
+async def _load_thumbnail(desk: "Desk", image: GivenPicture) -> Look:
+    if not image.is_address:
+        return await desk.drafts.look_at_file(image.path)
+    draft_image = DraftImage(id="", url=image.place, alt=None, position=0, source=ImageSource.UPLOAD)
+    (thumbnail,) = await desk.drafts.look_at([draft_image])
+    return thumbnail

@@ -1,4 +1,4 @@
-"""Composing a draft: what was typed before is offered, what is typed is kept, and the desk makes the draft of it."""
+"""Compose a draft: restore the autosaved form, autosave while typing, then create the draft."""
 
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -31,105 +31,109 @@ if TYPE_CHECKING:
     from copydesk.tui.desk_app import DeskApp
 
 COMPOSE = "compose"
-"""The name of the one screen to compose on."""
+"""Name under which the one compose screen is installed."""
 FOLDER = "composed"
 NEW = "new"
-"""What it is kept as: it has no id yet."""
+"""Autosave name of a draft that has no id yet."""
 _IN_REVIEW = "it waits in Review, key {}"
 
 
 def compose(app: "DeskApp") -> None:
-    """Compose a draft, or go on with what was typed and not made."""
-    # Not what is on top: that may be the list of commands, which goes away.
-    app.ask(partial(_begin, app, app.screen_stack[0]), opens=True)
+    """Compose a new draft, or continue one that was typed but not created."""
+    # The base screen, not the top one: that may be the command palette, which is about to close.
+    app.ask(partial(_open, app, app.screen_stack[0]), opens=True)
 
 
-async def _begin(app: "DeskApp", below: Screen[Any], desk: "Desk") -> None:
-    text = KeptText(TypedTexts(desk.settings.data_home / FOLDER), NEW)
-    typed = await text.find()
+async def _open(app: "DeskApp", base: Screen[Any], desk: "Desk") -> None:
+    autosave = KeptText(TypedTexts(desk.settings.data_home / FOLDER), NEW)
+    saved = await autosave.find()
     if not app.is_screen_installed(COMPOSE):
         app.install_screen(ComposeScreen(), COMPOSE)
     screen = app.get_screen(COMPOSE)
     assert isinstance(screen, ComposeScreen)
-    if app.open_over(below, screen):
-        screen.begin(_to_compose(app, desk, text, typed))
+    if app.open_over(base, screen):
+        screen.begin(_session(app, desk, autosave, saved))
 
 
-def _to_compose(app: "DeskApp", desk: "Desk", text: KeptText, typed: Typed | None) -> ToCompose:
-    async def keep(composed: Composed) -> None:
-        await text.keep(kept(composed))
+def _session(app: "DeskApp", desk: "Desk", autosave: KeptText, saved: Typed | None) -> ToCompose:
+    async def save(composed: Composed) -> None:
+        await autosave.keep(kept(composed))
 
-    notice = f"You typed this {ago(typed.at, app.clock())}, and no draft was made of it." if typed else ""
+    notice = f"You typed this {ago(saved.at, app.clock())}, and no draft was made of it." if saved else ""
     return ToCompose(
-        begun=read(typed.text) if typed else Composed(),
-        keep=keep,
-        make=partial(_make, app, desk),
-        forget=text.forget,
+        begun=read(saved.text) if saved else Composed(),
+        keep=save,
+        make=partial(_create, app, desk),
+        forget=autosave.forget,
         notice=notice,
     )
 
 
-async def _make(app: "DeskApp", desk: "Desk", composed: Composed) -> str:
-    """Make the draft; why not, or nothing."""
+async def _create(app: "DeskApp", desk: "Desk", composed: Composed) -> str:
+    """Create the draft; return an error message, or an empty string."""
     try:
-        images = [await _image(desk, picture) for picture in pictures_of(composed)]
-        made = await desk.drafts.create({**asked(composed), "images": images})
+        images = [await _store_image(desk, image) for image in pictures_of(composed)]
+        created = await desk.drafts.create({**asked(composed), "images": images})
     except CopydeskError as error:
         return str(error)
-    if made.mode is Mode.GENERATE:
-        app.notify(f"{plural(len(made.drafts), 'draft')} will be written.")
-        app.ask(partial(_write, app, made))
+    if created.mode is Mode.GENERATE:
+        app.notify(f"{plural(len(created.drafts), 'draft')} will be written.")
+        # Generating takes long: the dialog closes, and keys are not held.
+        app.ask(partial(_generate, app, created))
     else:
-        app.ask(partial(_go_on, app, made.drafts[0].id, composed.then), keys_wait=True)
+        app.ask(partial(_apply_next_step, app, created.drafts[0].id, composed.then), keys_wait=True)
     return ""
 
 
-async def _image(desk: "Desk", picture: GivenPicture) -> dict[str, object]:
-    """A picture as the desk takes it; one in a file is kept before."""
-    url = picture.place if picture.is_address else await desk.drafts.keep_picture(picture.path)
-    return {"url": url, "source": ImageSource.UPLOAD, "alt": picture.alt or None}
+async def _store_image(desk: "Desk", image: GivenPicture) -> dict[str, object]:
+    """Return the image as the desk expects it; an image file is stored first."""
+    url = image.place if image.is_address else await desk.drafts.keep_picture(image.path)
+    return {"url": url, "source": ImageSource.UPLOAD, "alt": image.alt or None}
 
 
-async def _write(app: "DeskApp", made: Created, desk: "Desk") -> None:
-    """Have it written now, and say what came of it."""
-    ids = [draft.id for draft in made.drafts]
+async def _generate(app: "DeskApp", created: Created, desk: "Desk") -> None:
+    """Generate the requested drafts now and report the result."""
+    ids = [draft.id for draft in created.drafts]
     await desk.generation.finish(ids)
     drafts = [await desk.drafts.get(draft_id) for draft_id in ids]
     failed = [draft for draft in drafts if draft.status is Status.GENERATION_FAILED]
     if failed:
         app.notify(f"{plural(len(failed), 'draft')} could not be written: {failed[0].last_error}", severity="warning")
     else:
-        shows = (
-            f"{key('review.refresh')} shows what is new" if _queue(app) else _IN_REVIEW.format(key("console.review"))
+        hint = (
+            f"{key('review.refresh')} shows what is new"
+            if _review_screen(app)
+            else _IN_REVIEW.format(key("console.review"))
         )
-        app.notify(f"{plural(len(drafts), 'draft')} written; {shows}.")
+        app.notify(f"{plural(len(drafts), 'draft')} written; {hint}.")
 
 
-async def _go_on(app: "DeskApp", draft_id: str, then: str, desk: "Desk") -> None:
-    """Approve it and give it a time, where that was asked for; it is made and shown, whatever becomes of that."""
+async def _apply_next_step(app: "DeskApp", draft_id: str, next_step: str, desk: "Desk") -> None:
+    """Approve and schedule the new draft as requested; show it even if that fails."""
     try:
-        done = await _then(desk, draft_id, then)
+        result = await _approve_and_schedule(desk, draft_id, next_step)
     finally:
-        if queue := _queue(app):
-            queue.show_draft(draft_id)
-    where = "the cursor is on it" if queue else _IN_REVIEW.format(key("console.review"))
-    app.notify(f"The draft is made{done}; {where}.")
+        # Also if approving failed: the draft exists, and the error is shown by the caller.
+        if review := _review_screen(app):
+            review.show_draft(draft_id)
+    where = "the cursor is on it" if review else _IN_REVIEW.format(key("console.review"))
+    app.notify(f"The draft is made{result}; {where}.")
 
 
-async def _then(desk: "Desk", draft_id: str, then: str) -> str:
-    """Do with it what was asked for; what that was."""
-    if then == REVIEW:
+async def _approve_and_schedule(desk: "Desk", draft_id: str, next_step: str) -> str:
+    """Apply the requested next step and describe it."""
+    if next_step == REVIEW:
         return ""
     await desk.drafts.change(draft_id, ChangeDraft(action=Action.APPROVE))
-    if then == APPROVE:
+    if next_step == APPROVE:
         return " and approved"
-    changed = await desk.schedule.next_for(draft_id)
-    assert changed.scheduled_at is not None
-    (shown,) = await desk.schedule.shown(changed.scheduled_at)
-    return f", and goes out {shown}"
+    draft = await desk.schedule.next_for(draft_id)
+    assert draft.scheduled_at is not None
+    (formatted,) = await desk.schedule.shown(draft.scheduled_at)
+    return f", and goes out {formatted}"
 
 
-def _queue(app: "DeskApp") -> ShowsDraft | None:
-    """The review, where that is the screen below."""
-    below = app.screen_stack[0]
-    return below if isinstance(below, ShowsDraft) else None
+def _review_screen(app: "DeskApp") -> ShowsDraft | None:
+    """Return the review screen if it is the base screen."""
+    base = app.screen_stack[0]
+    return base if isinstance(base, ShowsDraft) else None

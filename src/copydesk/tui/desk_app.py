@@ -1,4 +1,7 @@
-"""The part of the console that has the desk: opens it, asks it, runs the pipeline, closes it. It knows no screen."""
+"""The part of the console that owns the desk: opens it, watches it for changes, runs jobs and the pipeline, closes it.
+
+It knows no screens.
+"""
 
 import asyncio
 import math
@@ -22,7 +25,7 @@ from copydesk.tui.type_ahead import TypeAhead
 from copydesk.turns import short_turns
 
 if TYPE_CHECKING:
-    # At run time whoever opens the desk imports it: SQLAlchemy costs as much as Textual itself.
+    # Imported at run time only by the function that opens the desk: SQLAlchemy costs as much as Textual itself.
     from copydesk.desk import Desk
     from copydesk.jobs import Said
     from copydesk.model.draft import ListedDraft
@@ -32,24 +35,24 @@ if TYPE_CHECKING:
     from copydesk.tui.running import Running
 
 OpenDesk = Callable[[], "AbstractAsyncContextManager[Desk]"]
-"""Gives the desk, not yet open; called in a thread, after the first paint."""
+"""Returns the unopened desk; called in a thread after the first paint."""
 Glance = Callable[[], "Sequence[ListedDraft]"]
-"""Gives what waits for review faster than the desk can be opened, or nothing; called in a thread, too."""
-_HOLDING = "holding"
+"""Loads the first drafts awaiting review, faster than the desk can be opened; called in a thread."""
+_DESK_GROUP = "holding"
 JOBS_AFTER = 2.0
-"""Seconds after which the jobs begin: what is due may wait that long, the first rows may not."""
+"""Seconds before jobs start: due work can wait that long, the first rows cannot."""
 MISSED = "missed"
-"""The job whose every word is of something that went wrong."""
+"""The job whose messages always report a problem."""
 LOOK = 0.5
-"""Seconds between two looks whether something was written."""
+"""Seconds between two checks for changes in the database."""
 REST = 2.0
-"""Seconds between two times that unused connections are closed: a run that waits for the network writes each second."""
+"""Seconds between two attempts to close idle connections; longer than the second between a run's progress writes."""
 LAST_PATIENCE = 0.5
-"""Seconds that a job has left when the user quits."""
+"""Seconds that a running job has to finish when the user quits."""
 
 
 class DeskApp(AskingApp, inherit_bindings=False):
-    """An app at whose back there is a desk. Screens ask it with `ask`, and hear from it in messages."""
+    """An app with a desk. Screens call it with `run_desk_task` and receive messages about changes."""
 
     def __init__(
         self,
@@ -64,51 +67,52 @@ class DeskApp(AskingApp, inherit_bindings=False):
     ) -> None:
         super().__init__(clock, advice)
         self.keys = tuple(keys)
-        """The key table, with the user's own keys in it."""
-        self._with_jobs = jobs
+        """The key table including the user's own keys."""
+        self._runs_jobs = jobs
         self.desk_name = name
         self.gallery: Gallery | None = None
-        """The pictures that were drawn, once there are any."""
+        """The rendered images; None until the first one."""
         self._open_desk = open_desk
-        self._glance = glance
+        self._load_first_page = glance
         self.changes = 0
-        """Grows when something was written to the desk."""
+        """Incremented when something was written to the desk."""
         self._last_run: Running | None = None
-        self._holder: Worker[None] | None = None
+        self._desk_worker: Worker[None] | None = None
         self.type_ahead = TypeAhead(self)
         self._responsive = Responsive()
-        self._rested = -math.inf
+        self._idle_closed_at = -math.inf
         self.editor: asyncio.subprocess.Process | None = None
-        """The user's own, which has the terminal for now."""
+        """The external editor's process while it owns the terminal."""
         self.glimpsed = False
-        """Whether there are rows to move through before the desk is open."""
+        """True if rows can be navigated before the desk is open."""
 
     def open(self) -> None:
-        """Open the desk, or try again where that failed."""
-        if self._holder is None or self._holder.is_finished:
+        """Open the desk; also retries after a failure."""
+        if self._desk_worker is None or self._desk_worker.is_finished:
             self.trouble = None
-            self._holder = self.run_worker(self._hold(), group=_HOLDING, exit_on_error=False)
+            self._desk_worker = self.run_worker(self._keep_desk_open(), group=_DESK_GROUP, exit_on_error=False)
 
-    async def _hold(self) -> None:
-        """Keep the desk open until the console ends, and close it when nobody asks it any more."""
+    async def _keep_desk_open(self) -> None:
+        """Keep the desk open until the console exits; close it after all tasks have ended."""
         self.ends.clear()
         try:
-            if self._glance is not None:
-                await self._look(self._glance)
-            # In a thread: this is where SQLAlchemy is imported, and the keys are to be answered meanwhile.
+            if self._load_first_page is not None:
+                await self._show_first_page(self._load_first_page)
+            # In a thread, so that keys are handled while SQLAlchemy is imported.
             opening = await asyncio.to_thread(self._open_desk)
             async with opening as desk:
                 self.desk = desk
                 self.type_ahead.came()
-                desk.ground.ask = self._ask_passphrase
+                desk.ground.ask = self._prompt_passphrase
                 desk.ground.attended = True
                 self._tell(DeskOpened())
-                watching = asyncio.create_task(self._watch(desk))
+                watcher = asyncio.create_task(self._poll_changes(desk))
                 try:
                     with short_turns():
-                        await self._do_what_is_due(desk)
+                        await self._run_jobs(desk)
                 finally:
-                    watching.cancel()
+                    watcher.cancel()
+                    # Order matters: writes need the open desk, reads must not start another call once it is None.
                     await self.finish_writing()
                     self.desk = None
                     await self.stop_asking()
@@ -118,89 +122,91 @@ class DeskApp(AskingApp, inherit_bindings=False):
             self.note(str(self.trouble))
             self._tell(DeskClosed(self.trouble))
 
-    async def _ask_passphrase(self, *, new: bool) -> str:
-        """Whatever asks for the keys to accounts, it is asked here."""
-        from copydesk.tui.passphrase import passphrase  # noqa: PLC0415 - seldom needed
+    async def _prompt_passphrase(self, *, new: bool) -> str:
+        """Prompt for the passphrase of the stored credentials, whatever needs them."""
+        from copydesk.tui.passphrase import passphrase  # noqa: PLC0415 - rarely needed
 
         return await passphrase(self, new=new)
 
-    async def _watch(self, desk: "Desk") -> None:
-        """Notice what is written, by whichever process, and tell the screen; and what goes wrong meanwhile."""
-        before = None
-        failing = Failing()
-        trouble = ""
+    async def _poll_changes(self, desk: "Desk") -> None:
+        """Poll for changes made by any process and post them to the screen; log sources that begin to fail."""
+        previous = None
+        source_failures = Failing()
+        last_error = ""
         while True:
             try:
-                now = await desk.changes()
-                if now != before:
-                    for problem in await failing.since(desk):
-                        self.note(problem)
-                    if before is not None:
+                current = await desk.changes()
+                if current != previous:
+                    for message in await source_failures.since(desk):
+                        self.note(message)
+                    if previous is not None:
                         self.changes += 1
                         self._tell(DeskChanged())
-                before, trouble = now, ""
+                previous, last_error = current, ""
+                # Only while no key is pressed: collecting garbage and closing connections take longer than a frame.
                 if self._responsive.calm:
-                    await self._rest(desk)
-            except Exception as error:  # whoever asks for something hears of it, too
-                if str(known(error)) != trouble:
-                    trouble = str(known(error))
-                    self.note(trouble)
+                    await self._release_idle(desk)
+            except Exception as error:  # a user action that fails for the same reason reports it, too
+                if str(known(error)) != last_error:
+                    last_error = str(known(error))
+                    self.note(last_error)
             await asyncio.sleep(LOOK)
 
-    async def _rest(self, desk: "Desk") -> None:
-        """Nobody waits: look for garbage, and give back what is held only to be quick."""
+    async def _release_idle(self, desk: "Desk") -> None:
+        """Collect garbage and release idle resources while the user is not typing."""
         self._responsive.look()
         now = asyncio.get_running_loop().time()
-        if now - self._rested >= REST:
-            self._rested = now
+        if now - self._idle_closed_at >= REST:
+            self._idle_closed_at = now
             if await desk.rest():
                 await asyncio.to_thread(give_back)
 
-    async def _do_what_is_due(self, desk: "Desk") -> None:
-        """Let the jobs run, where there are any, until the console ends."""
+    async def _run_jobs(self, desk: "Desk") -> None:
+        """Run due jobs, if enabled, until the console exits."""
         self._responsive.begin()
-        if self._with_jobs:
+        if self._runs_jobs:
             await asyncio.sleep(JOBS_AFTER)
-            running = await asyncio.to_thread(_jobs)
+            # Freeze again afterwards: what the import created lives as long as the process.
+            run_jobs = await asyncio.to_thread(_import_jobs)
             self._responsive.begin()
-            async with running(desk, listener=self._hear, patience=LAST_PATIENCE):
+            async with run_jobs(desk, listener=self._hear, patience=LAST_PATIENCE):
                 await asyncio.Event().wait()
         await asyncio.Event().wait()
 
-    def _hear(self, said: "Said") -> None:
-        """Something was done without having been asked: the screen counts anew, and what went wrong is told."""
-        if said.failed or said.job == MISSED:
-            self.notify(said.text[:1].upper() + said.text[1:], severity="error")
-        if not said.failed:
+    def _hear(self, message: "Said") -> None:
+        """Report a job's message: notify about failures, and have the screen reload."""
+        if message.failed or message.job == MISSED:
+            self.notify(message.text[:1].upper() + message.text[1:], severity="error")
+        if not message.failed:
             self._tell(JobDone())
 
-    async def _look(self, glance: Glance) -> None:
-        """Show the first rows, and let them be painted before the imports take the processor."""
-        drafts = await asyncio.to_thread(glance)
+    async def _show_first_page(self, load: Glance) -> None:
+        """Show the first rows and let them be painted before the imports take the CPU."""
+        drafts = await asyncio.to_thread(load)
         if drafts:
             self.glimpsed = True
-            shown = asyncio.Event()
-            self._tell(Glanced(drafts, shown.set))
+            displayed = asyncio.Event()
+            self._tell(Glanced(drafts, displayed.set))
             with suppress(TimeoutError):
-                await asyncio.wait_for(shown.wait(), 1)
+                await asyncio.wait_for(displayed.wait(), 1)
 
     def send(self, sequence: str) -> None:
-        """Write to the terminal itself, after what was drawn before."""
+        """Write an escape sequence to the terminal, after everything drawn so far."""
         if self._driver is not None:
             self._driver.write(sequence)
 
     async def on_unmount(self) -> None:
-        """Wait until the desk is closed: a run that is under way is marked as cancelled first."""
+        """Wait until the desk is closed; an active run is first marked as cancelled."""
         if self.gallery is not None:
             self.gallery.close()
         self.type_ahead.stop()
         self._responsive.end()
-        if self._holder is not None:
-            self._holder.cancel()
-            await asyncio.gather(self._holder.wait(), return_exceptions=True)
+        if self._desk_worker is not None:
+            self._desk_worker.cancel()
+            await asyncio.gather(self._desk_worker.wait(), return_exceptions=True)
 
     async def on_event(self, event: Event) -> None:
-        """What is typed or pasted before what the last key asked for waits until that is there."""
+        """Delay typed or pasted input until the result of the previous key is available."""
         if isinstance(event, InputEvent):
             self._responsive.pressed()
         if isinstance(event, KeyPress | Paste) and not event.is_forwarded and self.type_ahead.holds(event):
@@ -208,20 +214,20 @@ class DeskApp(AskingApp, inherit_bindings=False):
         await super().on_event(event)
 
     def key(self, action_id: str) -> str:
-        """The first key of an action, as people write it."""
+        """Return the label of the first key of an action."""
         return first_key(self.keys, action_id)
 
     def show_draft(self, draft_id: str) -> None:
-        """Show a draft on the review; the console, which has the screens, says how."""
+        """Show a draft on the review; implemented by the console, which knows the screens."""
         raise NotImplementedError
 
     @property
     def run_view(self) -> "RunView | None":
-        """How far the last run is that was started here."""
+        """Progress of the last pipeline run started here; None if there was none."""
         return self._last_run.view if self._last_run else None
 
     def start_run(self) -> None:
-        """Run the pipeline, unless it runs already."""
+        """Start a pipeline run unless one is active."""
         from copydesk.tui.running import Running  # noqa: PLC0415 - as above
 
         if self._last_run is None or self._last_run.over:
@@ -229,26 +235,26 @@ class DeskApp(AskingApp, inherit_bindings=False):
             self.ask(self._last_run.carry_out, name="run", ended=self._last_run.end)
 
     def cancel_run(self) -> None:
-        """Cancel the run that is under way."""
+        """Cancel the active pipeline run."""
         if self._last_run is not None and not self._last_run.over:
             self.ask(self._last_run.cancel)
 
     def say_ended(self, run: "Run") -> None:
-        """Say in toasts what came of a run, where nothing on the screen does."""
+        """Notify about the result of a run that no visible widget shows."""
         from copydesk.tui.run_view import failures, summary  # noqa: PLC0415 - as above
 
         self.notify(summary(run), severity="error" if run.error else "information")
-        if failed := failures(run):
-            self.notify(failed, severity="warning")
+        if failures_text := failures(run):
+            self.notify(failures_text, severity="warning")
 
     def _tell(self, message: Message) -> None:
-        """Tell the screen, which may lie below the help."""
+        """Post `message` to the base screen, which may be covered by a dialog."""
         if self.screen_stack:
             self.screen_stack[0].post_message(message)
 
 
-def _jobs() -> "Callable[..., AbstractAsyncContextManager[object]]":
-    """What runs the jobs; imported in a thread, for APScheduler takes a while."""
+def _import_jobs() -> "Callable[..., AbstractAsyncContextManager[object]]":
+    """Import the job runner; called in a thread, because importing APScheduler takes a while."""
     from copydesk.jobs import running  # noqa: PLC0415
 
     return running

@@ -1,4 +1,4 @@
-"""Draws a picture as lines of a page, by textual-image, which is an extra. Slow: called in a thread."""
+"""Render an image as lines of text with textual-image, an optional extra. Slow: call it in a thread."""
 
 import io
 import os
@@ -25,18 +25,18 @@ if TYPE_CHECKING:
     from textual_image.renderable import HalfcellImage, TGPImage
 
 MOST_ROWS, MOST_COLUMNS = 12, 60
-"""Cells of the largest drawing: the text beside it is what is judged."""
+"""Cells of the largest drawing: the text next to it is what the user judges."""
 CELL = (10, 20)
-"""Pixels of a cell, about; what is larger is scaled down by the terminal, or cut by nobody."""
-_PAYLOAD = 4096
-"""Bytes of a piece of a picture, at most, as kitty's protocol has it."""
-_importing = Lock()
-_numbers = count(int.from_bytes(os.urandom(3)) or 1)
-"""Of the pictures in the terminal; others may draw there, too, so they do not begin at 1."""
+"""Approximate pixels of a cell. The terminal scales down a larger image; none is cut off."""
+_CHUNK_SIZE = 4096
+"""Maximum bytes of one chunk of an image in kitty's protocol."""
+_import_lock = Lock()
+_image_ids = count(int.from_bytes(os.urandom(3)) or 1)
+"""Ids of the images in the terminal. They start at random, because other programs may use ids from 1."""
 
 
 class Drawing(NamedTuple):
-    """A picture as lines, with what the terminal is sent before they stand there and when they are not wanted."""
+    """An image as lines, with the escape sequences to send before it is shown and after it is discarded."""
 
     lines: tuple[Content, ...]
     before: str = ""
@@ -49,23 +49,23 @@ class Drawing(NamedTuple):
 
 
 def can_draw() -> bool:
-    """Whether the extra is installed."""
+    """Return True if the extra is installed."""
     return find_spec("textual_image") is not None
 
 
 def draw(content: bytes, way: Way, room: int) -> Drawing:
-    """The picture `content`, which was made here, in lines of at most `room` cells."""
+    """Render `content`, an encoded thumbnail made by Copydesk, in lines of at most `room` cells."""
     from PIL import Image  # noqa: PLC0415 - not for the first paint
 
-    with Image.open(BytesIO(content)) as picture:
-        columns, rows = fitted(picture.size, room)
+    with Image.open(BytesIO(content)) as image:
+        columns, rows = fitted(image.size, room)
         if way is Way.KITTY:
-            return _by_kitty(picture, columns, rows)
-        return Drawing(_lines(_loaded()[0](picture, columns, rows)))
+            return _render_kitty(image, columns, rows)
+        return Drawing(_to_lines(_import_renderables()[0](image, columns, rows)))
 
 
 def fitted(size: tuple[int, int], room: int) -> tuple[int, int]:
-    """Columns and rows for a picture of `size` pixels; none is made larger than it is."""
+    """Return (columns, rows) for an image of `size` pixels; no image is enlarged."""
     width, height = size
     columns = min(room, MOST_COLUMNS, ceil(width / CELL[0]))
     rows = columns * CELL[0] * height / (width * CELL[1])
@@ -74,73 +74,78 @@ def fitted(size: tuple[int, int], room: int) -> tuple[int, int]:
     return max(columns, 1), max(round(rows), 1)
 
 
-def _by_kitty(picture: "Image", columns: int, rows: int) -> Drawing:
-    """Cells of text that stand for the picture's parts, and the picture itself.
+def _render_kitty(image: "Image", columns: int, rows: int) -> Drawing:
+    """Return placeholder cells that stand for parts of the image, and the image itself as escape sequences.
 
     https://sw.kovidgoyal.net/kitty/graphics-protocol/#unicode-placeholders
     """
-    drawn = _loaded()[1](picture, columns, rows)
-    # With a number it takes the picture to be in the terminal. It would write there beside Textual's own thread.
-    drawn.terminal_image_id = number = next(_numbers)
-    packed = BytesIO()
-    picture.resize((columns * CELL[0], rows * CELL[1])).save(packed, "PNG", compress_level=6)
-    sent = "".join(_pieces(number, b64encode(packed.getvalue()).decode()))
-    placed = _command(f"a=p,U=1,i={number},c={columns},r={rows},q=2")
-    return Drawing(_lines(drawn), before=sent + placed, after=_command(f"a=d,d=I,i={number},q=2"))
+    renderable = _import_renderables()[1](image, columns, rows)
+    # With an id set it assumes that the terminal has the image. It would transmit it itself otherwise, interleaved with
+    # Textual's own output thread.
+    renderable.terminal_image_id = image_id = next(_image_ids)
+    png = BytesIO()
+    image.resize((columns * CELL[0], rows * CELL[1])).save(png, "PNG", compress_level=6)
+    transmission = "".join(_chunks(image_id, b64encode(png.getvalue()).decode()))
+    placement = _command(f"a=p,U=1,i={image_id},c={columns},r={rows},q=2")
+    return Drawing(_to_lines(renderable), before=transmission + placement, after=_command(f"a=d,d=I,i={image_id},q=2"))
 
 
-def _pieces(number: int, encoded: str) -> Iterator[str]:
-    for start in range(0, len(encoded), _PAYLOAD):
-        head = f"a=t,f=100,i={number}," if not start else ""
-        more = int(start + _PAYLOAD < len(encoded))
-        yield _command(f"{head}q=2,m={more}", encoded[start : start + _PAYLOAD])
+def _chunks(image_id: int, encoded: str) -> Iterator[str]:
+    for start in range(0, len(encoded), _CHUNK_SIZE):
+        header = f"a=t,f=100,i={image_id}," if not start else ""
+        has_more = int(start + _CHUNK_SIZE < len(encoded))
+        yield _command(f"{header}q=2,m={has_more}", encoded[start : start + _CHUNK_SIZE])
 
 
 def _command(keys: str, payload: str = "") -> str:
     return f"\x1b_G{keys};{payload}\x1b\\"
 
 
-def _lines(drawn: "HalfcellImage | TGPImage") -> tuple[Content, ...]:
-    """What textual-image makes of it, for Textual."""
+def _to_lines(renderable: "HalfcellImage | TGPImage") -> tuple[Content, ...]:
+    """Convert textual-image's renderable to Textual lines."""
     from rich.console import Console  # noqa: PLC0415 - as above
     from rich.segment import Segment  # noqa: PLC0415
 
     console = Console(file=io.StringIO(), width=MOST_COLUMNS)
-    segments = (each for each in drawn.__rich_console__(console, console.options) if isinstance(each, Segment))
-    return tuple(_content(line) for line in Segment.split_lines(segments))
+    segments = (
+        segment for segment in renderable.__rich_console__(console, console.options) if isinstance(segment, Segment)
+    )
+    return tuple(_to_content(line) for line in Segment.split_lines(segments))
 
 
-def _content(line: "Iterable[Segment]") -> Content:
-    return Content.assemble(*((each.text, _style(each)) for each in line))
+def _to_content(line: "Iterable[Segment]") -> Content:
+    return Content.assemble(*((segment.text, _to_style(segment)) for segment in line))
 
 
-def _style(segment: "Segment") -> Style:
+def _to_style(segment: "Segment") -> Style:
     style = segment.style
-    front, back = (style.color, style.bgcolor) if style else (None, None)
+    foreground, background = (style.color, style.bgcolor) if style else (None, None)
     return Style(
-        background=Color.from_rich_color(back) if back else None,
-        foreground=Color.from_rich_color(front) if front else None,
+        background=Color.from_rich_color(background) if background else None,
+        foreground=Color.from_rich_color(foreground) if foreground else None,
     )
 
 
-def _loaded() -> "tuple[type[HalfcellImage], type[TGPImage]]":
-    """Its two ways to draw. Where it sees a terminal, it asks it what it can as soon as it is imported, and how large a
-    cell is when it draws; the answers would be taken from the user's keys, so it sees none.
+def _import_renderables() -> "tuple[type[HalfcellImage], type[TGPImage]]":
+    """Import textual-image's two renderables.
+
+    If it sees a terminal, it queries its capabilities on import and the cell size when it first draws; the replies
+    would be taken from the user's keys. So both happen here, while it sees none.
     """
-    with _importing, _no_terminal():
-        from textual_image._terminal import get_cell_size  # noqa: PLC0415 - there is no other way
+    with _import_lock, _no_terminal():
+        from textual_image._terminal import get_cell_size  # noqa: PLC0415 - has no public equivalent
         from textual_image.renderable import HalfcellImage, TGPImage  # noqa: PLC0415
 
-        get_cell_size()  # it remembers what it is told the first time
+        get_cell_size()  # cached by textual-image from now on
         return HalfcellImage, TGPImage
 
 
 @contextmanager
 def _no_terminal() -> Iterator[None]:
-    """The process without the terminal as its output, for as long as an import takes; Textual writes elsewhere."""
-    real = sys.__stdout__
+    """Hide the terminal from the process for the duration of an import. Textual writes elsewhere."""
+    stdout = sys.__stdout__
     vars(sys)["__stdout__"] = io.StringIO()
     try:
         yield
     finally:
-        vars(sys)["__stdout__"] = real
+        vars(sys)["__stdout__"] = stdout

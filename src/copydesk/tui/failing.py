@@ -7,15 +7,15 @@ if TYPE_CHECKING:
 
 
 class Failing:
-    """Knows which failed before; what failed when it was asked for the first time is no news."""
+    """Detects new failures. Sources that already failed at the first check are not reported."""
 
     def __init__(self) -> None:
-        self._known: frozenset[str] | None = None
+        self._failing_ids: frozenset[str] | None = None
 
     async def since(self, desk: "Desk") -> list[str]:
-        """A sentence on each source that fails since it was asked for the last time."""
+        """Return a sentence for each source that started to fail since the last call."""
         failing = await desk.pipeline.failing()
-        known, self._known = self._known, frozenset(each.id for each in failing)
-        if known is None:
+        previous, self._failing_ids = self._failing_ids, frozenset(source.id for source in failing)
+        if previous is None:
             return []
-        return [f"{each.name} could not be read. {each.error}" for each in failing if each.id not in known]
+        return [f"{source.name} could not be read. {source.error}" for source in failing if source.id not in previous]

@@ -1,4 +1,4 @@
-"""The pictures that the console shows: each is drawn once, in a thread, and taken from the terminal in the end."""
+"""The image cache of the console: each image is rendered once, in a thread, and finally removed from the terminal."""
 
 import asyncio
 import os
@@ -17,52 +17,56 @@ if TYPE_CHECKING:
     from copydesk.tui.drawing import Drawing
 
 KEPT = 16
-"""Drawings that are kept; a page has at most a few."""
+"""Maximum number of cached drawings; a page shows a few at most."""
 
 
 class Gallery:
-    """Drawings by what they show and how wide they are; `send` writes to the terminal, in its turn."""
+    """Drawings by content and width. `send` writes to the terminal, in order with Textual's output."""
 
-    def __init__(self, way: Way, send: Callable[[str], object]) -> None:
-        self._way = way
+    def __init__(self, protocol: Way, send: Callable[[str], object]) -> None:
+        self._protocol = protocol
         self._send = send
-        self._one_by_one = asyncio.Lock()
+        self._lock = asyncio.Lock()
         self._drawings: dict[tuple[bytes, int], Drawing] = {}
 
     async def draw(self, content: bytes, room: int) -> "tuple[Content, ...]":
-        """The lines of a picture, none wider than `room` cells; none where there is no room."""
+        """Return the lines of an image, at most `room` cells wide; an empty tuple if there is no room."""
         if room < 1:
             return ()
-        async with self._one_by_one:
-            drawing = self._drawings.pop((content, room), None) or await self._drawn(content, room)
-            # The last that was asked for is the last to go.
+        # One at a time: rendering is CPU-bound, and the same image is often requested twice in a row.
+        async with self._lock:
+            drawing = self._drawings.pop((content, room), None) or await self._render(content, room)
+            # Least recently used order: the newest entry is at the end.
             self._drawings[content, room] = drawing
         while len(self._drawings) > KEPT:
             self._send(self._drawings.pop(next(iter(self._drawings))).after)
         return drawing.lines
 
-    async def _drawn(self, content: bytes, room: int) -> "Drawing":
+    async def _render(self, content: bytes, room: int) -> "Drawing":
         from copydesk.tui.drawing import draw  # noqa: PLC0415 - not for the first paint
 
-        drawing = await asyncio.to_thread(partial(draw, content, self._way, room))
+        drawing = await asyncio.to_thread(partial(draw, content, self._protocol, room))
         self._send(drawing.before)
         return drawing
 
     def close(self) -> None:
-        """Let the terminal forget them all."""
+        """Remove all images from the terminal."""
         while self._drawings:
             self._send(self._drawings.popitem()[1].after)
 
 
 async def lines_of(app: "DeskApp", desk: "Desk", look: Look, room: int) -> "tuple[Content, ...]":
-    """The picture in lines of at most `room` cells; none where pictures are not drawn, or there is none to see."""
+    """Return the image in lines of at most `room` cells.
+
+    Return an empty tuple if images are not shown in this terminal, or the thumbnail has no content.
+    """
     if not look.content:
         return ()
     if app.gallery is None:
         from copydesk.tui.drawing import can_draw  # noqa: PLC0415 - not for the first paint
 
-        way = way_to_draw(desk.settings.console.images, os.environ)
-        if way is None or not can_draw():
+        protocol = way_to_draw(desk.settings.console.images, os.environ)
+        if protocol is None or not can_draw():
             return ()
-        app.gallery = Gallery(way, app.send)
+        app.gallery = Gallery(protocol, app.send)
     return await app.gallery.draw(look.content, room)

@@ -1,4 +1,4 @@
-"""Taking back the last change of drafts; one that cannot be is said once, and next time it is the one before it."""
+"""Undo of the last change of drafts. A change that cannot be undone is reported once; the next undo skips it."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING
@@ -12,15 +12,18 @@ if TYPE_CHECKING:
 
 
 class GoingBack:
-    """Remembers of which changes the user was told that they cannot be taken back."""
+    """Remembers the changes whose undo was refused, so that the next undo skips them."""
 
     def __init__(self) -> None:
-        self._told: set[int] = set()
+        self._skipped: set[int] = set()
 
     async def undo(self, desk: "Desk", stopped: Callable[[], bool]) -> "Undone":
-        """Take the last change back that can be, after every later one was said not to be; ConflictError says it."""
+        """Undo the last change that was not refused before, and return what was undone.
+
+        Raise ConflictError if it cannot be undone; the change is skipped next time.
+        """
         try:
-            return await desk.drafts.undo(passing=self._told, stopped=stopped)
+            return await desk.drafts.undo(passing=self._skipped, stopped=stopped)
         except OutOfReachError as error:
-            self._told.add(error.change)
+            self._skipped.add(error.change)
             raise ConflictError(error.message, hint=f"{key('review.undo')} undoes the change before it.") from error

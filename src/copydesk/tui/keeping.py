@@ -1,4 +1,4 @@
-"""What was read lately, kept for the next time it is shown."""
+"""A size-limited cache in a plain dict."""
 
 from typing import TypeVar
 
@@ -7,7 +7,7 @@ Value = TypeVar("Value")
 
 
 def keep(kept: dict[Key, Value], key: Key, value: Value, most: int) -> None:
-    """Keep a value as the newest of at most so many; the oldest gives way."""
+    """Store a value as the newest of at most `max_size` entries; the oldest is dropped."""
     kept.pop(key, None)
     kept[key] = value
     if len(kept) > most:

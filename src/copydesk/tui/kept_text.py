@@ -1,4 +1,4 @@
-"""A text that is being typed and belongs to no draft: one file, in which it waits until it is saved or left."""
+"""Autosave for a text that belongs to no draft: one file, which exists until the text is saved or discarded."""
 
 import asyncio
 
@@ -6,23 +6,23 @@ from copydesk.editor import Typed, TypedTexts
 
 
 class KeptText:
-    """It is written down and forgotten in the order of asking."""
+    """One autosave file. Writes and deletes happen in the order of the calls."""
 
     def __init__(self, texts: TypedTexts, name: str) -> None:
         self._texts = texts
         self._name = name
-        self._writing = asyncio.Lock()
+        self._write_lock = asyncio.Lock()
 
     async def find(self) -> Typed | None:
-        """What was typed last and not saved."""
+        """Return the text that was typed and not saved; None if there is none."""
         return await asyncio.to_thread(self._texts.find, self._name)
 
     async def keep(self, text: str) -> None:
-        """Write it down; OSError where it cannot be."""
-        async with self._writing:
+        """Write the text to the file. Raise OSError if that fails."""
+        async with self._write_lock:
             await asyncio.to_thread(self._texts.keep, self._name, 0, text)
 
     async def forget(self) -> None:
-        """It was saved, or nobody wants it; OSError."""
-        async with self._writing:
+        """Delete the file: the text was saved or discarded. Raise OSError if that fails."""
+        async with self._write_lock:
             await asyncio.to_thread(self._texts.forget, self._name)

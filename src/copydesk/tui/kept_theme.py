@@ -1,15 +1,15 @@
-"""The theme that the user chose in the console, in a file beside the database: only its name, and no secret."""
+"""The theme chosen in the console: its name in a file next to the database."""
 
 import os
 from pathlib import Path
 
 FILE = "console-theme"
 LONGEST = 100
-"""Characters of a name; a longer one was not written here."""
+"""Characters of a theme's name that are read; a longer one was not written here."""
 
 
 def read(path: Path) -> str:
-    """The name that was kept; empty where there is none, and where the file cannot be read."""
+    """Return the stored name; an empty string if there is none, or the file is unreadable."""
     try:
         with path.open(encoding="utf-8") as file:
             return file.read(LONGEST).strip()
@@ -18,8 +18,9 @@ def read(path: Path) -> str:
 
 
 def keep(path: Path, name: str) -> None:
-    """Write the name down, wholly or not at all; OSError where it cannot be."""
+    """Write the name atomically. Raise OSError if that fails."""
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    new = path.with_name(f"{path.name}.{os.getpid()}.new")
-    new.write_text(f"{name}\n", encoding="utf-8")
-    new.replace(path)
+    # The process id keeps two consoles from writing the same temporary file.
+    temporary = path.with_name(f"{path.name}.{os.getpid()}.new")
+    temporary.write_text(f"{name}\n", encoding="utf-8")
+    temporary.replace(path)

@@ -1,4 +1,4 @@
-"""Every key of the console, in one table: bindings, the footer and the help are made from it."""
+"""All keys of the console in one table, from which bindings, the key line and the help are made."""
 
 from collections.abc import Iterable
 from enum import StrEnum
@@ -8,7 +8,10 @@ from textual.binding import Binding, BindingType
 
 
 class Where(StrEnum):
-    """What has to be on the screen, or have the focus, for a key to work; the value is the title in the help."""
+    """The part of the console that must be on screen, or focused, for a key to work.
+
+    The value is the title in the help. Names of members that are screens must match SCREEN_NAMES.
+    """
 
     LIST = "In the queue"
     PAGE = "In a text"
@@ -39,22 +42,22 @@ class Where(StrEnum):
 
 
 class Key(NamedTuple):
-    """One action and its keys."""
+    """An action and its keys."""
 
     id: str
-    """The name under which a user can give it other keys."""
+    """The id under which a user can configure other keys."""
     where: Where
     keys: str
-    """Separated by commas, the one that is shown first."""
+    """Separated by commas; the first one is displayed."""
     action: str
     description: str
-    """For the help."""
+    """Shown in the help and the command palette."""
     footer: str = ""
-    """One word for the footer, empty for none; neighbours with the same word share it."""
+    """One word for the key line; empty to leave the action out. Adjacent actions with the same word share it."""
 
 
 SCREEN_NAMES = ("review", "schedule", "sources", "experiments", "engagement", "setup")
-"""The screens, in the order of their numbers."""
+"""The screens in the order of their number keys."""
 
 KEYS = (
     Key("list.down", Where.LIST, "j,down", "move(1)", "the next draft", "move"),
@@ -214,10 +217,12 @@ KEYS = (
     Key("line.take", Where.LINE, "enter", "take", "answer with what stands there", "take"),
     Key("line.leave", Where.LINE, "escape", "leave", "answer nothing", "leave"),
     *(
+        # With Alt, because plain digits are typed into the line.
         Key(f"line.offer_{number}", Where.LINE, f"alt+{number}", f"offer({number})", "what was answered before")
         for number in range(1, 10)
     ),
     Key("yes.yes", Where.YES, "y", "answer(True)", "yes", "yes"),
+    # Enter declines, so that a key typed by accident confirms nothing.
     Key("yes.no", Where.YES, "n,enter,escape,q", "answer(False)", "no", "no"),
     Key("edit.save", Where.EDIT, "ctrl+s", "save", "save it", "save"),
     Key("edit.leave", Where.EDIT, "escape", "leave", "leave it; asks where something would be lost", "leave"),
@@ -228,9 +233,9 @@ KEYS = (
     Key("console.suspend", Where.CONSOLE, "ctrl+z", "suspend_process", "to the shell for a while; fg leads back"),
     Key("console.quit", Where.CONSOLE, "q,ctrl+c", "leave", "quit", "quit"),
 )
-"""A key that is in two places does the first that has the focus."""
+"""A key in two contexts acts on the focused one, which is the first that Textual asks."""
 
-_SHOWN = {
+_LABELS = {
     "down": "↓",
     "up": "↑",
     "pagedown": "PgDn",
@@ -247,20 +252,20 @@ _SHOWN = {
 
 
 def bindings(where: Where, keys: Iterable[Key] = KEYS) -> list[BindingType]:
-    """What Textual binds in one place."""
+    """Return Textual's bindings for one context."""
     return [Binding(key.keys, key.action, key.description, id=key.id, show=False) for key in keys if key.where is where]
 
 
 def footer(where: Iterable[Where], keys: Iterable[Key] = KEYS) -> list[tuple[str, str]]:
-    """(keys, word) of what can be done in these places, in the table's order."""
-    places = frozenset(where)
-    words: dict[str, list[str]] = {}
+    """Return (keys, word) for the actions of these contexts, in the order of the table."""
+    active = frozenset(where)
+    labels_by_word: dict[str, list[str]] = {}
     for key in keys:
-        if key.footer and key.where in places:
-            words.setdefault(key.footer, []).append(shown(key)[0])
-    return [(" ".join(glyphs), word) for word, glyphs in words.items()]
+        if key.footer and key.where in active:
+            labels_by_word.setdefault(key.footer, []).append(shown(key)[0])
+    return [(" ".join(labels), word) for word, labels in labels_by_word.items()]
 
 
 def shown(key: Key) -> list[str]:
-    """Its keys as people write them."""
-    return [_SHOWN.get(name) or name.replace("ctrl+", "Ctrl+").replace("alt+", "Alt+") for name in key.keys.split(",")]
+    """Return the labels of the action's keys."""
+    return [_LABELS.get(name) or name.replace("ctrl+", "Ctrl+").replace("alt+", "Alt+") for name in key.keys.split(",")]

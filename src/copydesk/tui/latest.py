@@ -1,4 +1,4 @@
-"""Slow work for the newest of many requests."""
+"""Run slow work only for the newest of many requests."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -8,47 +8,47 @@ Wish = TypeVar("Wish")
 
 
 class Latest(Generic[Wish]):
-    """Does `work` for what was wished last, one at a time.
+    """Runs `work` for the newest request, one at a time.
 
-    What was wished in between is dropped; work that has begun is never cancelled, for it may be in the middle of
-    a query.
+    Requests that arrive while one is running replace each other. Running work is never cancelled, because it may be in
+    the middle of a query.
     """
 
     def __init__(self, work: Callable[[Wish], Awaitable[None]]) -> None:
         self._work = work
-        self._wishes: list[Wish] = []
-        self._working = False
+        self._pending: list[Wish] = []
+        self._running = False
         self._idle = asyncio.Event()
-        self._failed: Exception | None = None
-        """What went wrong with what was done last."""
+        self._last_error: Exception | None = None
+        """The error of the last finished work; None if it succeeded."""
 
     async def settle(self, wish: Wish) -> None:
-        """As `wish`, but returns when it, or what was wished after it, is done; raises what failed there."""
+        """Submit `request` and wait until it, or a newer one, has finished; raise the error of the last work."""
         await self.wish(wish)
         await self._idle.wait()
-        if self._failed is not None:
-            raise self._failed
+        if self._last_error is not None:
+            raise self._last_error
 
     async def wish(self, wish: Wish) -> None:
-        """Ask for `wish`; returns when it, or what was wished after it, is done or is being worked on.
+        """Submit `request`; return when it, or a newer one, has finished or is running.
 
-        An error of the work, the last where there are several, is raised when nothing is left to be done.
+        The first caller processes the queue, and raises the last error, if any, when nothing is left to do.
         """
-        self._wishes = [wish]
-        if self._working:
+        self._pending = [wish]
+        if self._running:
             return
-        self._working = True
+        self._running = True
         self._idle.clear()
-        failed: Exception | None = None
+        last_error: Exception | None = None
         try:
-            while self._wishes:
-                self._failed = None
+            while self._pending:
+                self._last_error = None
                 try:
-                    await self._work(self._wishes.pop())
+                    await self._work(self._pending.pop())
                 except Exception as error:
-                    failed = self._failed = error
+                    last_error = self._last_error = error
         finally:
-            self._working = False
+            self._running = False
             self._idle.set()
-        if failed is not None:
-            raise failed
+        if last_error is not None:
+            raise last_error

@@ -1,4 +1,4 @@
-"""Which rows of a list are marked: single ones, ranges of its order, or all that there are. Pure."""
+"""The marked rows of a list: single ones, ranges, or all. Pure."""
 
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, NamedTuple
@@ -7,11 +7,11 @@ if TYPE_CHECKING:
     from copydesk.model.window import Place
 
 Precedes = Callable[["Place", "Place"], bool]
-"""Whether the first place stands before the second in the list's order."""
+"""Returns True if the first position comes before the second in the list's order."""
 
 
 class Span(NamedTuple):
-    """Rows that follow each other, from the first to the last of them, and at which positions those stood."""
+    """Consecutive rows from `first` to `last`, with the indexes that these had."""
 
     first: "Place"
     last: "Place"
@@ -20,46 +20,47 @@ class Span(NamedTuple):
 
     @property
     def size(self) -> int:
-        """How many rows it has, as far as the positions are known."""
+        """The number of rows, as far as the indexes are accurate."""
         return self.last_at - self.first_at + 1
 
     def holds(self, place: "Place", precedes: Precedes) -> bool:
-        """Whether the row at this place is one of them."""
+        """Return True if the row at `position` is in the range."""
         return not precedes(place, self.first) and not precedes(self.last, place)
 
 
 class Marks:
-    """What is marked. A mark is on a draft, wherever it moves; a span is on whatever stands between its ends."""
+    """The marked rows. A single mark follows its draft; a range covers whatever lies between its ends."""
 
     def __init__(self, precedes: Precedes) -> None:
         self.precedes = precedes
         self.every = False
-        """Whether all rows of the list are marked, but for `but`."""
+        """True if all rows are marked except those in `excluded`."""
         self.spans: tuple[Span, ...] = ()
         self.ids: dict[str, Place | None] = {}
         """Single rows, in the order in which they were marked."""
         self.but: dict[str, Place | None] = {}
-        """Rows whose mark was taken away again."""
+        """Rows of a range, or of the whole list, that were unmarked."""
 
     def __bool__(self) -> bool:
         return self.every or bool(self.spans or self.ids)
 
     def has(self, place: "Place") -> bool:
-        """Whether the row at this place is marked."""
+        """Return True if the row at `position` is marked."""
         if place.id in self.ids:
             return True
-        return place.id not in self.but and (self.every or self._spanned(place))
+        return place.id not in self.but and (self.every or self._in_span(place))
 
     def count(self, total: int) -> int:
-        """How many rows are marked, where the list has `total`."""
+        """Return the number of marked rows in a list of `total` rows."""
         spanned = total if self.every else sum(span.size for span in self.spans)
         return max(spanned - len(self.but), 0) + len(self.ids)
 
     def toggle(self, place: "Place") -> None:
-        """Mark the row at this place, or take its mark away."""
+        """Mark or unmark the row at `position`."""
+        # A range cannot lose a single row, so unmarking in a range or under "all" is stored as an exclusion.
         if self.has(place):
             self.ids.pop(place.id, None)
-            if self.every or self._spanned(place):
+            if self.every or self._in_span(place):
                 self.but[place.id] = place
         elif place.id in self.but:
             del self.but[place.id]
@@ -67,45 +68,52 @@ class Marks:
             self.ids[place.id] = place
 
     def mark_span(self, span: Span) -> None:
-        """Mark what stands from one place to another. What it meets becomes one with it."""
-        for kept in (self.ids, self.but):
-            for draft_id in [key for key, place in kept.items() if place and span.holds(place, self.precedes)]:
-                del kept[draft_id]
-        for other in self.spans:
-            if not self.precedes(other.last, span.first) and not self.precedes(span.last, other.first):
-                span = self._joined(span, other)
-                self.spans = tuple(each for each in self.spans if each is not other)
+        """Mark a range; ranges that overlap it are merged into it."""
+        for marked in (self.ids, self.but):
+            # The range takes over single marks and exclusions inside it.
+            for marked_id in [
+                draft_id for draft_id, position in marked.items() if position and span.holds(position, self.precedes)
+            ]:
+                del marked[marked_id]
+        for overlap in self.spans:
+            if not self.precedes(overlap.last, span.first) and not self.precedes(span.last, overlap.first):
+                span = self._merge(span, overlap)
+                self.spans = tuple(existing for existing in self.spans if existing is not overlap)
         self.spans = (*self.spans, span)
 
-    def _joined(self, one: Span, other: Span) -> Span:
-        first = one.first if self.precedes(one.first, other.first) else other.first
-        last = other.last if self.precedes(one.last, other.last) else one.last
-        return Span(first, last, min(one.first_at, other.first_at), max(one.last_at, other.last_at))
+    def _merge(self, left: Span, right: Span) -> Span:
+        first = left.first if self.precedes(left.first, right.first) else right.first
+        last = right.last if self.precedes(left.last, right.last) else left.last
+        return Span(first, last, min(left.first_at, right.first_at), max(left.last_at, right.last_at))
 
     def move(self, by: int, first: "Place") -> None:
-        """The list has learnt that its rows from this place on stand so much further down."""
+        """Add `by` to the indexes of rows from `first` on.
 
-        def moved(place: "Place", at: int) -> int:
-            return at if self.precedes(place, first) else at + by
+        The list turned out to be longer or shorter above them than it was thought to be.
+        """
+
+        def shifted(position: "Place", index: int) -> int:
+            return index if self.precedes(position, first) else index + by
 
         self.spans = tuple(
-            each._replace(first_at=moved(each.first, each.first_at), last_at=moved(each.last, each.last_at))
-            for each in self.spans
+            span._replace(first_at=shifted(span.first, span.first_at), last_at=shifted(span.last, span.last_at))
+            for span in self.spans
         )
 
     def single(self) -> tuple[str, ...]:
-        """The drafts of which the desk has to be asked whether they are still in the list, and where."""
+        """Return the drafts whose presence and position in the list must be checked with the desk."""
         return (*self.ids, *self.but)
 
     def settle(self, spans: "Mapping[Span, Span | None]", places: "Mapping[str, Place | None]") -> None:
-        """Take over where these ranges and drafts stand by now; of what is None nothing is in the list any more."""
-        now = (spans.get(span, span) for span in self.spans)
-        self.spans = tuple(span for span in now if span is not None)
-        for kept in (self.ids, self.but):
-            kept_now = {draft_id: places.get(draft_id, place) for draft_id, place in kept.items()}
-            gone = {draft_id for draft_id in kept if draft_id in places and places[draft_id] is None}
-            kept.clear()
-            kept.update((draft_id, place) for draft_id, place in kept_now.items() if draft_id not in gone)
+        """Update ranges and single marks to their current positions; None means it is no longer in the list."""
+        current_spans = (spans.get(span, span) for span in self.spans)
+        self.spans = tuple(span for span in current_spans if span is not None)
+        for marked in (self.ids, self.but):
+            # Ids that were not looked up keep their last position.
+            current = {draft_id: places.get(draft_id, position) for draft_id, position in marked.items()}
+            missing = {draft_id for draft_id in marked if draft_id in places and places[draft_id] is None}
+            marked.clear()
+            marked.update((draft_id, position) for draft_id, position in current.items() if draft_id not in missing)
 
     def mark_all(self) -> None:
         """Mark every row of the list."""
@@ -113,30 +121,30 @@ class Marks:
         self.every = True
 
     def mark_only(self, places: "Mapping[str, Place | None]") -> None:
-        """Mark the drafts with these ids and nothing else; where they stand may not be known."""
+        """Mark exactly the drafts with these ids; their positions may be unknown."""
         self.clear()
         self.ids = dict(places)
 
     def mark_too(self, places: "Mapping[str, Place | None]") -> None:
-        """Mark the drafts with these ids, too."""
-        for draft_id, place in places.items():
+        """Add the drafts with these ids to the marks."""
+        for draft_id, position in places.items():
             self.but.pop(draft_id, None)
-            if place is None or not self.has(place):
-                self.ids[draft_id] = place
+            if position is None or not self.has(position):
+                self.ids[draft_id] = position
 
     def copy(self) -> "Marks":
-        """The same, which stays as it is."""
+        """Return an independent copy."""
         same = Marks(self.precedes)
         same.take(self)
         return same
 
     def take(self, other: "Marks") -> None:
-        """Mark what is marked there, and nothing else."""
+        """Replace the marks by those of `other`."""
         self.every, self.spans, self.ids, self.but = other.every, other.spans, dict(other.ids), dict(other.but)
 
     def clear(self) -> None:
-        """Mark nothing."""
+        """Unmark everything."""
         self.every, self.spans, self.ids, self.but = False, (), {}, {}
 
-    def _spanned(self, place: "Place") -> bool:
-        return any(span.holds(place, self.precedes) for span in self.spans)
+    def _in_span(self, position: "Place") -> bool:
+        return any(span.holds(position, self.precedes) for span in self.spans)

@@ -1,4 +1,4 @@
-"""What the console's parts tell each other. Workers touch no widget: they post one of these to whoever owns it."""
+"""Messages between the console's parts. Background tasks touch no widgets: they post one of these to the owner."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 
 
 class DeskOpened(Message, bubble=False):
-    """The desk can be asked from now on."""
+    """The desk is open and can be called."""
 
 
 class Glanced(Message, bubble=False):
-    """What waits for review, before the desk is open. `shown` is to be called when it is on the screen."""
+    """The first drafts awaiting review, before the desk is open. Call `on_displayed` once they are on screen."""
 
     def __init__(self, drafts: "Sequence[ListedDraft]", shown: Callable[[], None]) -> None:
         super().__init__()
@@ -28,7 +28,7 @@ class Glanced(Message, bubble=False):
 
 
 class DeskClosed(Message, bubble=False):
-    """The desk could not be opened; the error says why."""
+    """The desk could not be opened, because of `error`."""
 
     def __init__(self, error: CopydeskError) -> None:
         super().__init__()
@@ -36,31 +36,31 @@ class DeskClosed(Message, bubble=False):
 
 
 class DeskChanged(Message, bubble=False):
-    """Something was written to the desk's database: by another process, by a job, or from here."""
+    """Something was written to the desk's database: by another process, by a job or by this console."""
 
     def can_replace(self, message: Message) -> bool:
-        """One of them is as good as many."""
+        """Coalesce: one of these is as good as many."""
         return isinstance(message, DeskChanged)
 
 
 class JobDone(Message, bubble=False):
-    """Something was done without having been asked; there may be more drafts now, or other ones."""
+    """A background job finished; there may be new or changed drafts."""
 
 
 class RunChanged(Message, bubble=False):
-    """The run got on, or ended."""
+    """The pipeline run made progress or finished."""
 
     def __init__(self, view: "RunView") -> None:
         super().__init__()
         self.view = view
 
     def can_replace(self, message: Message) -> bool:
-        """Only the last word counts; the end is never left out."""
+        """Replace only older progress of the same run; its end is always delivered."""
         return isinstance(message, RunChanged) and message.view.under_way and message.view.run_id == self.view.run_id
 
 
 class ItemRead(Message, bubble=False):
-    """A draft's source item."""
+    """A draft's source item was loaded."""
 
     def __init__(self, item: "Item") -> None:
         super().__init__()
@@ -68,7 +68,7 @@ class ItemRead(Message, bubble=False):
 
 
 class Worked(Message, bubble=False):
-    """How far something is that takes a while; no words where it is over."""
+    """Progress of a longer operation; an empty text when it is over."""
 
     def __init__(self, words: str) -> None:
         super().__init__()
@@ -76,7 +76,7 @@ class Worked(Message, bubble=False):
 
 
 class Decided(Message, bubble=False):
-    """What became of what was decided, or of what was taken back."""
+    """An action on drafts, or its undo, has finished."""
 
     def __init__(
         self,
@@ -91,11 +91,11 @@ class Decided(Message, bubble=False):
         super().__init__()
         self.outcome = outcome
         self.statuses = statuses or {}
-        """The states of the drafts by their ids, where they are known."""
+        """The new statuses by draft id, as far as known."""
         self.shown = shown
-        """What the row of a single draft says already."""
+        """The status that the row of a single draft already displays."""
         self.many = many
         self.then = then
-        """Hears of the drafts that it was done to."""
+        """Called with the ids of the drafts that were changed."""
         self.keep = keep
-        """Hears of those of many to which it was not."""
+        """Called with the ids of the selected drafts that were not changed."""

@@ -1,4 +1,4 @@
-"""What an action's key is called in a sentence: the user's own key, where he has given it another one."""
+"""Labels of keys in sentences, including the user's own key assignments."""
 
 from collections.abc import Iterable
 
@@ -8,17 +8,17 @@ from copydesk.tui.keys import KEYS, Key, shown
 
 
 def key(action_id: str) -> str:
-    """The first key of an action, as people write it, in the console that is running."""
+    """Return the label of the first key of an action in the running console."""
     return first_key(getattr(active_app.get(None), "keys", KEYS), action_id)
 
 
 def first_key(keys: Iterable[Key], action_id: str) -> str:
-    """The first key of an action in a table, as people write it."""
-    return next(shown(each)[0] for each in keys if each.id == action_id)
+    """Return the label of the first key of an action in a key table."""
+    return next(shown(action)[0] for action in keys if action.id == action_id)
 
 
 def in_keys(text: str) -> str:
-    """A text for a toast with keys in the place of a command that the console has keys for."""
+    """Replace a command mentioned in `text` by the keys that do the same in the console."""
     if "copydesk slot" not in text:
         return text
     from copydesk.model.schedule import SET_SLOTS  # noqa: PLC0415 - not for the first paint

@@ -1,4 +1,4 @@
-"""The palette: every action of every screen, and drafts and sources by name."""
+"""The command palette: the actions of every screen, and drafts and sources by name."""
 
 from collections.abc import Callable, Iterable
 from contextlib import suppress
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 
 MOST_DRAFTS = 10
 LONGEST = 60
-"""Characters of a draft by which it is known."""
-_AT_BEST = 1.0
+"""Characters of a draft's text that identify it."""
+_BEST_SCORE = 1.0
 
 
 class Command(NamedTuple):
-    """One action by its name."""
+    """An action as listed in the palette."""
 
     title: str
     keys: str
@@ -34,27 +34,27 @@ class Command(NamedTuple):
 
 
 def commands(app: "Console") -> Iterable[Command]:
-    """The actions of the screen that is shown, then the console's, then the other screens'; none that only move."""
-    here = app.current_mode.upper()
-    order = [here, Where.CONSOLE.name, *(name.upper() for name in SCREEN_NAMES if name.upper() != here)]
-    told: set[str] = set()
+    """Yield the actions of the current screen, then global ones, then those of other screens; no cursor movement."""
+    current = app.current_mode.upper()
+    order = [current, Where.CONSOLE.name, *(name.upper() for name in SCREEN_NAMES if name.upper() != current)]
+    used_titles: set[str] = set()
     for key in sorted(
         (key for key in app.keys if key.where.name in order), key=lambda key: order.index(key.where.name)
     ):
-        title = _title(key, here)
-        if title not in told:
-            told.add(title)
+        title = _title(key, current)
+        if title not in used_titles:
+            used_titles.add(title)
             yield Command(title, shown(key)[0], partial(app.do, key))
     yield Command("Change the colours: the theme", "", app.action_change_theme)
 
 
-def _title(key: Key, here: str) -> str:
-    words = key.description[:1].upper() + key.description[1:]
-    return words if key.where.name in (here, Where.CONSOLE.name) else f"{key.where.value}: {words}"
+def _title(key: Key, current: str) -> str:
+    description = key.description[:1].upper() + key.description[1:]
+    return description if key.where.name in (current, Where.CONSOLE.name) else f"{key.where.value}: {description}"
 
 
 class Commands(Provider):
-    """What the palette finds."""
+    """Textual's source of palette entries."""
 
     @property
     def _console(self) -> "Console":
@@ -64,12 +64,12 @@ class Commands(Provider):
         return self.app
 
     async def discover(self) -> Hits:
-        """Every action, before anything is typed."""
+        """Yield every action, before anything is typed."""
         for command in commands(self._console):
             yield DiscoveryHit(_line(Content(command.title), command.keys), command.do, text=command.title)
 
     async def search(self, query: str) -> Hits:
-        """The actions, sources and drafts that what is typed may mean."""
+        """Yield the actions, sources and drafts that match the query."""
         matcher = self.matcher(query)
         for command in commands(self._console):
             if score := matcher.match(command.title):
@@ -89,24 +89,24 @@ class Commands(Provider):
                 yield Hit(score, line, partial(self._console.show_source, source.id), text=name)
 
     async def _drafts(self, desk: "Desk", query: str) -> Hits:
-        found: Iterable[ListedDraft] = ()
-        with suppress(CopydeskError):  # what is half typed need not be a query
-            found = (await desk.drafts.search(query, half_typed=True, limit=MOST_DRAFTS)).items
-        for draft in found:
+        drafts: Iterable[ListedDraft] = ()
+        with suppress(CopydeskError):  # a half-typed query need not be valid
+            drafts = (await desk.drafts.search(query, half_typed=True, limit=MOST_DRAFTS)).items
+        for draft in drafts:
             name = clean(draft.text)[:LONGEST]
             line = _line(Content(name), f"draft, {STATUS[draft.status].words}")
-            # The desk has found all of the words in it, which is as good as a match can be.
-            yield Hit(_AT_BEST, line, partial(self._console.show_draft, draft.id), text=name)
+            # The desk's search matched all words, which is as good as a match gets.
+            yield Hit(_BEST_SCORE, line, partial(self._console.show_draft, draft.id), text=name)
 
 
-def _line(words: Content, aside: str) -> Content:
-    return Content.assemble(words, (f"  {aside}" if aside else "", "$text-muted"))
+def _line(title: Content, aside: str) -> Content:
+    return Content.assemble(title, (f"  {aside}" if aside else "", "$text-muted"))
 
 
 def _highlighted(text: str, matcher: Matcher) -> Content:
-    """As Textual's matcher does it, which would read the text as markup."""
-    _, found = matcher.fuzzy_search.match(matcher.query, text)
+    """Highlight the match as Textual's matcher does, which would parse the text as markup."""
+    _, offsets = matcher.fuzzy_search.match(matcher.query, text)
     content = Content(text)
-    for at in found:
-        content = content.stylize(matcher.match_style, at, at + 1)
+    for offset in offsets:
+        content = content.stylize(matcher.match_style, offset, offset + 1)
     return content

@@ -1,4 +1,4 @@
-"""Asks for the passphrase of the keys to accounts on the screen: on the terminal itself nobody could answer."""
+"""Prompt for the passphrase of the stored credentials in a dialog: the terminal itself belongs to the console."""
 
 import asyncio
 from collections.abc import Mapping
@@ -18,60 +18,67 @@ NEW = "A new passphrase for the keys to your accounts"
 KNOWN = "The passphrase of the keys to your accounts"
 WAITS = "The keys to your accounts are locked. The passphrase is asked for when this is closed."
 LOOK = 0.1
-"""Seconds between two looks whether somebody still types."""
+"""Seconds between two checks whether the user is still typing elsewhere."""
 HINT = "It is kept nowhere: without it the accounts have to be connected again."
 
 
 async def passphrase(app: "DeskApp", *, new: bool) -> str:
-    """What the user answers; empty where he leaves it, or the console ends. A new one is asked for twice."""
+    """Return the passphrase that the user enters; a new one must be entered twice.
+
+    Return an empty string if the user cancels, or the console exits.
+    """
+    # Keys held for the operation that needs the passphrase are for this dialog.
     with app.type_ahead.meanwhile():
-        asking = asyncio.create_task(_answer(app, new=new))
-        ending = asyncio.create_task(app.ends.wait())
+        prompt = asyncio.create_task(_prompt(app, new=new))
+        exiting = asyncio.create_task(app.ends.wait())
         try:
-            await asyncio.wait((asking, ending), return_when=asyncio.FIRST_COMPLETED)
-            return asking.result() if asking.done() else ""
+            await asyncio.wait((prompt, exiting), return_when=asyncio.FIRST_COMPLETED)
+            return prompt.result() if prompt.done() else ""
         finally:
-            asking.cancel()
-            ending.cancel()
+            prompt.cancel()
+            exiting.cancel()
 
 
-async def _answer(app: "DeskApp", *, new: bool) -> str:
-    answered: asyncio.Future[str] = asyncio.get_running_loop().create_future()
-    given: list[str] = []
+async def _prompt(app: "DeskApp", *, new: bool) -> str:
+    answer: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+    accepted: list[str] = []
 
-    async def take(_: "Desk", values: Mapping[str, str]) -> str:
+    async def submit(_: "Desk", values: Mapping[str, str]) -> str:
         if new and values[ONCE] != values[TWICE]:
             raise InvalidError(FieldError(TWICE, "is another one"))
-        given[:] = [values[ONCE]]
+        accepted[:] = [values[ONCE]]
         return ""
 
-    def end(said: str | None) -> None:
-        if not answered.done():
-            answered.set_result(given[0] if said is not None and given else "")
+    def finish(result: str | None) -> None:
+        if not answer.done():
+            answer.set_result(accepted[0] if result is not None and accepted else "")
 
     names = (ONCE, TWICE) if new else (ONCE,)
     fields = [Field(name, name, secret=True, longest=1000) for name in names]
-    screen = FieldsScreen(NEW if new else KNOWN, fields, take, hint=HINT if new else "")
-    await _until_nobody_types(app)
-    # By the app, which hears the answer: whatever asked may be a form that goes away.
-    app.call_later(app.push_screen, screen, end)
+    screen = FieldsScreen(NEW if new else KNOWN, fields, submit, hint=HINT if new else "")
+    await _wait_until_idle(app)
+    # Through the app, which receives the result: the screen that needs the passphrase may close.
+    app.call_later(app.push_screen, screen, finish)
     try:
-        return await answered
+        return await answer
     finally:
-        app.call_later(screen.close)  # whoever asked may be gone
+        app.call_later(screen.close)  # the caller may have been cancelled
 
 
-async def _until_nobody_types(app: "DeskApp") -> None:
-    """A question that comes by itself must not take the keys that are meant for something else."""
-    told = False
-    while _somebody_types(app):
-        if not told:
+async def _wait_until_idle(app: "DeskApp") -> None:
+    """Wait until no field has the focus.
+
+    A dialog that opens by itself must not swallow keys meant for something else.
+    """
+    notified = False
+    while _is_typing(app):
+        if not notified:
             app.notify(WAITS, severity="warning")
-        told = True
+        notified = True
         await asyncio.sleep(LOOK)
 
 
-def _somebody_types(app: "DeskApp") -> bool:
+def _is_typing(app: "DeskApp") -> bool:
     stack = app.screen_stack
     if len(stack) > 1:
         return not getattr(stack[-1], "idle", False)

@@ -1,4 +1,4 @@
-"""What is drawn where the terminal does not take UTF-8: another character as wide, from those that it has."""
+"""Replacement characters of the same width for terminals that do not use UTF-8."""
 
 import re
 from codecs import lookup
@@ -8,7 +8,7 @@ from functools import lru_cache
 from rich.cells import cell_len
 
 _COERCED = ("C.UTF-8", "C.utf8", "UTF-8")
-"""What Python sets LC_CTYPE to where the locale is C: it says nothing of the terminal."""
+"""The values to which Python sets LC_CTYPE in the C locale (PEP 538): they say nothing about the terminal."""
 _GLYPHS = {
     "▌": ">",
     "●○◉": "*oo",
@@ -26,12 +26,14 @@ _GLYPHS = {
     "▔▀": "^^",
     "\u00a0": " ",
 }
-_PLAIN = {glyph: plain for glyphs, plains in _GLYPHS.items() for glyph, plain in zip(glyphs, plains, strict=True)}
-_OTHER = re.compile(r"[^\x00-\x7f]")
+_REPLACEMENTS = {
+    glyph: plain for glyphs, plains in _GLYPHS.items() for glyph, plain in zip(glyphs, plains, strict=True)
+}
+_NON_ASCII = re.compile(r"[^\x00-\x7f]")
 
 
 def encoding_of(environ: Mapping[str, str]) -> str:
-    """The encoding that the locale says the terminal has; UTF-8 where nothing says anything."""
+    """Return the terminal's encoding according to the locale variables; UTF-8 if they do not tell."""
     coerced = environ.get("LC_CTYPE") if environ.get("LC_CTYPE") not in _COERCED else None
     locale = environ.get("LC_ALL") or coerced or environ.get("LANG") or environ.get("LC_CTYPE") or "C.UTF-8"
     if locale in {"C", "POSIX"}:
@@ -44,20 +46,20 @@ def encoding_of(environ: Mapping[str, str]) -> str:
 
 
 def in_encoding(written: str, encoding: str) -> str:
-    """`written` with nothing in it that the encoding does not have, and every column where it was."""
-    return _OTHER.sub(lambda found: _glyph(found[0], encoding), written)
+    """Replace characters that `encoding` lacks, so that every column keeps its position."""
+    return _NON_ASCII.sub(lambda match: _replacement(match[0], encoding), written)
 
 
 @lru_cache(4096)
-def _glyph(glyph: str, encoding: str) -> str:
+def _replacement(glyph: str, encoding: str) -> str:
     try:
         glyph.encode(encoding)
     except UnicodeEncodeError:
-        return _PLAIN.get(glyph) or _by_its_block(glyph)
+        return _REPLACEMENTS.get(glyph) or _fallback(glyph)
     return glyph
 
 
-def _by_its_block(glyph: str) -> str:
+def _fallback(glyph: str) -> str:
     if "─" <= glyph <= "╿":
         return "+"
     if "▀" <= glyph <= "▟" or "⠁" <= glyph <= "⣿":

@@ -1,4 +1,4 @@
-"""What the queue asks the desk for: a list from a place on, more of it, and the rows that are shown once more."""
+"""Load the rows of the queue from the desk: a list from a position on, more rows of it, and visible rows again."""
 
 from collections.abc import Mapping, Sequence
 from datetime import tzinfo
@@ -17,118 +17,132 @@ if TYPE_CHECKING:
 
 
 TIMED = frozenset({Tab.SCHEDULED, Tab.MISSED, Tab.POSTED})
-"""In these lists the time is told at which a draft goes out or went, in the others how old it is."""
+"""Tabs whose rows show the time at which a draft is or was published; the others show its age."""
 
 
 class Settled(NamedTuple):
-    """Where what is marked stands by now; None for what is not in the list any more."""
+    """The current positions of marked drafts; None for those that are no longer in the list."""
 
     spans: Mapping[Span, Span | None]
     places: Mapping[str, Place | None]
 
     @property
     def gone(self) -> int:
-        """How many marked drafts are not in the list any more."""
-        fewer = (max(was.size - (now.size if now else 0), 0) for was, now in self.spans.items())
-        return sum(fewer) + sum(place is None for place in self.places.values())
+        """The number of marked drafts that are no longer in the list."""
+        missing_in_spans = (max(before.size - (after.size if after else 0), 0) for before, after in self.spans.items())
+        return sum(missing_in_spans) + sum(position is None for position in self.places.values())
 
 
 class Found(NamedTuple):
-    """A list, as far as it was read at first."""
+    """A newly loaded list."""
 
     window: Window
     counts: Counts
     newest: str
     sources: bool
-    """Whether there is any source."""
+    """True if the desk has any sources."""
     view: View
     place: Place | None
-    """Where the cursor's draft stood, where that was not near the beginning."""
+    """The previous position of the draft under the cursor, if the list was loaded around it."""
     marked: "Settled"
 
     def cursor_on(self, draft: ListedDraft | None, cursor: int) -> int:
-        """The position of the draft; where it is gone, that of what is there now."""
-        at = self.window.find(draft.id) if draft is not None else None
-        if at is not None or self.place is None:
-            return cursor if at is None else at
-        for position, place in enumerate(self.window.places, self.window.start):
-            if not precedes(self.view.order, place, self.place):
-                return position
+        """Return the index of `draft`; if it is no longer in the list, that of the row now in its place."""
+        index = self.window.find(draft.id) if draft is not None else None
+        if index is not None or self.place is None:
+            return cursor if index is None else index
+        for row_index, position in enumerate(self.window.places, self.window.start):
+            if not precedes(self.view.order, position, self.place):
+                return row_index
         return self.window.stop - 1
 
 
 class Looked(NamedTuple):
-    """What is on the screen, as it is now."""
+    """The current state of the rows on screen."""
 
     ids: tuple[str, ...]
     drafts: tuple[ListedDraft, ...]
     counts: Counts
     new: int
-    """Drafts of this list that came since it was read."""
+    """The number of drafts of this list that arrived since it was loaded."""
 
 
 class Reading:
-    """One list: what a view shows."""
+    """Loads one list: the drafts of a view."""
 
     def __init__(self, view: View, moment: int | None = None) -> None:
         self._view = view
         self.words = ""
-        """What it is narrowed to by filters."""
+        """The active filters as text."""
         self.moment = moment
-        """Of when it is: what came into it since is no part of it. None until it was read."""
+        """The number of draft events when the list was loaded; None before.
+
+        Drafts that arrived in the list later are not part of it.
+        """
         self.zone: tzinfo | None = None
-        """The user's, where the rows tell times on a clock."""
+        """The user's time zone, if the rows show times."""
 
     async def read_zone(self, desk: "Desk") -> None:
-        """Look whose clock it is that the rows tell times of."""
+        """Load the user's time zone if the rows show times."""
         if self._view.tab in TIMED:
             self.zone = ZoneInfo(await desk.schedule.zone())
 
     async def begin(self, desk: "Desk", place: Place | None, marks: Marks) -> Found:
-        """The list, around a place or from its beginning, and where what is marked stands in it."""
-        moment = await desk.drafts.moment()
+        """Load the list from its start, or around `position`, and the current positions of `marks`."""
+        # Taken before the rows are read: a draft that arrives in between then counts as new, and is not lost.
+        event_count = await desk.drafts.moment()
         newest, counts = await desk.drafts.newest(), await desk.drafts.counts()
+        # The counts ignore filters, so the length of a filtered list is unknown.
         window = Window(None if self._view.narrowed else number_in(self._view.tab, counts))
         if place is None:
             window.take(Wish(Way.START), await desk.drafts.window(self._view, limit=PAGE))
         else:
             around = await desk.drafts.around(self._view, place, limit=PAGE)
             window.around(around.before, around.slice)
-        self.words = await self._narrowed_to(desk)
+        self.words = await self._describe_filters(desk)
         await self.read_zone(desk)
-        self.moment = moment
-        sources = bool(window.rows) or bool(await desk.sources.list())
-        return Found(window, counts, newest, sources, self._view, place, await self._settled(desk, marks))
+        self.moment = event_count
+        # Only the note of an empty list depends on whether there are sources.
+        has_sources = bool(window.rows) or bool(await desk.sources.list())
+        return Found(window, counts, newest, has_sources, self._view, place, await self._mark_positions(desk, marks))
 
-    async def _settled(self, desk: "Desk", marks: Marks) -> Settled:
+    async def _mark_positions(self, desk: "Desk", marks: Marks) -> Settled:
         spans: dict[Span, Span | None] = {}
         for span in marks.spans:
-            before, within = await desk.drafts.extent(self._view, span.first, span.last)
-            spans[span] = Span(span.first, span.last, before, before + within - 1) if within else None
-        single = marks.single()
-        places: dict[str, Place | None] = dict.fromkeys(single)
-        if single:
-            places |= {place.id: place for place in await desk.drafts.standing(self._view, single)}
-        return Settled(spans, places)
+            before, count = await desk.drafts.extent(self._view, span.first, span.last)
+            spans[span] = Span(span.first, span.last, before, before + count - 1) if count else None
+        ids = marks.single()
+        positions: dict[str, Place | None] = dict.fromkeys(ids)
+        if ids:
+            positions |= {position.id: position for position in await desk.drafts.standing(self._view, ids)}
+        return Settled(spans, positions)
 
     async def more(self, desk: "Desk", wish: Wish) -> Slice:
-        """The rows that are wanted, without those that came since: nobody was told of them."""
+        """Load the requested rows, without drafts that arrived since the list was loaded.
+
+        The user is told of those separately, and loads them by a refresh.
+        """
         while True:
-            read = await self._window(desk, wish)
-            old = await self._old(desk, read)
-            if old or not read.more:
-                return Slice(tuple(read.drafts[at] for at in old), tuple(read.places[at] for at in old), read.more)
-            back = wish.way in (Way.BEFORE, Way.END)
-            wish = Wish(Way.BEFORE, read.places[0]) if back else Wish(Way.AFTER, read.places[-1])
+            page = await self._load_window(desk, wish)
+            initial = await self._initial_rows(desk, page)
+            if initial or not page.more:
+                return Slice(
+                    tuple(page.drafts[index] for index in initial),
+                    tuple(page.places[index] for index in initial),
+                    page.more,
+                )
+            # All rows of this page are new: continue with the next page in the same direction.
+            is_backward = wish.way in (Way.BEFORE, Way.END)
+            wish = Wish(Way.BEFORE, page.places[0]) if is_backward else Wish(Way.AFTER, page.places[-1])
 
-    async def _old(self, desk: "Desk", read: Slice) -> Sequence[int]:
-        """Which of the rows are those of drafts that the list had when it was read."""
+    async def _initial_rows(self, desk: "Desk", page: Slice) -> Sequence[int]:
+        """Return the indexes of those rows whose drafts were in the list when it was loaded."""
         if self.moment is None:
-            return range(len(read.places))
-        came = await desk.drafts.came_since(self.moment, self._view.tab, [place.id for place in read.places])
-        return [at for at, place in enumerate(read.places) if place.id not in came]
+            return range(len(page.places))
+        arrived = await desk.drafts.came_since(self.moment, self._view.tab, [position.id for position in page.places])
+        return [index for index, position in enumerate(page.places) if position.id not in arrived]
 
-    async def _window(self, desk: "Desk", wish: Wish) -> Slice:
+    async def _load_window(self, desk: "Desk", wish: Wish) -> Slice:
         return await desk.drafts.window(
             self._view,
             limit=PAGE,
@@ -139,15 +153,17 @@ class Reading:
         )
 
     async def look_again(self, desk: "Desk", ids: tuple[str, ...], newest: str) -> Looked:
-        """These drafts as they are now."""
+        """Return the current state of these drafts."""
         new = await desk.drafts.newer_than(newest, self._view)
         await self.read_zone(desk)
         return Looked(ids, await desk.drafts.these(ids), await desk.drafts.counts(), new)
 
-    async def _narrowed_to(self, desk: "Desk") -> str:
+    async def _describe_filters(self, desk: "Desk") -> str:
         view = self._view
         sources: Sequence[str] = ()
         if view.source_id is not None:
-            sources = [f"from {cell(each.name)}" for each in await desk.sources.list() if each.id == view.source_id]
-        kinds = [view.format.value] if view.format is not None else []
-        return ", ".join([*kinds, *sources, *(f"#{cell(tag)}" for tag in view.tags)])
+            sources = [
+                f"from {cell(source.name)}" for source in await desk.sources.list() if source.id == view.source_id
+            ]
+        formats = [view.format.value] if view.format is not None else []
+        return ", ".join([*formats, *sources, *(f"#{cell(tag)}" for tag in view.tags)])

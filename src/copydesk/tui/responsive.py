@@ -1,11 +1,11 @@
-"""What Python does by itself, changed for a process that answers keys.
+"""Garbage collection and memory tuned for a process that must answer keys quickly.
 
-It looks for garbage while no key is pressed. A look through all that lives takes longer than a frame of the screen and
-would come every dozen keys, for a key makes thousands of objects that are gone with the next one. The young are looked
-through in between, in larger lots than Python's own: of those few are still in use.
+Full collections run while no key is pressed. A collection of all live objects takes longer than a frame and would
+happen every dozen keys, because each key creates thousands of short-lived objects. Young objects are still collected in
+between, in larger batches than Python's default: few of them are still in use by then.
 
-And what is freed goes back to the machine. A console is open all day and at rest for most of it; the C library keeps
-what others may want again, and of what a million drafts were read from that is tens of megabytes.
+Freed memory is returned to the operating system. A console is open all day and mostly idle, while the C library keeps
+freed memory for later allocations: tens of megabytes after reading from a million drafts.
 """
 
 import gc
@@ -13,46 +13,49 @@ import time
 from contextlib import suppress
 
 YOUNG, MIDDLE, OLD = 10_000, 10, 100
-"""Objects made beyond those gone, looks at the young, and looks at the middle ones, after which there is a look."""
+"""The thresholds of gc.set_threshold: new objects minus freed ones, young collections, middle collections."""
 CALM = 1.0
-"""Seconds without a key after which there is time for what takes a while."""
+"""Seconds without a key press after which slow housekeeping may run."""
 
 
 class Responsive:
-    """Garbage collection in a process that answers keys."""
+    """Garbage collection for an interactive process."""
 
     def __init__(self) -> None:
         self._threshold = gc.get_threshold()
-        self._pressed = 0.0
+        self._last_key_at = 0.0
 
     def begin(self) -> None:
-        """What lives now was imported, and lives to the end: no look is wasted on it."""
+        """Exclude all current objects from collections, and set the thresholds.
+
+        They were created by imports and live to the end.
+        """
         gc.freeze()
         gc.set_threshold(YOUNG, MIDDLE, OLD)
 
     def pressed(self) -> None:
-        """Somebody is at the keyboard."""
-        self._pressed = time.monotonic()
+        """Record a key press."""
+        self._last_key_at = time.monotonic()
 
     @property
     def calm(self) -> bool:
-        """Whether nobody waits."""
-        return time.monotonic() - self._pressed > CALM
+        """True if the user is not typing."""
+        return time.monotonic() - self._last_key_at > CALM
 
     def look(self) -> None:
-        """Look through everything, where something has gathered since the last time."""
+        """Run a full collection if middle collections happened since the last one."""
         if gc.get_count()[2]:
             gc.collect()
 
     def end(self) -> None:
-        """As Python has it."""
+        """Restore Python's defaults."""
         gc.set_threshold(*self._threshold)
         gc.unfreeze()
 
 
 def give_back() -> None:
-    """Give the machine back what was freed, where the C library can be told to: glibc keeps it else."""
-    import ctypes  # noqa: PLC0415 - it takes a while, and is for when nobody waits
+    """Return freed memory to the operating system, if the C library can; glibc would keep it."""
+    import ctypes  # noqa: PLC0415 - slow to import, and only needed while idle
 
     with suppress(OSError, AttributeError, TypeError):  # another C library
         ctypes.CDLL(None).malloc_trim(0)

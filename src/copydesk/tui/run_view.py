@@ -1,4 +1,4 @@
-"""How the pipeline's run gets on, as far as the console knows."""
+"""Progress and result of a pipeline run, as shown in the console."""
 
 from typing import NamedTuple
 
@@ -8,61 +8,61 @@ from copydesk.tui.words import plural
 
 
 class RunView(NamedTuple):
-    """A run that is under way, or the last one that was."""
+    """A run in progress, or the last finished one."""
 
     run_id: str | None = None
     """None until it is queued."""
     stages: tuple[Progress, ...] = ()
-    """The latest word of every stage that has begun, in their order."""
+    """The latest progress of each started stage, in order."""
     ended: Run | None = None
     failed: bool = False
-    """Whether it ended without a run to show for it."""
+    """True if it ended with an error and no run result."""
     cancelling: bool = False
 
     @property
     def under_way(self) -> bool:
-        """Whether it is being worked on."""
+        """True while the run is in progress."""
         return self.ended is None and not self.failed
 
     def after(self, progress: Progress) -> "RunView":
-        """The view after this word of the run."""
-        before = tuple(known for known in self.stages if known.stage is not progress.stage)
-        return self._replace(stages=(*before, progress))
+        """Return the view updated with `progress`."""
+        earlier = tuple(stage_progress for stage_progress in self.stages if stage_progress.stage is not progress.stage)
+        return self._replace(stages=(*earlier, progress))
 
     def of(self, stage: Stage) -> Progress | None:
-        """The latest word of a stage."""
-        return next((known for known in self.stages if known.stage is stage), None)
+        """Return the latest progress of a stage; None if it has not started."""
+        return next((stage_progress for stage_progress in self.stages if stage_progress.stage is stage), None)
 
     @property
     def current(self) -> Progress | None:
-        """The latest word."""
+        """The latest progress; None before the first."""
         return self.stages[-1] if self.stages else None
 
 
 def share(progress: Progress | None) -> float:
-    """0 to 1: how far a stage is. A stage without anything to do is done."""
+    """Return a stage's progress from 0 to 1. A stage with nothing to do is complete."""
     if progress is None or progress.total is None:
         return 0.0
     return progress.done / progress.total if progress.total else 1.0
 
 
 def figures(progress: Progress) -> str:
-    """`4/10`, or only what is done while nobody knows of how many."""
+    """Return `4/10`, or only the number done while the total is unknown."""
     return f"{progress.done}" if progress.total is None else f"{progress.done}/{progress.total}"
 
 
 def summary(run: Run) -> str:
-    """What came of a run, in one sentence."""
+    """Return the result of a run in one sentence."""
     if run.status is RunStatus.CANCELLED:
         return "The run was cancelled; what it stored is kept."
     if run.status is not RunStatus.SUCCEEDED:
         return f"The run {run.status.value}: {run.error or 'nobody knows why.'}"
-    made, items = plural(run.stats.drafts_created, "new draft"), plural(run.stats.items_ingested, "item")
-    return f"{made} from {items} in {run.duration or 0:.1f} s."
+    drafts, items = plural(run.stats.drafts_created, "new draft"), plural(run.stats.items_ingested, "item")
+    return f"{drafts} from {items} in {run.duration or 0:.1f} s."
 
 
 def funnel(run: Run) -> str:
-    """What was left after each stage, in one line."""
+    """Return what was left after each stage, in one line."""
     stats = run.stats
     stories = "story" if stats.items_filtered == 1 else "stories"
     parts = [
@@ -76,9 +76,9 @@ def funnel(run: Run) -> str:
 
 
 def failures(run: Run) -> str:
-    """How many sources could not be read, in one line; empty where all could."""
+    """Return the number of failed sources in one line; an empty string if there are none."""
     failed = run.stats.sources_failed
     if not failed:
         return ""
-    tried = plural(failed + run.stats.sources_fetched, "source")
-    return f"{failed} of {tried} could not be read: screen {key('console.sources')}, Sources, says why."
+    attempted = plural(failed + run.stats.sources_fetched, "source")
+    return f"{failed} of {attempted} could not be read: screen {key('console.sources')}, Sources, says why."

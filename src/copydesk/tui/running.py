@@ -1,4 +1,4 @@
-"""A run of the pipeline that was started in the console."""
+"""A pipeline run started in the console."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING
@@ -13,55 +13,56 @@ if TYPE_CHECKING:
 
 
 class Running:
-    """One run; `tell` hears of every change of its view."""
+    """One pipeline run. `on_change` is called with every new view of it."""
 
     def __init__(self, tell: Callable[[RunView], None]) -> None:
         self._tell = tell
         self.view: RunView | None = None
-        """None until it is known that there is something to run."""
+        """None until it is known that there is a source to read."""
         self.over = False
         self._unwanted = False
-        """Whether it was cancelled before there was anything to cancel."""
+        """True if it was cancelled before it was queued."""
 
     async def carry_out(self, desk: "Desk") -> None:
-        """Queue the run and see it through. ConflictError where there is no source."""
+        """Queue the run and execute it. Raise ConflictError if there is no source."""
         if not await desk.sources.list():
             hint = f"Add one: {key('console.sources')} shows the sources, {key('sources.new')} there adds one."
             raise ConflictError("There is no source to read.", hint=hint)
         await self._run(desk)
 
     def end(self) -> None:
-        """It is over, though it may never have begun: another one can be started."""
+        """Mark it as finished, even if it never started, so that another one can be started."""
         self.over = True
 
     async def _run(self, desk: "Desk") -> None:
-        self._show(RunView())
+        self._set_view(RunView())
         try:
             queued = await desk.pipeline.queue()
-            self._show(RunView(run_id=queued.id, cancelling=self._unwanted))
+            self._set_view(RunView(run_id=queued.id, cancelling=self._unwanted))
             if self._unwanted:
                 run = await desk.pipeline.cancel(queued.id)
             else:
-                run = await desk.pipeline.execute(queued.id, self._progressed)
+                run = await desk.pipeline.execute(queued.id, self._on_progress)
         except BaseException:
-            self._show(RunView(failed=True))
+            # BaseException: a cancelled task must not leave a run that seems to go on.
+            self._set_view(RunView(failed=True))
             raise
-        self._show((self.view or RunView())._replace(ended=run, cancelling=False))
+        self._set_view((self.view or RunView())._replace(ended=run, cancelling=False))
 
     async def cancel(self, desk: "Desk") -> None:
-        """Cancel it while it is under way; one that is not queued yet is cancelled as soon as it is."""
+        """Cancel the run; one that is not queued yet is cancelled as soon as it is."""
         view = self.view
         if view is None or view.run_id is None:
             self._unwanted = True
         if view is not None and view.under_way:
-            self._show(view._replace(cancelling=True))
+            self._set_view(view._replace(cancelling=True))
             if view.run_id is not None:
                 await desk.pipeline.cancel(view.run_id)
 
-    def _progressed(self, progress: Progress) -> None:
+    def _on_progress(self, progress: Progress) -> None:
         if self.view is not None and self.view.under_way:
-            self._show(self.view.after(progress))
+            self._set_view(self.view.after(progress))
 
-    def _show(self, view: RunView) -> None:
+    def _set_view(self, view: RunView) -> None:
         self.view = view
         self._tell(view)

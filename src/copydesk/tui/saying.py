@@ -1,4 +1,4 @@
-"""What the console says: in toasts, in the log, and in how many problems nobody has looked at yet."""
+"""Notifications of the console: toasts, the log, and the number of problems not looked at yet."""
 
 from collections import deque
 from collections.abc import Callable
@@ -14,15 +14,15 @@ from copydesk.errors import ConflictError, CopydeskError, InvalidError, NotFound
 from copydesk.tui.naming import in_keys
 
 LOGGED = 200
-"""So much of what was said is kept for the log."""
+"""Entries kept in the log."""
 
 
 SMALL, BRIEFLY = (100, 30), 4.0
-"""On screens below so many columns or rows, a toast lies over what is read: it goes after so many seconds."""
+"""Columns and rows below which a toast covers what the user reads, and seconds after which it then disappears."""
 
 
 class Told(NamedTuple):
-    """What was said in a toast, or would have been in the way as one."""
+    """A message shown as a toast, or written only to the log."""
 
     at: datetime
     severity: SeverityLevel
@@ -30,36 +30,36 @@ class Told(NamedTuple):
 
 
 class SayingApp(App[int], inherit_bindings=False):
-    """An app that remembers what it said."""
+    """An app that logs its notifications."""
 
     problems = var(0)
-    """What went wrong since the log was last looked at."""
+    """Errors since the log was last opened."""
 
     def __init__(self, clock: Callable[[], datetime] | None = None, advice: Callable[[str], str] = str) -> None:
         super().__init__()
         self.advice = advice
-        """Names the commands in a text as they are called for this desk, so that what is pasted is done to it."""
+        """Rewrites commands mentioned in a text so that they address this desk when pasted into a shell."""
         self.clock = clock or _utc_now
         self.log_of_toasts: deque[Told] = deque(maxlen=LOGGED)
-        self._last_said: Notification | None = None
-        self._coming: set[tuple[str, SeverityLevel]] = set()
+        self._last_toast: Notification | None = None
+        self._pending_toasts: set[tuple[str, SeverityLevel]] = set()
 
     def read_log(self) -> tuple[Told, ...]:
-        """All that was said; from now on nothing of it is news, and no toast lies over it."""
+        """Return all log entries, mark them as seen and dismiss the toasts that would cover the log."""
         self.problems = 0
         self.clear_notifications()
         return tuple(self.log_of_toasts)
 
     def note(self, problem: str) -> None:
-        """Put into the log what the screen says already, or what can wait until somebody looks."""
-        self._remember("error", self.advice(problem))
+        """Log a problem without a toast: the screen shows it already, or it can wait."""
+        self._append_to_log("error", self.advice(problem))
 
     def complain(self, error: CopydeskError) -> None:
-        """Say in one line what went wrong and what to do."""
+        """Notify about an error in one line, with its hint."""
         self.notify(str(error), severity="warning" if is_refusal(error) else "error")
 
     def make_way(self) -> None:
-        """Take the toasts away: something else is on the screen now. What they said is in the log."""
+        """Dismiss all toasts, because another screen is shown. Their text is in the log."""
         if self._notifications:
             self.clear_notifications()
 
@@ -72,57 +72,58 @@ class SayingApp(App[int], inherit_bindings=False):
         timeout: float | None = None,
         markup: bool = False,
     ) -> None:
-        """A toast. What it says may come from outside: it is cleaned, and never read as markup.
+        """Show a toast and log it. The text may be untrusted: it is cleaned and never parsed as markup.
 
-        While one stays that says the same, it is said once, and counted once.
+        A text that is still on screen is neither shown nor counted again.
         """
-        from copydesk.text import clean  # noqa: PLC0415 - what the first paint does not need waits
+        from copydesk.text import clean  # noqa: PLC0415 - not needed for the first paint
 
         message = self.advice(in_keys(message))
-        said = clean(message)
+        text = clean(message)
         if timeout is None and severity == "information":
-            timeout = self._read_within
-        if not self._is_said(said, severity):
-            self._remember(severity, message)
-            super().notify(said, title=clean(title), severity=severity, timeout=timeout, markup=False)
-            # A toast is there only when its message has arrived.
-            self._coming.add((said, severity))
-            self.call_later(self._has_come, (said, severity))
+            timeout = self._info_timeout
+        if not self._is_displayed(text, severity):
+            self._append_to_log(severity, message)
+            super().notify(text, title=clean(title), severity=severity, timeout=timeout, markup=False)
+            # The toast exists only once its message was processed: remember it until then.
+            self._pending_toasts.add((text, severity))
+            self.call_later(self._on_toast_displayed, (text, severity))
 
     def switch_mode(self, mode: str) -> AwaitMount:
-        """Another screen, with no toast of the last one over it."""
+        """Switch to another screen, without toasts of the previous one."""
         self.make_way()
         return super().switch_mode(mode)
 
-    def push_screen(self, *args: Any, **named: Any) -> Any:
-        """As Textual's own, with no toast over what comes."""
+    def push_screen(self, *args: Any, **kwargs: Any) -> Any:
+        """Push a screen, without toasts over it."""
         self.make_way()
-        return super().push_screen(*args, **named)
+        return super().push_screen(*args, **kwargs)
 
-    def _has_come(self, toast: tuple[str, SeverityLevel]) -> None:
-        self._coming.discard(toast)
+    def _on_toast_displayed(self, toast: tuple[str, SeverityLevel]) -> None:
+        self._pending_toasts.discard(toast)
 
-    def _is_said(self, said: str, severity: SeverityLevel) -> bool:
-        shown = {(each.message, each.severity) for each in self._notifications}
-        return (said, severity) in self._coming | shown
+    def _is_displayed(self, text: str, severity: SeverityLevel) -> bool:
+        displayed = {(toast.message, toast.severity) for toast in self._notifications}
+        return (text, severity) in self._pending_toasts | displayed
 
     def say(self, message: str) -> None:
-        """A toast in the place of the last one that was said so: of many in a row only the last counts."""
+        """Show a toast that replaces the previous one of this kind: of many in a row only the last matters."""
         from copydesk.text import clean  # noqa: PLC0415 - as above
 
-        if self._last_said is not None:
-            self._unnotify(self._last_said, refresh=False)
-        self._last_said = Notification(clean(message), timeout=self._read_within, markup=False)
-        self.post_message(Notify(self._last_said))
+        if self._last_toast is not None:
+            self._unnotify(self._last_toast, refresh=False)
+        self._last_toast = Notification(clean(message), timeout=self._info_timeout, markup=False)
+        self.post_message(Notify(self._last_toast))
 
     @property
-    def _read_within(self) -> float:
-        """Seconds that a toast stays that is no warning."""
+    def _info_timeout(self) -> float:
+        """Seconds that an informational toast stays."""
         small = self.size.width < SMALL[0] or self.size.height < SMALL[1]
         return BRIEFLY if small else self.NOTIFICATION_TIMEOUT
 
-    def _remember(self, severity: SeverityLevel, text: str) -> None:
-        """Keep it for the log; what is said over and over is one piece of news."""
+    def _append_to_log(self, severity: SeverityLevel, text: str) -> None:
+        """Append to the log; a repetition of the last entry is not logged again."""
+        # Only while unread: after the log was opened, the same error is news again.
         if self.problems and self.log_of_toasts[-1][1:] == (severity, text):
             return
         self.log_of_toasts.append(Told(self.clock(), severity, text))
@@ -130,7 +131,7 @@ class SayingApp(App[int], inherit_bindings=False):
 
 
 def is_refusal(error: Exception) -> bool:
-    """Whether it is the answer to what a user asked for, and nothing is wrong: that is no problem to be looked at."""
+    """Return True if the error is a regular answer to a user's request, and not a problem to look into."""
     return isinstance(error, ConflictError | InvalidError | NotFoundError)
 
 

@@ -1,4 +1,4 @@
-"""What is marked in the queue, as something from which the desk reads the ids: of many marks no id stands anywhere."""
+"""The marks of the queue as a query for draft ids: most marked rows are not loaded."""
 
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -11,29 +11,32 @@ if TYPE_CHECKING:
 
 
 class Selected(NamedTuple):
-    """Drafts of a view."""
+    """Marked drafts of a view."""
 
     view: "View"
     moment: int
-    """Of when the list is in which they were marked."""
+    """The number of draft events when the list in which they were marked was loaded."""
     every: bool = False
-    """All that it shows."""
+    """True for all drafts of the view."""
     spans: "tuple[Span, ...]" = ()
-    """Ranges of its order."""
+    """Ranges in the order of the view."""
     but: frozenset[str] = frozenset()
-    """Those that are left out of these."""
+    """Ids excluded from the view or the ranges."""
     ids: tuple[str, ...] = ()
-    """Single ones beside them."""
+    """Additional single drafts."""
 
     async def find(self, desk: "Desk") -> Those:
-        """All of them, each once; first what the ranges hold, in its order. What came among them since is left."""
+        """Load the ids without duplicates: the ranges in the view's order, then single drafts.
+
+        Drafts that arrived in the ranges since the list was loaded are excluded and counted.
+        """
         found: list[str] = []
         if self.every:
             found += await desk.drafts.between(self.view)
         for span in self.spans:
             found += await desk.drafts.between(self.view, span.first, span.last)
-        beside = self.but.union(self.ids)
-        within = [draft_id for draft_id in dict.fromkeys(found) if draft_id not in beside]
-        came = await desk.drafts.came_since(self.moment, self.view.tab, within)
-        known = (draft_id for draft_id in within if draft_id not in came)
-        return Those((*known, *self.ids), len(came))
+        handled_separately = self.but.union(self.ids)
+        in_ranges = [draft_id for draft_id in dict.fromkeys(found) if draft_id not in handled_separately]
+        arrived = await desk.drafts.came_since(self.moment, self.view.tab, in_ranges)
+        visible_ids = (draft_id for draft_id in in_ranges if draft_id not in arrived)
+        return Those((*visible_ids, *self.ids), len(arrived))

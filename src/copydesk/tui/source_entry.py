@@ -1,4 +1,4 @@
-"""What is typed in a source's form, and what the desk is asked for."""
+"""The state of the source form, and the request that it makes to the desk."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -12,7 +12,7 @@ from copydesk.model.source import Source, SourceConfig, SourceType
 from copydesk.text import clean
 
 SEARCHED = frozenset({SourceType.HACKERNEWS, SourceType.GOOGLE_NEWS})
-"""The types that may be a search."""
+"""Source types that can be a search query instead of a URL."""
 _HOSTS = {
     "reddit.com": SourceType.REDDIT,
     "news.ycombinator.com": SourceType.HACKERNEWS,
@@ -21,13 +21,13 @@ _HOSTS = {
     "twitter.com": SourceType.TWITTER,
     "substack.com": SourceType.SUBSTACK,
 }
-_EXPRESSION = re.compile(r"/(?:[^/\\]|\\.)+/")
-# One in quotes, an expression between slashes, or all up to the next comma.
+_REGEX = re.compile(r"/(?:[^/\\]|\\.)+/")
+# A quoted string, a regular expression between slashes, or everything up to the next comma.
 _PIECE = re.compile(r'\s*(?:"((?:[^"]|"")*)"|(/(?:[^/\\]|\\.)+/)|([^,]*))\s*(?:,|\Z)')
 
 
 class Place(NamedTuple):
-    """What decides which entries a source brings, as far as the form knows it."""
+    """The fields that determine which entries a source returns."""
 
     type: SourceType
     url: str
@@ -35,47 +35,48 @@ class Place(NamedTuple):
 
     @property
     def config(self) -> dict[str, object] | None:
-        """The part of it that stands in the settings."""
+        """The part of the location that belongs into the source's settings."""
         return {"query": self.query} if self.query else None
 
 
 def place_of(source: Source) -> Place:
-    """Where a source is read."""
+    """Return the location of a source."""
     query = source.config.query if source.config else None
     return Place(source.type, clean(source.url or ""), clean(query or "") if source.type in SEARCHED else "")
 
 
 def type_of(url: str) -> SourceType:
-    """The type that an address suggests."""
+    """Return the source type that a URL suggests."""
     try:
+        # Without `//` urlsplit takes a bare host for a path.
         host = urlsplit(url if "//" in url else f"//{url}").hostname or ""
     except ValueError:
         return SourceType.RSS
-    for known, kind in _HOSTS.items():
-        if host == known or host.endswith(f".{known}"):
-            return kind
+    for domain, source_type in _HOSTS.items():
+        if host == domain or host.endswith(f".{domain}"):
+            return source_type
     return SourceType.RSS
 
 
 def listed(line: str) -> list[str]:
-    """The pieces between the commas; a comma in quotes, or in an expression between slashes, is none."""
-    found = (
+    """Split at commas, except inside quotes or in a regular expression between slashes."""
+    pieces = (
         match[1].replace('""', '"') if match[1] is not None else match[2] or match[3] for match in _PIECE.finditer(line)
     )
-    return [piece for piece in map(str.strip, found) if piece]
+    return [piece for piece in map(str.strip, pieces) if piece]
 
 
 def as_line(pieces: Iterable[str]) -> str:
-    """The pieces as `listed` reads them."""
+    """Join the pieces so that `split_list` returns them."""
     return ", ".join(f'"{piece.replace(chr(34), chr(34) * 2)}"' if _needs_quotes(piece) else piece for piece in pieces)
 
 
 def _needs_quotes(piece: str) -> bool:
-    return _EXPRESSION.fullmatch(piece) is None and (piece[:1] in {'"', "/"} or "," in piece)
+    return _REGEX.fullmatch(piece) is None and (piece[:1] in {'"', "/"} or "," in piece)
 
 
 class Entered(NamedTuple):
-    """What stands in the fields of the form."""
+    """The values of the form fields."""
 
     place: Place
     name: str
@@ -87,7 +88,10 @@ class Entered(NamedTuple):
 
 
 def entered_of(source: Source) -> Entered:
-    """The fields of a source that is to be changed, safe to stand in a field; what stays as it is changes nothing."""
+    """Return the form values of an existing source, safe to display in a field.
+
+    Values that are not edited produce no change.
+    """
     config = source.config or SourceConfig()
     return Entered(
         place=place_of(source),
@@ -101,28 +105,30 @@ def entered_of(source: Source) -> Entered:
 
 
 def changes(source: Source, entered: Entered, url: str) -> dict[str, object]:
-    """What the desk is asked to change; `url` is where the source was found.
+    """Return the update request for `source`; `url` is where it was actually found.
 
-    InvalidError where a number is none.
+    Raise InvalidError if a number is not valid.
     """
     before = entered_of(source)
-    asked: dict[str, object] = {}
+    request: dict[str, object] = {}
     if entered.name.strip() != before.name:
-        asked["name"] = entered.name
+        request["name"] = entered.name
     if entered.place.url != before.place.url:
-        asked["url"] = url
+        request["url"] = url
+    # Every field except name and URL is part of the settings.
     if entered._replace(name="", place=entered.place._replace(url="")) != before._replace(
         name="", place=before.place._replace(url="")
     ):
-        asked["config"] = _config(source.config, before, entered)
-    return asked
+        request["config"] = _merge_config(source.config, before, entered)
+    return request
 
 
-def _config(kept: SourceConfig | None, before: Entered, entered: Entered) -> dict[str, object]:
-    """The settings with what was changed in the form; the rest stays as it is."""
-    config: dict[str, object] = msgspec.to_builtins(kept) if kept else {}
-    known = _settings(before)
-    config |= {name: value for name, value in _settings(entered).items() if value != known[name]}
+def _merge_config(stored: SourceConfig | None, before: Entered, entered: Entered) -> dict[str, object]:
+    """Merge the settings edited in the form into the stored ones."""
+    config: dict[str, object] = msgspec.to_builtins(stored) if stored else {}
+    previous = _settings(before)
+    # Settings that were not edited, or are not in the form, keep their stored values.
+    config |= {name: value for name, value in _settings(entered).items() if value != previous[name]}
     return {name: value for name, value in config.items() if value not in (None, [], "")}
 
 
@@ -137,11 +143,11 @@ def _settings(entered: Entered) -> Mapping[str, object]:
     }
 
 
-def _number(field: str, text: str, kind: type[int] | type[float]) -> float | int | None:
+def _number(field: str, text: str, number_type: type[int] | type[float]) -> float | int | None:
     if not text.strip():
         return None
     try:
-        return kind(text)
+        return number_type(text)
     except ValueError:
-        words = "a whole number of minutes" if kind is int else "a number, such as 1.5"
-        raise InvalidError(FieldError(field, f"takes {words}, not {text.strip()[:40]!r}")) from None
+        expected = "a whole number of minutes" if number_type is int else "a number, such as 1.5"
+        raise InvalidError(FieldError(field, f"takes {expected}, not {text.strip()[:40]!r}")) from None

@@ -1,4 +1,4 @@
-"""What the workers of the screen Sources tell it."""
+"""Messages from background tasks to the Sources screen."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class SourcesRead(Message, bubble=False):
-    """The sources and the runs as the desk has them."""
+    """The current sources and runs."""
 
     def __init__(self, sources: "Sequence[SourceOverview]", runs: "Sequence[Run]", statistics: "RunStatistics") -> None:
         super().__init__()
@@ -26,7 +26,7 @@ class SourcesRead(Message, bubble=False):
 
 
 class Brought(Message, bubble=False):
-    """What a source brought last."""
+    """The most recent items of a source."""
 
     def __init__(self, source_id: str, items: "Sequence[RecentItem]") -> None:
         super().__init__()
@@ -35,7 +35,7 @@ class Brought(Message, bubble=False):
 
 
 class SourceTested(Message, bubble=False):
-    """What a source holds now."""
+    """The result of a test fetch of an existing source."""
 
     def __init__(self, result: "FetchTest") -> None:
         super().__init__()
@@ -43,7 +43,7 @@ class SourceTested(Message, bubble=False):
 
 
 class PlaceTried(Message, bubble=False):
-    """What may become a source was read."""
+    """The result of a test fetch of a location that may become a source."""
 
     def __init__(self, place: "Place", result: "Tried") -> None:
         super().__init__()
@@ -52,7 +52,7 @@ class PlaceTried(Message, bubble=False):
 
 
 class SourceRefused(Message, bubble=False):
-    """It was not saved, or can be no source; `why` is for the user."""
+    """The source was not saved, or cannot be one; `reason` is for the user."""
 
     def __init__(self, why: str) -> None:
         super().__init__()
@@ -60,15 +60,13 @@ class SourceRefused(Message, bubble=False):
 
 
 class SourceSaved(Message, bubble=False):
-    """It was saved."""
-
     def __init__(self, source: "Source") -> None:
         super().__init__()
         self.source = source
 
 
 class FeedsRead(Message, bubble=False):
-    """The feeds of a file, before any of them is tested."""
+    """The feeds of an OPML file, before any of them is tested."""
 
     def __init__(self, feeds: "Sequence[Outline]") -> None:
         super().__init__()
@@ -76,7 +74,7 @@ class FeedsRead(Message, bubble=False):
 
 
 class FeedSettled(Message, bubble=False):
-    """One feed of a list was added, or not."""
+    """One feed of an import was added or failed."""
 
     def __init__(self, tried: "TriedFeed") -> None:
         super().__init__()
@@ -84,11 +82,11 @@ class FeedSettled(Message, bubble=False):
 
 
 class FeedsEnded(Message, bubble=False):
-    """All feeds of a list are settled, or nobody waits for the rest."""
+    """The import has finished or was cancelled."""
 
 
 class FileThere(Message, bubble=False):
-    """There is a file already where the sources were to be written."""
+    """The file to which the sources are to be exported exists already."""
 
     def __init__(self, path: str) -> None:
         super().__init__()

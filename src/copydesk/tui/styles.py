@@ -1,10 +1,13 @@
-"""Where the style sheets are."""
+"""Paths of the style sheets."""
 
 from pathlib import Path
 
 
 def sheet(name: str) -> Path:
-    """The style sheet `name`: inside the package where it was installed from a wheel, else at the checkout's top."""
+    """Return the path of the style sheet `name`.
+
+    It is in the package if installed from a wheel, else at the top of the checkout.
+    """
     package = Path(__file__).parent.parent
     installed = package / "styles"
     folder = installed if installed.is_dir() else package.parent.parent / "styles"

@@ -1,4 +1,4 @@
-"""Textual's driver for a terminal, made to last: any terminal's widths and encoding, and any end of it."""
+"""Textual's terminal driver, extended for terminals of any width table and encoding, and for termination signals."""
 
 import asyncio
 import os
@@ -18,58 +18,61 @@ if TYPE_CHECKING:
     from copydesk.tui.app import Console
 
 ENDS = (signal.SIGTERM, signal.SIGHUP)
-"""Somebody ends the console, or its terminal is closed."""
+"""Sent when the console is stopped from outside, or its terminal is closed."""
 UTF_8 = "utf-8"
 _STDOUT = 1
 
 
 class TerminalDriver(LinuxDriver):
-    """What is written fits the terminal; a signal to end ends the console as the user does, with nothing lost."""
+    """Writes output that fits the terminal; on a termination signal, exits the console in order, without data loss."""
 
-    def __init__(self, *args: Any, **values: Any) -> None:
-        super().__init__(*args, **values)
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
         agree()
         self._encoding = encoding_of(os.environ)
-        # Not to where errors go, as Textual does: that may be a file.
+        # stdout instead of Textual's stderr, which may be redirected to a file.
         self._file = cast("TextIOWrapper", Lasting(_STDOUT, self._encoding))
 
     def write(self, data: str) -> None:
-        """Write to the terminal, soon."""
-        placed = steady(data)
-        super().write(placed if self._encoding == UTF_8 else in_encoding(placed, self._encoding))
+        """Queue `data` for the terminal."""
+        output = steady(data)
+        super().write(output if self._encoding == UTF_8 else in_encoding(output, self._encoding))
 
     def start_application_mode(self) -> None:
-        """Take the terminal over."""
-        super().start_application_mode()  # type: ignore[no-untyped-call]  # so it is in Textual
+        """Take over the terminal and handle termination signals."""
+        super().start_application_mode()  # type: ignore[no-untyped-call]  # untyped in Textual
         loop = asyncio.get_running_loop()
-        for number in ENDS:
-            loop.add_signal_handler(number, cast("Console", self._app).end, 128 + number)
+        for signal_number in ENDS:
+            loop.add_signal_handler(signal_number, cast("Console", self._app).end, 128 + signal_number)
 
     def _sigcont_application(self, *_: object) -> None:
-        """Take it over again, where it was given away: a terminal that is closed wakes who never slept, too."""
+        """Take over again only after a suspend: closing the terminal also sends SIGCONT to a running process."""
         if self._must_signal_resume:
             super()._sigcont_application()
 
 
 class Lasting:
-    """The terminal as a file that takes every text; one that is closed takes it, too."""
+    """The terminal as a file that accepts any text, even after the terminal was closed."""
 
     def __init__(self, descriptor: int, encoding: str) -> None:
         self._descriptor = descriptor
         self._encoding = encoding
 
     def write(self, text: str) -> int:
-        """Write it now."""
+        """Write the text immediately; return the number of characters."""
         rest = text.encode(self._encoding, "replace")
         try:
             while rest:
-                rest = rest[self._written(rest) :]
-        except OSError:  # it was closed, and SIGHUP says so
+                rest = rest[self._write_some(rest) :]
+        except OSError:  # the terminal was closed; SIGHUP follows
             return 0
         return len(text)
 
-    def _written(self, rest: bytes) -> int:
-        """How many bytes the terminal took; one that takes no more for now is waited for, where its owner does not."""
+    def _write_some(self, rest: bytes) -> int:
+        """Write part of `rest` and return the number of bytes.
+
+        If the terminal is non-blocking and full, wait until it accepts output again and return 0.
+        """
         try:
             return os.write(self._descriptor, rest)
         except BlockingIOError:
@@ -77,8 +80,7 @@ class Lasting:
             return 0
 
     def flush(self) -> None:
-        """It is written already."""
+        """Do nothing: output is not buffered."""
 
     def fileno(self) -> int:
-        """Of the terminal."""
         return self._descriptor

@@ -1,4 +1,7 @@
-"""Whether pictures are drawn in this terminal, and how. Pure: the environment says it, and nobody is asked."""
+"""Decide how images are shown in this terminal, if at all.
+
+Pure: the environment variables tell, the terminal is not queried.
+"""
 
 from collections.abc import Mapping
 from enum import StrEnum
@@ -7,22 +10,22 @@ from copydesk.tui.plain_glyphs import encoding_of
 
 _KITTY_TERMS = ("xterm-kitty", "xterm-ghostty")
 _MULTIPLEXED = ("screen", "tmux")
-"""Beginnings of TERM inside a multiplexer, which passes no pictures on."""
+"""Prefixes of TERM inside a multiplexer, which does not pass images on."""
 
 
 class Way(StrEnum):
-    """How a picture is drawn."""
+    """The method by which an image is drawn."""
 
     KITTY = "kitty"
-    """By kitty's graphics protocol, in cells of text that stand for parts of the picture."""
+    """Kitty's graphics protocol, with text cells as placeholders for parts of the image."""
     CELLS = "cells"
-    """Two coloured halves a cell."""
+    """Two coloured half blocks per cell."""
 
 
 def way_to_draw(wish: str, environ: Mapping[str, str]) -> Way | None:
-    """The way for `wish`, which is the setting `console.images`; None where lines of text say what there is.
+    """Return the protocol for the setting `console.images`; None if images are described in text instead.
 
-    Colours and signs beyond ASCII carry the pictures, so there are none without. In a browser there are none either.
+    Images consist of colours and non-ASCII characters, so there are none without these, and none in a browser.
     """
     in_browser = "web_driver" in environ.get("TEXTUAL_DRIVER", "")
     if wish == "never" or in_browser or environ.get("NO_COLOR") or encoding_of(environ) != "utf-8":
@@ -33,12 +36,12 @@ def way_to_draw(wish: str, environ: Mapping[str, str]) -> Way | None:
 
 
 def _is_kitty(environ: Mapping[str, str]) -> bool:
-    """Whether it knows the protocol's placeholders; WezTerm and Konsole know the protocol without them.
+    """Return True if the terminal supports the protocol's Unicode placeholders, which WezTerm and Konsole do not.
 
-    The number of a picture is written as a colour, so nothing but all 16 million of them will do.
+    The image id is encoded as a colour, so true colour is required.
     """
     term = environ.get("TERM", "")
     if environ.get("TMUX") or environ.get("STY") or term.startswith(_MULTIPLEXED):
-        return False  # what is outside has left its name in the environment
-    known = term in _KITTY_TERMS or "KITTY_WINDOW_ID" in environ or environ.get("TERM_PROGRAM") == "ghostty"
-    return known and environ.get("COLORTERM") in ("truecolor", "24bit")
+        return False  # the variables below may be inherited from the outer terminal
+    is_supported = term in _KITTY_TERMS or "KITTY_WINDOW_ID" in environ or environ.get("TERM_PROGRAM") == "ghostty"
+    return is_supported and environ.get("COLORTERM") in ("truecolor", "24bit")

@@ -1,4 +1,4 @@
-"""Our two themes: quiet, with one accent colour. Every other theme of Textual works too."""
+"""The two built-in themes: quiet, with one accent colour. Textual's own themes work, too."""
 
 from collections.abc import Mapping
 
@@ -56,9 +56,9 @@ _LIGHT_BACKGROUNDS = frozenset({"7", "15"})
 
 
 def preferred(environ: Mapping[str, str]) -> str | None:
-    """The name of the theme to start with; None where the user named one of Textual's in TEXTUAL_THEME.
+    """Return the name of the initial theme; None if the user set one of Textual's in TEXTUAL_THEME.
 
-    Terminals that tell their colours say `foreground;background` in COLORFGBG, as numbers of the 16 colours.
+    Some terminals describe their colours in COLORFGBG as `foreground;background`, numbers of the 16 ANSI colours.
     """
     if environ.get("TEXTUAL_THEME"):
         return None

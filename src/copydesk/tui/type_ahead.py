@@ -1,7 +1,7 @@
-"""Keys that are typed ahead: each waits until what the key before it asked for is there, then acts on that.
+"""Hold keys typed ahead until the result of the previous key is available, then deliver them.
 
-Without this a key goes to whatever has the focus when it comes: one that is typed right after Enter still goes to the
-question that is about to close, and is lost.
+Without this a key goes to whatever has the focus when it arrives: one typed right after Enter would still go to the
+dialog that is about to close, and be lost.
 """
 
 import asyncio
@@ -20,212 +20,216 @@ if TYPE_CHECKING:
     from copydesk.tui.desk_app import DeskApp
 
 PATIENCE = 2.0
-"""Seconds that keys wait at most for what one before them asked for, from then on and all of them together."""
+"""Maximum seconds that keys are held for one operation, and for all pending operations together."""
 BRIEF = 0.5
-"""The same for what is written: that may be much, and whoever moves on meanwhile is not to feel it."""
+"""The same for writes: a bulk write can take long, and must not block a user who moves on."""
 ASKS = "console.compose"
-"""The one among the keys of the console that the desk is asked for: it waits until that is open."""
-_HOP = 0.5
-"""Seconds that a widget has to go through its messages; one that is going away may never do it."""
-_QUIET = 2
-"""Rounds in which nothing changed: what a key leads to in the first is dealt with in the second."""
+"""The only global key that needs the desk: it is held until that is open."""
+_PUMP_TIMEOUT = 0.5
+"""Seconds within which a widget must process its messages; one that is being removed may never do it."""
+_QUIET_ROUNDS = 2
+"""Consecutive rounds without a change: effects of a key's first round are processed in the second."""
 
 
 Typed = Key | Paste
-"""What is pasted counts as one key."""
+"""A paste counts as one key."""
 
 
 class TypeAhead:
-    """Lets the keys of a console through, one after the other."""
+    """Delivers the keys of a console one after the other."""
 
     def __init__(self, app: "DeskApp") -> None:
         self._app = app
         self._held: deque[Typed] = deque()
         self._released: Typed | None = None
-        self._settling: asyncio.Task[None] | None = None
-        self._under_way: set[object] = set()
-        """What was asked for that keys were to wait for."""
+        self._deliver_task: asyncio.Task[None] | None = None
+        self._operations: set[object] = set()
+        """Unfinished operations for which keys may be held."""
         self._awaited: set[object] = set()
-        """Those among them that keys wait for still."""
-        self._opening: set[object] = set()
-        """Those among these that open something: what is typed is for that, and nothing else."""
-        self._all = False
-        self._came = asyncio.Event()
+        """Those for which keys are still held."""
+        self._opening_screens: set[object] = set()
+        """Those that open a screen: all keys are held, because they are meant for that screen."""
+        self._hold_all = False
+        self._changed = asyncio.Event()
 
-    # What is waited for.
+    # Operations.
 
     @property
     def awaited(self) -> bool:
-        """Whether the keys that are typed next are for something that is still being read."""
+        """True if the next keys are meant for something that is still loading."""
         return bool(self._awaited) or self._app.is_opening
 
     @contextmanager
     def awaits(self, patience: float | None = None, *, opens: bool = False) -> Iterator[None]:
-        """The keys that are typed meanwhile act on what comes of this, unless it takes too long."""
-        this = object()
-        self._under_way.add(this)
-        self._awaited.add(this)
+        """Hold keys until the block has finished, at most `timeout` seconds."""
+        operation = object()
+        self._operations.add(operation)
+        self._awaited.add(operation)
         if opens:
-            self._opening.add(this)
+            self._opening_screens.add(operation)
         seconds = PATIENCE if patience is None else patience
-        giving_up = asyncio.get_running_loop().call_later(seconds, self._give_up, this)
+        timer = asyncio.get_running_loop().call_later(seconds, self._give_up, operation)
         try:
             yield
         finally:
-            giving_up.cancel()
-            self._under_way.discard(this)
-            self._drop(this)
+            timer.cancel()
+            self._operations.discard(operation)
+            self._release_hold(operation)
 
-    def _give_up(self, this: object) -> None:
-        if this in self._opening:
-            # They were typed for something that is not there: a `q` among them would end the console.
+    def _give_up(self, operation: object) -> None:
+        if operation in self._opening_screens:
+            # They were meant for a screen that did not open: a `q` among them would quit the console.
             self._held.clear()
-        self._drop(this)
+        self._release_hold(operation)
 
-    def _drop(self, this: object) -> None:
-        self._awaited.discard(this)
-        self._opening.discard(this)
+    def _release_hold(self, operation: object) -> None:
+        self._awaited.discard(operation)
+        self._opening_screens.discard(operation)
         self.came()
 
     def waiting(
         self,
-        wait: bool = True,  # noqa: FBT001, FBT002 - as whoever asks was told
+        wait: bool = True,  # noqa: FBT001, FBT002 - passed on from the caller's keyword
         patience: float | None = None,
         *,
         opens: bool = False,
     ) -> ExitStack:
-        """Ends the waiting that begins now, where the keys are to wait."""
-        ending = ExitStack()
-        if wait or opens or self._all:
-            ending.enter_context(self.awaits(patience, opens=opens))
-        return ending
+        """Start holding keys if requested, and return the exit stack that stops it."""
+        exit_stack = ExitStack()
+        if wait or opens or self._hold_all:
+            exit_stack.enter_context(self.awaits(patience, opens=opens))
+        return exit_stack
 
     @contextmanager
     def for_keys(self) -> Iterator[None]:
-        """What is asked for in here is waited for."""
-        self._all = True
+        """Hold keys for every operation started in this block."""
+        self._hold_all = True
         try:
             yield
         finally:
-            self._all = False
+            self._hold_all = False
 
     @contextmanager
     def meanwhile(self) -> Iterator[None]:
-        """What is waited for asks a question itself: the keys are for that, and wait for nothing."""
-        asking, self._awaited = self._awaited, set()
+        """Release held keys while an operation shows a prompt itself: they are meant for the prompt."""
+        suspended, self._awaited = self._awaited, set()
         self.came()
         try:
             yield
         finally:
-            self._awaited |= asking & self._under_way
+            self._awaited |= suspended & self._operations
 
     def came(self) -> None:
-        """Something is there that may have been waited for."""
-        self._came.set()
+        """Wake up the waiting task: a condition may have changed."""
+        self._changed.set()
 
-    async def _until(self, there: Callable[[], bool]) -> None:
-        while not there():
-            self._came.clear()
-            await self._came.wait()
+    async def _until(self, condition: Callable[[], bool]) -> None:
+        while not condition():
+            self._changed.clear()
+            await self._changed.wait()
 
-    # The keys.
+    # Keys.
 
     @property
     def busy(self) -> bool:
-        """Whether a key waits, or it is not known yet that what the last one asked for is there."""
-        return self._settling is not None
+        """True while a key is held, or the effects of the last one are not known to be complete."""
+        return self._deliver_task is not None
 
     def holds(self, key: Typed) -> bool:
-        """Whether this key has to wait; it comes again when it is its turn. Those after it wait for this one."""
-        waits = key is not self._released and not self._may_pass(key)
-        if waits:
+        """Return True if this key must wait; it is posted again later, and the keys after it wait behind it."""
+        must_wait = key is not self._released and not self._may_pass(key)
+        if must_wait:
             self._held.append(key)
             self.came()
         self._released = None if key is self._released else self._released
-        if self._settling is None:
-            self._settling = asyncio.create_task(self._let_through())
-        return waits
+        if self._deliver_task is None:
+            self._deliver_task = asyncio.create_task(self._deliver())
+        return must_wait
 
     def stop(self) -> None:
-        """The console ends: what is typed ahead is for nobody."""
+        """Discard held keys, because the console exits."""
         self._held.clear()
-        if self._settling is not None:
-            self._settling.cancel()
+        if self._deliver_task is not None:
+            self._deliver_task.cancel()
 
     def _may_pass(self, key: Typed) -> bool:
         if self._held or self._released is not None:
             return False
-        if not self._opening.isdisjoint(self._awaited):
+        if not self._opening_screens.isdisjoint(self._awaited):
             return False
         if self.awaited:
-            return self._is_typed(key) or self._is_for_the_console(key)
-        return self._settling is None
+            return self._is_search_input(key) or self._is_global(key)
+        return self._deliver_task is None
 
-    def _is_typed(self, key: Typed) -> bool:
-        """Whether it is a letter for the search: what is found while one types does not hold up the typing."""
+    def _is_search_input(self, key: Typed) -> bool:
+        """Return True for text typed into the search field: loading results must not delay typing."""
         name, letter = (key.key, key.character) if isinstance(key, Key) else ("a", "a")
         stack = self._app.screen_stack
         focused = stack[0].focused if len(stack) == 1 else None
         return focused is not None and focused.check_consume_key(name, letter)
 
-    def _is_there(self) -> bool:
-        return not self.awaited or bool(self._held and self._is_typed(self._held[0]))
+    def _is_ready(self) -> bool:
+        return not self.awaited or bool(self._held and self._is_search_input(self._held[0]))
 
-    def _is_for_the_console(self, key: Typed) -> bool:
-        """Whether it does the same whatever is still being read: another screen, the help, the end."""
+    def _is_global(self, key: Typed) -> bool:
+        """Return True for a key that does the same in any state: switch screens, show help, quit."""
         if len(self._app.screen_stack) > 1 or isinstance(key, Paste):
             return False
-        here = {*getattr(self._app.screen, "WHERE", ()), Where.CONSOLE}
-        found = [
-            each for each in self._app.keys if each.where in here and key.key in map(textual_name, each.keys.split(","))
+        contexts = {*getattr(self._app.screen, "WHERE", ()), Where.CONSOLE}
+        actions = [
+            action
+            for action in self._app.keys
+            if action.where in contexts and key.key in map(textual_name, action.keys.split(","))
         ]
-        if self._app.is_opening and any(each.id == ASKS for each in found):
+        if self._app.is_opening and any(action.id == ASKS for action in actions):
             return False
         moves = {Where.LIST, Where.PAGE} if self._app.glimpsed and self._app.is_opening else set()
-        return bool(found) and {each.where for each in found} <= {Where.CONSOLE, *moves}
+        return bool(actions) and {action.where for action in actions} <= {Where.CONSOLE, *moves}
 
-    async def _let_through(self) -> None:
+    async def _deliver(self) -> None:
         try:
             while True:
-                await self._settled()
+                await self._wait_until_settled()
                 if not self._held:
                     return
                 self._released = self._held.popleft()
+                # `intercept` recognizes the released key by identity and lets it pass.
                 self._app.post_message(self._released)
-                await _gone_through(self._app)
+                await _drain(self._app)
         finally:
-            self._settling = None
+            self._deliver_task = None
 
-    async def _settled(self) -> None:
-        """Wait until the last key has done what it does, and what it asked for is there."""
+    async def _wait_until_settled(self) -> None:
+        """Wait until the last key has taken effect and its result is available."""
+        # No time limit while the desk opens; for anything else, MAX_HOLD.
         await self._until(lambda: not self._app.is_opening)
         with suppress(TimeoutError):
             async with asyncio.timeout(PATIENCE):
-                quiet, before = 0, self._where()
-                while quiet < _QUIET:
-                    await self._until(self._is_there)
-                    await self._round()
-                    here = self._where()
-                    quiet = quiet + 1 if here == before and self._is_there() else 0
-                    before = here
+                quiet, previous = 0, self._focus_state()
+                while quiet < _QUIET_ROUNDS:
+                    await self._until(self._is_ready)
+                    await self._process_messages()
+                    current = self._focus_state()
+                    quiet = quiet + 1 if current == previous and self._is_ready() else 0
+                    previous = current
 
-    def _where(self) -> tuple[object, object]:
+    def _focus_state(self) -> tuple[object, object]:
         stack = self._app.screen_stack
         return (stack[-1], stack[-1].focused) if stack else (None, None)
 
-    async def _round(self) -> None:
-        """Everything that a key goes through, from what has the focus up to the console, goes through its messages."""
-        screen, focused = self._where()
+    async def _process_messages(self) -> None:
+        """Let every message pump from the focused widget up to the app process its queue."""
+        screen, focused = self._focus_state()
         start = focused or screen
         if isinstance(start, MessagePump):
             for pump in getattr(start, "ancestors_with_self", ()):
-                await _gone_through(pump)
+                await _drain(pump)
 
 
-async def _gone_through(pump: MessagePump) -> None:
-    """Wait until it has dealt with the messages that it has now."""
-    done = asyncio.Event()
-    if pump.call_later(done.set):
+async def _drain(pump: MessagePump) -> None:
+    """Wait until `pump` has processed its current messages."""
+    processed = asyncio.Event()
+    if pump.call_later(processed.set):
         with suppress(TimeoutError):
-            async with asyncio.timeout(_HOP):
-                await done.wait()
+            async with asyncio.timeout(_PUMP_TIMEOUT):
+                await processed.wait()

@@ -1,4 +1,4 @@
-"""Editing the voice: what was typed before is offered, and what is typed is kept until the desk has it."""
+"""Edit the voice: restore the autosaved form, and autosave while typing."""
 
 from typing import TYPE_CHECKING
 
@@ -16,22 +16,22 @@ if TYPE_CHECKING:
     from copydesk.tui.screens.desk_screen import DeskScreen
 
 VOICE = "voice"
-"""The name of the one form of the voice, of its folder, and of what is in it."""
+"""Name of the installed voice screen, of the autosave folder, and of the file in it."""
 
 
 async def edit_voice(below: "DeskScreen", desk: "Desk", voice: "Voice", then: "Callable[[bool | None], None]") -> None:
-    """Edit it, or go on with what was typed and not saved."""
-    app, text = below.app, KeptText(TypedTexts(desk.settings.data_home / VOICE), VOICE)
-    found = await text.find()
-    typed = read(found.text) if found else None
+    """Open the voice form, or continue with what was typed and not saved."""
+    app, autosave = below.app, KeptText(TypedTexts(desk.settings.data_home / VOICE), VOICE)
+    saved = await autosave.find()
+    typed = read(saved.text) if saved else None
 
-    async def keep(entered: VoiceEntered) -> None:
-        await text.keep(kept(entered))
+    async def save(entered: VoiceEntered) -> None:
+        await autosave.keep(kept(entered))
 
-    notice = f"You typed this {ago(found.at, app.clock())} and did not save it." if found and typed else ""
+    notice = f"You typed this {ago(saved.at, app.clock())} and did not save it." if saved and typed else ""
     if not app.is_screen_installed(VOICE):
         app.install_screen(VoiceScreen(), VOICE)
     screen = app.get_screen(VOICE)
     assert isinstance(screen, VoiceScreen)
     if app.open_over(below, screen, then):
-        screen.begin(ToVoice(voice, keep, text.forget, typed, notice))
+        screen.begin(ToVoice(voice, save, autosave.forget, typed, notice))

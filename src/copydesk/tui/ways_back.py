@@ -1,4 +1,4 @@
-"""What was done on a screen and how it is undone: by the desk where drafts changed, else by the step itself."""
+"""Undo and redo on a screen: by the desk if drafts changed, else by the step itself."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
@@ -16,109 +16,119 @@ if TYPE_CHECKING:
 
 
 class Step(NamedTuple):
-    """A change of something that the desk keeps no history of."""
+    """A change of something for which the desk keeps no history."""
 
     words: str
-    """`slot Mon 09:00 made`."""
+    """Description, such as `slot Mon 09:00 made`."""
     back: "Callable[[Desk], Awaitable[object]]"
     again: "Callable[[Desk], Awaitable[object]]"
 
 
 DraftIds = tuple[str, ...]
-"""Drafts that were changed, of which the desk knows more; none stands for the user's last change of any."""
+"""Changed drafts, whose history the desk keeps; an empty tuple stands for the user's last change of any draft."""
 Stopped = Callable[[], bool]
-"""Whether no more is to be begun of what goes draft by draft."""
+"""Returns True if no further draft of a bulk change should be started."""
 
 
 class WaysBack:
-    """Steps in the order in which they were made. One that cannot be taken back is tried once more, then left out."""
+    """The steps in order. One that cannot be undone is tried once more, then skipped."""
 
     def __init__(self) -> None:
-        self._done: list[Step | DraftIds] = []
-        self._undone: list[Step | DraftIds] = []
+        self._undo_steps: list[Step | DraftIds] = []
+        self._redo_steps: list[Step | DraftIds] = []
         self._refused: Step | DraftIds = ()
-        """The step of which it was said that it cannot be taken back."""
-        self._back = GoingBack()
+        """The step that was reported as impossible to undo."""
+        self._skip_list = GoingBack()
 
     def did(self, step: Step | DraftIds) -> None:
-        """Remember a step; what was undone before cannot be done again any more."""
-        self._done.append(step)
-        self._undone.clear()
+        """Record a step; steps that were undone can no longer be redone."""
+        self._undo_steps.append(step)
+        self._redo_steps.clear()
 
     async def undo(self, desk: "Desk", stopped: Stopped) -> str:
-        """Take the last step back, or where there is none here the user's last change of drafts; what it was.
+        """Undo the last step, or the user's last change of drafts if there is none; return its description.
 
-        ConflictError where it cannot be; the next time the one before it is taken back, if that is still so.
+        Raise ConflictError if it cannot be undone; the next call skips it if that is still so.
         """
         while True:
-            step = self._done[-1] if self._done else ()
+            step = self._undo_steps[-1] if self._undo_steps else ()
             try:
-                words = await self._take_back(desk, step, stopped)
+                description = await self._take_back(desk, step, stopped)
             except (ConflictError, NotFoundError) as error:
-                self._say_refused(step, error)
-                del self._done[-1]
+                self._raise_if_first_refusal(step, error)
+                # Refused a second time: drop the step and try the one before it.
+                del self._undo_steps[-1]
             else:
-                del self._done[-1:]
-                self._undone.append(step)
-                return f"Undone: {words}"
+                del self._undo_steps[-1:]
+                self._redo_steps.append(step)
+                return f"Undone: {description}"
 
     async def _take_back(self, desk: "Desk", step: Step | DraftIds, stopped: Stopped) -> str:
         if isinstance(step, Step):
             await step.back(desk)
             return step.words
-        return await _each(desk.drafts.undo, step, stopped) if step else _told(await self._back.undo(desk, stopped))
+        return (
+            await _run_for_drafts(desk.drafts.undo, step, stopped)
+            if step
+            else _describe(await self._skip_list.undo(desk, stopped))
+        )
 
-    def _say_refused(self, step: Step | DraftIds, error: CopydeskError) -> None:
-        """Raise it, the first time that it is so; of what the desk alone knows the desk says it."""
+    def _raise_if_first_refusal(self, step: Step | DraftIds, error: CopydeskError) -> None:
+        """Raise the error the first time a step is refused; for changes known only to the desk, every time."""
         if not step:
             raise error
         if step is not self._refused:
             self._refused = step
-            before = f"{key('schedule.undo')} undoes the change before it."
-            raise ConflictError(error.message, hint=before) from error
+            hint = f"{key('schedule.undo')} undoes the change before it."
+            raise ConflictError(error.message, hint=hint) from error
 
     async def redo(self, desk: "Desk", stopped: Stopped) -> str:
-        """Do again what was undone last; what it was."""
-        step = self._undone[-1] if self._undone else ()
+        """Redo the step that was undone last; return its description."""
+        step = self._redo_steps[-1] if self._redo_steps else ()
         if isinstance(step, Step):
             await step.again(desk)
-            words = step.words
+            description = step.words
         else:
-            words = await _each(desk.drafts.redo, step, stopped)
-        del self._undone[-1:]
-        self._done.append(step)
-        return f"Done again: {words}"
+            description = await _run_for_drafts(desk.drafts.redo, step, stopped)
+        del self._redo_steps[-1:]
+        self._undo_steps.append(step)
+        return f"Done again: {description}"
 
 
-async def _each(way: "Callable[[str | None], Awaitable[Undone]]", ids: DraftIds, stopped: Stopped) -> str:
-    """Take back, or do again, the last change of each of these; raises where nothing came of it for any."""
+async def _run_for_drafts(
+    operation: "Callable[[str | None], Awaitable[Undone]]", ids: DraftIds, stopped: Stopped
+) -> str:
+    """Undo or redo the last change of each draft; raise the first error if all of them fail."""
     if len(ids) <= 1:
-        return _told(await way(ids[0] if ids else None))
-    done: list[Undone] = []
+        return _describe(await operation(ids[0] if ids else None))
+    results: list[Undone] = []
     failed: list[CopydeskError] = []
     for draft_id in ids:
-        if done and stopped():
+        # Never stop before the first one: there would be no result to report.
+        if results and stopped():
             break
         try:
-            done.append(await way(draft_id))
+            results.append(await operation(draft_id))
         except CopydeskError as error:
             failed.append(error)
-    if not done:
+    if not results:
         raise failed[0]
-    words = _words(f"{_action(done[0])} of {plural(len(done), 'draft')}", [str(error) for error in failed])
-    left = len(ids) - len(done) - len(failed)
-    return f"{words}, {left} left" if left else words
+    description = _with_failures(
+        f"{_action_name(results[0])} of {plural(len(results), 'draft')}", [str(error) for error in failed]
+    )
+    remaining = len(ids) - len(results) - len(failed)
+    return f"{description}, {remaining} left" if remaining else description
 
 
-def _told(undone: "Undone") -> str:
-    """What was undone or done again: `the other time`, `the time of 12 drafts, 1 not: …`."""
-    of = "" if undone.bulk_id is None else f" of {plural(len(undone.succeeded), 'draft')}"
-    return _words(_action(undone) + of, [failure.error for failure in undone.failed])
+def _describe(undone: "Undone") -> str:
+    """Describe what was undone or redone: `the other time`, `the time of 12 drafts, 1 not: …`."""
+    count_text = "" if undone.bulk_id is None else f" of {plural(len(undone.succeeded), 'draft')}"
+    return _with_failures(_action_name(undone) + count_text, [failure.error for failure in undone.failed])
 
 
-def _action(undone: "Undone") -> str:
+def _action_name(undone: "Undone") -> str:
     return TAKEN.get(undone.action, clean(undone.action))
 
 
-def _words(done: str, failures: Sequence[str]) -> str:
-    return f"{done}, {len(failures)} not: {failures[0]}" if failures else done
+def _with_failures(description: str, failures: Sequence[str]) -> str:
+    return f"{description}, {len(failures)} not: {failures[0]}" if failures else description

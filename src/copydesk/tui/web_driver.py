@@ -1,4 +1,4 @@
-"""Textual's driver for a browser, which ends the console in order when nobody shows it any more."""
+"""Textual's browser driver, extended to exit in order when the page is closed."""
 
 import asyncio
 import os
@@ -15,28 +15,34 @@ if TYPE_CHECKING:
 
 
 class ConsoleDriver(WebDriver):
-    """The page may be closed, the server killed: what is typed is kept, and no console waits for ever."""
+    """Exits the console when the page is closed or the server killed.
 
-    def __init__(self, *args: Any, **values: Any) -> None:
-        super().__init__(*args, **values)
-        self._write = partial(self._write_if_read)
+    Typed text is saved first, and no process stays behind.
+    """
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._write = partial(self._write_if_connected)
 
     def start_application_mode(self) -> None:
-        """Start, and take it that the user looks. Textual says the contrary, maybe after the page said so."""
+        """Start, and mark the app as focused.
+
+        Textual assumes it is not focused, possibly after the page already reported focus.
+        """
         self._loop = asyncio.get_running_loop()
         super().start_application_mode()
-        for number in ENDS:
-            self._loop.add_signal_handler(number, self._console.end, 128 + number)
+        for signal_number in ENDS:
+            self._loop.add_signal_handler(signal_number, self._console.end, 128 + signal_number)
         self._app.call_later(self._app.post_message, events.AppFocus())
 
     def run_input_thread(self) -> None:
-        """Read until the console ends, or the server: Textual's own driver would not notice that."""
+        """Read input until the console exits or the server does, which Textual's own driver would not notice."""
         super().run_input_thread()
         if not self.exit_event.is_set():
             self._loop.call_soon_threadsafe(self._console.end, 0)
 
     def on_meta(self, packet_type: str, payload: dict[str, object]) -> None:
-        """Hear from the server, in the input's thread."""
+        """Handle a control packet from the server, in the input thread."""
         if packet_type == "quit":
             self._loop.call_soon_threadsafe(self._console.end, 0)
         else:
@@ -46,8 +52,8 @@ class ConsoleDriver(WebDriver):
     def _console(self) -> "Console":
         return cast("Console", self._app)
 
-    def _write_if_read(self, packet: bytes, /) -> int:
-        """Write to the server, if it is still there."""
+    def _write_if_connected(self, packet: bytes, /) -> int:
+        """Write to the server, ignoring that it is gone."""
         try:
             return os.write(self.fileno, packet)
         except BrokenPipeError:

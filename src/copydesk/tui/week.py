@@ -15,12 +15,12 @@ from copydesk.model.schedule import CLOSE, Week, WeekDraft, WeekSlot
 from copydesk.tui.week_clock import Change, Hour, Place, Span, changes, place, span
 
 FIRST_HOUR = 6
-"""The hours before it are shown only where something stands in them, or where there is room for all."""
+"""Earlier hours are shown only if they have entries, or if there is room for all."""
 LABEL = 7
-"""Cells of the hours at the left."""
+"""Cells of the hour labels at the left."""
 NARROWEST = 8
-"""Cells of a day, at least, for seven of them to be shown at once."""
-_STANDING = frozenset({Status.SCHEDULED, Status.POSTING})
+"""Minimum cells of a day for showing all seven."""
+_PUBLISHING = frozenset({Status.SCHEDULED, Status.POSTING})
 
 
 class Thing(NamedTuple):
@@ -31,11 +31,11 @@ class Thing(NamedTuple):
     slot: WeekSlot | None = None
     draft: WeekDraft | None = None
     close: int | None = None
-    """Minutes to the nearest other draft, where it is a conflict; before it is negative."""
+    """Minutes to the nearest other draft if they conflict; negative if that is earlier."""
 
     @property
     def key(self) -> str:
-        """By which it is found again when the week was read anew."""
+        """Identifies the entry after the week was reloaded."""
         return self.draft.id if self.draft else f"slot {self.at.isoformat()}"
 
 
@@ -44,17 +44,17 @@ class Cell(NamedTuple):
 
     where: Place
     span: Span | None
-    """None where the clocks do not show the hour."""
+    """None if the clocks do not show the hour."""
     things: tuple[Thing, ...]
-    """In order."""
+    """In chronological order."""
     twice: str
-    """The offset from UTC, as `+02:00`, where the hour comes twice on that day; else empty."""
+    """The UTC offset, as `+02:00`, if the hour occurs twice on that day; else empty."""
     past: bool
     now: bool
 
     @property
     def skipped(self) -> bool:
-        """Whether a clock change leaves the hour out."""
+        """True if a clock change skips the hour."""
         return self.span is None and not self.where.hour.again
 
 
@@ -64,117 +64,130 @@ class Grid(NamedTuple):
     days: tuple[date, ...]
     hours: tuple[Hour, ...]
     cells: Mapping[Place, Cell]
-    """All seven days, all hours, whether they are shown or not."""
+    """All seven days and all hours, including those that are not shown."""
     changes: tuple[Change, ...]
 
     def nearest(self, where: Place) -> Place:
-        """The same hour of the day or, where that is not shown, the one before it; the first where there is none."""
-        before = [hour for hour in self.hours if hour <= where.hour]
-        return where if where.hour in self.hours else Place(where.day, before[-1] if before else self.hours[0])
+        """Return the position of the nearest shown hour of the day.
+
+        That is the same hour or, if it is not shown, the last one before it, else the first of all.
+        """
+        earlier = [hour for hour in self.hours if hour <= where.hour]
+        return where if where.hour in self.hours else Place(where.day, earlier[-1] if earlier else self.hours[0])
 
 
 def lay_out(week: Week, now: datetime, *, only: date | None = None, rows: int = 0) -> Grid:
-    """The week's cells.
+    """Return the week's cells.
 
-    With `only` one day is shown, else all seven. Hours that nobody uses are left out where there are fewer than
-    24 `rows`.
+    With `only` one day is shown, else all seven. Early hours without entries are left out unless there are `rows` for
+    all hours.
     """
     zone = ZoneInfo(week.zone)
-    days = tuple(week.monday + timedelta(days=number) for number in range(7))
-    moves = _changes(week.monday, zone)
-    things = _things(week, zone)
-    every = [Hour(hour, again) for hour in range(24) for again in (False, True)]
-    every = [hour for hour in every if not hour.again or any(_twice(hour, each) for each in moves)]
+    days = tuple(week.monday + timedelta(days=offset) for offset in range(7))
+    zone_changes = _cached_changes(week.monday, zone)
+    entries = _entries_by_position(week, zone)
+    hours = [Hour(hour, again) for hour in range(24) for again in (False, True)]
+    # Repeated hours get a row only in a week in which clocks go back.
+    hours = [hour for hour in hours if not hour.again or any(_occurs_twice(hour, change) for change in zone_changes)]
     cells = {
-        where: _cell(where, things.get(where, ()), moves, zone, now)
-        for where in (Place(day, hour) for day in days for hour in every)
+        position: _cell(position, entries.get(position, ()), zone_changes, zone, now)
+        for position in (Place(day, hour) for day in days for hour in hours)
     }
-    shown = every if rows >= len(every) else list(_used(every, days, cells))
-    return Grid(days=(only,) if only else days, hours=tuple(shown), cells=cells, changes=moves)
+    visible = hours if rows >= len(hours) else list(_visible_hours(hours, days, cells))
+    return Grid(days=(only,) if only else days, hours=tuple(visible), cells=cells, changes=zone_changes)
 
 
 def days_at_once(width: int) -> int:
-    """How many days there is room for: all seven, or one."""
+    """Return the number of days that fit into `width` cells: seven or one."""
     return 7 if (width - LABEL) // 7 >= NARROWEST else 1
 
 
 def with_time(week: Week, draft_id: str, at: datetime) -> Week:
-    """The week once a draft is scheduled for another time."""
+    """Return the week with a draft scheduled at another time."""
     drafts = [
-        replace(each, at=at, wall=None, zone=None, status=Status.SCHEDULED) if each.id == draft_id else each
-        for each in week.drafts
+        replace(draft, at=at, wall=None, zone=None, status=Status.SCHEDULED) if draft.id == draft_id else draft
+        for draft in week.drafts
     ]
-    return replace(week, drafts=tuple(sorted(drafts, key=lambda each: (each.at, each.id))))
+    return replace(week, drafts=tuple(sorted(drafts, key=lambda draft: (draft.at, draft.id))))
 
 
 def near(drafts: Iterable[WeekDraft]) -> dict[str, int]:
-    """The drafts that go out within 30 minutes of another one; minutes to the nearest."""
-    found: dict[str, int] = {}
-    standing = sorted((each for each in drafts if each.status in _STANDING), key=lambda each: (each.at, each.id))
-    for one, other in pairwise(standing):
-        if other.at - one.at <= CLOSE:
-            apart = round((other.at - one.at).total_seconds() / 60)
-            if abs(found.get(one.id, apart + 1)) > apart:
-                found[one.id] = apart
-            found[other.id] = -apart
-    return found
+    """Return the drafts that conflict with another one: id -> minutes to the nearest."""
+    distances: dict[str, int] = {}
+    drafts_in_order = sorted(
+        (draft for draft in drafts if draft.status in _PUBLISHING), key=lambda draft: (draft.at, draft.id)
+    )
+    for earlier, later in pairwise(drafts_in_order):
+        if later.at - earlier.at <= CLOSE:
+            minutes = round((later.at - earlier.at).total_seconds() / 60)
+            # Drafts are sorted: only the neighbours can be nearest, and the earlier one was stored in the previous
+            # round.
+            if abs(distances.get(earlier.id, minutes + 1)) > minutes:
+                distances[earlier.id] = minutes
+            distances[later.id] = -minutes
+    return distances
 
 
-def _things(week: Week, zone: ZoneInfo) -> dict[Place, tuple[Thing, ...]]:
-    """What stands where; a slot with a draft in its minute is that draft's."""
+def _entries_by_position(week: Week, zone: ZoneInfo) -> dict[Place, tuple[Thing, ...]]:
+    """Return the entries by position; a slot with a draft in the same minute is part of the draft's entry."""
     close = near(week.drafts)
-    taken = {_minute(draft.at) for draft in week.drafts}
-    slots = {_minute(slot.at): slot for slot in week.slots}
-    found: defaultdict[Place, list[Thing]] = defaultdict(list)
+    draft_minutes = {_truncate_to_minute(draft.at) for draft in week.drafts}
+    slots_by_minute = {_truncate_to_minute(slot.at): slot for slot in week.slots}
+    entries: defaultdict[Place, list[Thing]] = defaultdict(list)
     for slot in week.slots:
-        if _minute(slot.at) not in taken:
-            found[place(slot.at, zone)].append(Thing(slot.at, slot.at.astimezone(zone).minute, slot=slot))
+        if _truncate_to_minute(slot.at) not in draft_minutes:
+            entries[place(slot.at, zone)].append(Thing(slot.at, slot.at.astimezone(zone).minute, slot=slot))
     for draft in week.drafts:
         minute = draft.at.astimezone(zone).minute
-        slot_of = slots.get(_minute(draft.at))
-        found[place(draft.at, zone)].append(Thing(draft.at, minute, slot_of, draft, close.get(draft.id)))
-    return {where: tuple(sorted(some, key=lambda each: (each.at, each.key))) for where, some in found.items()}
+        its_slot = slots_by_minute.get(_truncate_to_minute(draft.at))
+        entries[place(draft.at, zone)].append(Thing(draft.at, minute, its_slot, draft, close.get(draft.id)))
+    return {
+        position: tuple(sorted(cell_entries, key=lambda entry: (entry.at, entry.key)))
+        for position, cell_entries in entries.items()
+    }
 
 
 @lru_cache(maxsize=16)
-def _changes(monday: date, zone: ZoneInfo) -> tuple[Change, ...]:
+def _cached_changes(monday: date, zone: ZoneInfo) -> tuple[Change, ...]:
     return tuple(changes(monday, zone))
 
 
 @lru_cache(maxsize=4096)
-def _span(where: Place, zone: ZoneInfo) -> Span | None:
-    return span(where, zone)
+def _cached_span(position: Place, zone: ZoneInfo) -> Span | None:
+    return span(position, zone)
 
 
-def _minute(at: datetime) -> datetime:
+def _truncate_to_minute(at: datetime) -> datetime:
     return at.replace(second=0, microsecond=0)
 
 
-def _cell(where: Place, things: Sequence[Thing], moves: Sequence[Change], zone: ZoneInfo, now: datetime) -> Cell:
-    shown = _span(where, zone)
-    twice = any(each.day == where.day and _twice(where.hour, each) for each in moves)
+def _cell(
+    position: Place, entries: Sequence[Thing], zone_changes: Sequence[Change], zone: ZoneInfo, now: datetime
+) -> Cell:
+    hour_span = _cached_span(position, zone)
+    is_repeated = any(change.day == position.day and _occurs_twice(position.hour, change) for change in zone_changes)
     return Cell(
-        where=where,
-        span=shown,
-        things=tuple(things),
-        twice=shown.start.astimezone(zone).isoformat(timespec="minutes")[16:] if shown and twice else "",
-        past=shown is not None and shown.start + timedelta(minutes=shown.end - shown.first) <= now,
-        now=place(now, zone) == where,
+        where=position,
+        span=hour_span,
+        things=tuple(entries),
+        twice=hour_span.start.astimezone(zone).isoformat(timespec="minutes")[16:] if hour_span and is_repeated else "",
+        past=hour_span is not None and hour_span.start + timedelta(minutes=hour_span.end - hour_span.first) <= now,
+        now=place(now, zone) == position,
     )
 
 
-def _twice(hour: Hour, change: Change) -> bool:
-    """Whether the hour, or a part of it, comes twice."""
+def _occurs_twice(hour: Hour, change: Change) -> bool:
+    """Return True if the hour, or a part of it, occurs twice."""
     last = change.last if change.last > change.first else time.max  # to midnight
     return not change.forward and time(hour.hour) < last and change.first <= time(hour.hour, 59)
 
 
-def _used(every: Sequence[Hour], days: Sequence[date], cells: Mapping[Place, Cell]) -> Iterator[Hour]:
-    for hour in every:
+def _visible_hours(hours: Sequence[Hour], days: Sequence[date], cells: Mapping[Place, Cell]) -> Iterator[Hour]:
+    for hour in hours:
         row = [cells[Place(day, hour)] for day in days]
-        if hour.hour >= FIRST_HOUR or any(cell.things or cell.now or cell.twice or _odd(cell) for cell in row):
+        if hour.hour >= FIRST_HOUR or any(cell.things or cell.now or cell.twice or _is_irregular(cell) for cell in row):
             yield hour
 
 
-def _odd(cell: Cell) -> bool:
+def _is_irregular(cell: Cell) -> bool:
     return cell.skipped or (cell.span is not None and not cell.span.whole)

@@ -1,6 +1,6 @@
-"""The clock of one zone over the days of a week: which hours there are, which are skipped, which come twice. Pure.
+"""The wall clock of one zone over a week: which hours exist, which are skipped, which occur twice. Pure.
 
-Clocks change at quarters of an hour, wherever they do: finer than that nothing is looked at.
+Clock changes happen at quarters of an hour in every zone, so nothing finer is examined.
 """
 
 from collections.abc import Iterator
@@ -11,9 +11,9 @@ DAY, HOUR, MINUTE = timedelta(days=1), timedelta(hours=1), timedelta(minutes=1)
 _QUARTERS = (0, 15, 30, 45)
 DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
-"""Not strftime's names: they follow the machine's language."""
+"""Not strftime's names, which depend on the machine's locale."""
 NEAR = 7
-"""Days within which a day of the week names one day."""
+"""Days within which a weekday identifies a date."""
 
 
 class Hour(NamedTuple):
@@ -21,34 +21,34 @@ class Hour(NamedTuple):
 
     hour: int
     again: bool = False
-    """The second of two that a clock change makes."""
+    """True for the second of two equal hours at a clock change."""
 
 
 class Place(NamedTuple):
-    """Where something stands in a week."""
+    """The position of a cell in the week."""
 
     day: date
     hour: Hour
 
 
 class Span(NamedTuple):
-    """How much of an hour the clocks show on one day."""
+    """The part of an hour that the clocks show on one day."""
 
     start: datetime
     """The first instant, in UTC."""
     first: int
     """Its minute."""
     end: int
-    """The minute after the last one: 60 where the hour is not cut short."""
+    """The minute after the last one: 60 unless the hour is cut short."""
 
     @property
     def whole(self) -> bool:
-        """Whether it is as long as any other hour."""
+        """True for an hour of 60 minutes."""
         return self.end - self.first == 60
 
 
 class Change(NamedTuple):
-    """The clocks of a day go forward and skip the times from `first` to `last`, or back and show them again."""
+    """A clock change of a day: forward, skipping the times from `first` to `last`, or back, repeating them."""
 
     day: date
     forward: bool
@@ -57,37 +57,41 @@ class Change(NamedTuple):
 
 
 def place(at: datetime, zone: tzinfo) -> Place:
-    """Where an instant stands."""
-    here = at.astimezone(zone)
-    return Place(here.date(), Hour(here.hour, again=bool(here.fold)))
+    """Return the position of an instant."""
+    local = at.astimezone(zone)
+    return Place(local.date(), Hour(local.hour, again=bool(local.fold)))
 
 
 def span(where: Place, zone: tzinfo) -> Span | None:
-    """How much of the hour there is; None where the clocks skip all of it, or do not show it again."""
-    minutes = [minute for minute in _QUARTERS if _shown(where, minute, zone)]
+    """Return the part of the hour that exists; None if clocks skip all of it, or do not repeat it."""
+    minutes = [minute for minute in _QUARTERS if _exists(where, minute, zone)]
     if not minutes:
         return None
-    wall = datetime.combine(where.day, time(where.hour.hour, minutes[0]), zone).replace(fold=where.hour.again)
-    return Span(wall.astimezone(UTC), minutes[0], minutes[-1] + 15)
+    local = datetime.combine(where.day, time(where.hour.hour, minutes[0]), zone).replace(fold=where.hour.again)
+    return Span(local.astimezone(UTC), minutes[0], minutes[-1] + 15)
 
 
-def _shown(where: Place, minute: int, zone: tzinfo) -> bool:
-    before, after = _offsets(datetime.combine(where.day, time(where.hour.hour, minute)), zone)
-    return before > after if where.hour.again else before >= after
+def _exists(position: Place, minute: int, zone: tzinfo) -> bool:
+    # Clocks go back (before > after): the time occurs twice. Clocks go forward (before < after): it is skipped.
+    before, after = _offsets(datetime.combine(position.day, time(position.hour.hour, minute)), zone)
+    return before > after if position.hour.again else before >= after
 
 
 def _offsets(wall: datetime, zone: tzinfo) -> tuple[timedelta, timedelta]:
-    """The offsets before and after a clock change at a wall time, which PEP 495 tells by the fold; else the same."""
-    here = wall.replace(tzinfo=zone)
-    return _offset(here.replace(fold=0)), _offset(here.replace(fold=1))
+    """Return the UTC offsets before and after a clock change at a wall time (PEP 495, by fold); else twice the same."""
+    local = wall.replace(tzinfo=zone)
+    return _offset(local.replace(fold=0)), _offset(local.replace(fold=1))
 
 
-def _offset(here: datetime) -> timedelta:
-    return here.utcoffset() or timedelta(0)
+def _offset(local: datetime) -> timedelta:
+    return local.utcoffset() or timedelta(0)
 
 
 def instant(wall: datetime, zone: tzinfo) -> datetime:
-    """When the clocks show `wall`, the first time; the first full minute after where a clock change skips it."""
+    """Return the first instant at which clocks show `wall`.
+
+    If a clock change skips it, return the first full minute after the change.
+    """
     before, after = _offsets(wall, zone)
     while before < after:
         wall = wall.replace(second=0, microsecond=0) + MINUTE
@@ -96,7 +100,7 @@ def instant(wall: datetime, zone: tzinfo) -> datetime:
 
 
 def moved(at: datetime, zone: tzinfo, *, days: int = 0, hours: int = 0) -> datetime:
-    """So many hours later by the instant, then so many days later by the clock."""
+    """Return the instant `hours` later in elapsed time, then `days` later by the wall clock."""
     later = at + hours * HOUR
     if not days:
         return later
@@ -104,44 +108,46 @@ def moved(at: datetime, zone: tzinfo, *, days: int = 0, hours: int = 0) -> datet
 
 
 def changes(monday: date, zone: tzinfo) -> Iterator[Change]:
-    """The clock changes of the week, in order."""
+    """Yield the clock changes of the week, in order."""
     start, end = (instant(datetime.combine(day, time()), zone) for day in (monday, monday + 7 * DAY))
-    at = start - 15 * MINUTE  # at the first midnight itself there may be one
-    while at < end:
-        later = at + 15 * MINUTE
-        before, after = _offset(at.astimezone(zone)), _offset(later.astimezone(zone))
-        first, last = (later + before, later + after) if after > before else (later + after, later + before)
+    current = start - 15 * MINUTE  # there may be a change at the first midnight itself
+    while current < end:
+        following = current + 15 * MINUTE
+        before, after = _offset(current.astimezone(zone)), _offset(following.astimezone(zone))
+        first, last = (
+            (following + before, following + after) if after > before else (following + after, following + before)
+        )
         if before != after and monday <= first.date() < monday + 7 * DAY:
             yield Change(first.date(), forward=after > before, first=first.time(), last=last.time())
-        at = later
+        current = following
 
 
 def offsets(monday: date, zone: tzinfo) -> list[tuple[date, str]]:
-    """The offset from UTC at the end of the first day, and of each day on which it is another one."""
-    found: list[tuple[date, str]] = []
-    for number in range(7):
-        day = monday + number * DAY
-        shown = offset(datetime.combine(day, time(23, 59), zone).replace(fold=1))
-        if not found or found[-1][1] != shown:
-            found.append((day, shown))
-    return found
+    """Return the UTC offset at the end of the first day, and of each day on which it differs from the day before."""
+    result: list[tuple[date, str]] = []
+    for index in range(7):
+        day = monday + index * DAY
+        formatted = offset(datetime.combine(day, time(23, 59), zone).replace(fold=1))
+        if not result or result[-1][1] != formatted:
+            result.append((day, formatted))
+    return result
 
 
 def offset(here: datetime) -> str:
-    """The offset from UTC, as `UTC+05:45`."""
+    """Format the UTC offset as `UTC+05:45`."""
     return f"UTC{here.isoformat(timespec='minutes')[16:]}"
 
 
 def day_shown(day: date) -> str:
-    """A day as `Mon 23 Mar`."""
+    """Format a date as `Mon 23 Mar`."""
     return f"{DAYS[day.weekday()]} {day.day} {MONTHS[day.month - 1]}"
 
 
 def time_shown(at: datetime, zone: tzinfo, now: datetime) -> str:
-    """`at` on a clock, in at most nine characters: `14:30`, `Mon 14:30` less than a week off, `12 Feb`, `Feb 2027`."""
-    here, today = at.astimezone(zone), now.astimezone(zone).date()
-    days = abs((here.date() - today).days)
+    """Format `at` in at most nine characters: `14:30`, `Mon 14:30` within a week, `12 Feb`, `Feb 2027`."""
+    local, today = at.astimezone(zone), now.astimezone(zone).date()
+    days = abs((local.date() - today).days)
     if days < NEAR:
-        return f"{DAYS[here.weekday()]} {here:%H:%M}" if days else f"{here:%H:%M}"
-    month = MONTHS[here.month - 1]
-    return f"{here.day} {month}" if here.year == today.year else f"{month} {here.year}"
+        return f"{DAYS[local.weekday()]} {local:%H:%M}" if days else f"{local:%H:%M}"
+    month = MONTHS[local.month - 1]
+    return f"{local.day} {month}" if local.year == today.year else f"{month} {local.year}"

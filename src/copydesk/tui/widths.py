@@ -1,7 +1,7 @@
-"""How wide characters are counted on whose width terminals do not agree: as the widest of them draws them.
+"""Character widths for which terminals disagree: count the width of the terminal that draws them widest.
 
-Rich takes its widths from the newest Unicode. A terminal that draws a character wider than it was counted pushes what
-stands behind it over the edge of its column; one that draws it narrower leaves a gap, which `steady` fills.
+Rich uses the widths of the newest Unicode version. A terminal that draws a character wider than counted pushes the rest
+of the line out of its column; one that draws it narrower leaves a gap, which `correct_widths` fills.
 """
 
 import unicodedata
@@ -11,38 +11,38 @@ from functools import cache
 from rich import cells
 from rich._unicode_data import load
 
-_WIDE = frozenset({*range(0x3248, 0x3250), 0x302E, 0x302F, 0x16FF0, 0x16FF1})
-"""Numbers in black squares, and marks of tone; drawn as wide as a Chinese sign where they are not drawn narrow."""
-_LAST = 0x1FFFF
-"""Behind it there are only tags and selectors, which nobody draws."""
+_DOUBLE_WIDTH = frozenset({*range(0x3248, 0x3250), 0x302E, 0x302F, 0x16FF0, 0x16FF1})
+"""Numbers in black squares, and tone marks: two cells wide unless drawn narrow."""
+_LAST_VISIBLE = 0x1FFFF
+"""Beyond it there are only tags and variation selectors, which are invisible."""
 
 
 @cache
 def agree() -> None:
-    """Count them so, everywhere: Textual asks Rich, which asks this table."""
+    """Patch Rich's width table, which Textual uses as well. Only the first call has an effect."""
     table = load("auto").widths
     assert isinstance(table, list)
-    table[:] = _wider(table)
+    table[:] = _widen(table)
     cells.get_character_cell_size.cache_clear()
     cells.cached_cell_len.cache_clear()
 
 
-def _wider(table: list[tuple[int, int, int]]) -> list[tuple[int, int, int]]:
-    """The table with spacing marks, which it takes for marks without a width of their own, one cell wide."""
-    found = [part for row in table for part in (_parts(*row) if row[2] == 0 else [row])]
-    known = {row[0] for row in found}
-    for character in sorted(_WIDE - known):
-        found.insert(bisect_left(found, (character,)), (character, character, 2))
-    return found
+def _widen(table: list[tuple[int, int, int]]) -> list[tuple[int, int, int]]:
+    """Return the table with spacing marks, which it counts as zero-width, one cell wide."""
+    rows = [split for row in table for split in (_split_row(*row) if row[2] == 0 else [row])]
+    first_codes = {row[0] for row in rows}
+    for character in sorted(_DOUBLE_WIDTH - first_codes):
+        rows.insert(bisect_left(rows, (character,)), (character, character, 2))
+    return rows
 
 
-def _parts(first: int, last: int, width: int) -> list[tuple[int, int, int]]:
-    """A row of characters without width, in as many rows as it takes to leave the spacing marks out."""
-    spacing = [code for code in range(first, min(last, _LAST) + 1) if unicodedata.category(chr(code)) == "Mc"]
-    parts = []
+def _split_row(first: int, last: int, width: int) -> list[tuple[int, int, int]]:
+    """Split a row of zero-width characters into rows that leave out the spacing marks."""
+    spacing = [code for code in range(first, min(last, _LAST_VISIBLE) + 1) if unicodedata.category(chr(code)) == "Mc"]
+    rows = []
     for code in spacing:
         if first < code:
-            parts.append((first, code - 1, width))
-        parts.append((code, code, 2 if code in _WIDE else 1))
+            rows.append((first, code - 1, width))
+        rows.append((code, code, 2 if code in _DOUBLE_WIDTH else 1))
         first = code + 1
-    return [*parts, (first, last, width)] if first <= last else parts
+    return [*rows, (first, last, width)] if first <= last else rows

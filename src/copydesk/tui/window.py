@@ -1,7 +1,7 @@
-"""The rows of a long list of which only some are known: those around the cursor.
+"""A long list of which only the rows around the cursor are loaded.
 
-Pure: what is to be read is asked as a `Wish`, and what was read is handed in. Positions count from 0. How many rows
-there are is what was last heard; wherever the list's beginning or end comes into the window, it is put right.
+Pure: rows to load are returned as a `RowRequest`, and loaded rows are passed in. Indexes count from 0. The total is the
+last known one; it is corrected whenever the start or the end of the list comes into the window.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -13,17 +13,17 @@ if TYPE_CHECKING:
     from copydesk.model.window import Place, Slice
 
 PAGE = 100
-"""Rows that are read at once."""
+"""Rows per request."""
 AHEAD = 50
-"""So many rows before the edge of what is known the next ones are asked for."""
+"""Rows before the edge of the loaded ones at which the next request is due."""
 MOST = 400
-"""Rows that are kept."""
+"""Maximum rows in memory."""
 KEPT = 100
-"""Rows that are kept of a list that is not looked at."""
+"""Maximum rows in memory of a list that is not visible."""
 
 
 class Way(Enum):
-    """From where rows are to be read."""
+    """The origin of the rows to load."""
 
     START = "start"
     END = "end"
@@ -33,30 +33,30 @@ class Way(Enum):
 
 
 class Wish(NamedTuple):
-    """Rows that are wanted."""
+    """A request for rows."""
 
     way: Way
     place: "Place | None" = None
-    """After or before which."""
+    """The position after or before which to load."""
     at: int = 0
-    """From which position on, for Way.AT."""
+    """The index from which to load, for AT."""
 
 
 class Window(Sequence["ListedDraft | None"]):
-    """As long as the list is; None stands for rows that are not known yet."""
+    """As long as the list; None stands for rows that are not loaded."""
 
     def __init__(self, total: int | None = None) -> None:
         self.total = total or 0
         self.sure = total is not None
-        """Whether that is how many there are, and not only how many at least."""
+        """True if `total` is exact, False if it is a lower bound."""
         self._from_end = False
-        """Whether positions were counted from the end of a list of which it is not known how long it is."""
+        """True if indexes were counted from the end of a list of unknown length."""
         self.start = 0
-        """The position of the first row that is known."""
+        """The index of the first loaded row."""
         self.rows: list[ListedDraft] = []
         self.places: list[Place] = []
         self.read = False
-        """Whether anything was read, though it be nothing."""
+        """True once anything was loaded, even an empty list."""
 
     def __len__(self) -> int:
         return self.total
@@ -67,44 +67,47 @@ class Window(Sequence["ListedDraft | None"]):
     def __getitem__(self, at: slice) -> "list[ListedDraft | None]": ...
     def __getitem__(self, at: int | slice) -> "ListedDraft | list[ListedDraft | None] | None":
         if isinstance(at, slice):
-            return [self.known(each) for each in range(self.total)[at]]
+            return [self.known(index) for index in range(self.total)[at]]
         return self.known(range(self.total)[at])
 
     def known(self, at: int) -> "ListedDraft | None":
-        """The row at this position; None where it is not read, or where there is none."""
+        """Return the row at this index; None if it is not loaded or does not exist."""
         return self.rows[at - self.start] if self.start <= at < self.stop else None
 
     @property
     def stop(self) -> int:
-        """The position after the last row that is known."""
+        """The index after the last loaded row."""
         return self.start + len(self.rows)
 
     def place(self, at: int) -> "Place | None":
-        """Where the row at this position stands in the order, where that is known."""
+        """Return the position in the list's order of the row at this index, if loaded."""
         return self.places[at - self.start] if 0 <= at - self.start < len(self.places) else None
 
     def find(self, draft_id: str) -> int | None:
-        """The position of a row that is known."""
-        return next((at for at, row in enumerate(self.rows, self.start) if row.id == draft_id), None)
+        """Return the index of a loaded row; None if it is not loaded."""
+        return next((index for index, row in enumerate(self.rows, self.start) if row.id == draft_id), None)
 
     def ids(self, first: int, last: int) -> tuple[str, ...]:
-        """The ids of the known rows from one position to another."""
-        return tuple(row.id for row in (self[at] for at in range(max(first, 0), min(last, self.total - 1) + 1)) if row)
+        """Return the ids of the loaded rows from index `first` to `last`, inclusive."""
+        return tuple(
+            row.id for row in (self[index] for index in range(max(first, 0), min(last, self.total - 1) + 1)) if row
+        )
 
     def wish(self, first: int, last: int) -> Wish | None:
-        """What should be read so that the rows from one position to another, and some around, are known."""
+        """Return the request that loads rows `first` to `last` and some around them; None if nothing is missing."""
         first, last = max(first, 0), min(last, self.total - 1)
         if first > last:
             return None
         if not self.rows or last < self.start or first >= self.stop:
-            return self._jump(first, last)
+            return self._jump_request(first, last)
         down = self.stop < self.total and last >= self.stop - AHEAD
         up = self.start > 0 and first < self.start + AHEAD
+        # Visible rows that are missing come before read-ahead in the other direction.
         if down and (last >= self.stop or not up):
             return Wish(Way.AFTER, self.places[-1])
         return Wish(Way.BEFORE, self.places[0]) if up else None
 
-    def _jump(self, first: int, last: int) -> Wish:
+    def _jump_request(self, first: int, last: int) -> Wish:
         if first < PAGE - AHEAD:
             return Wish(Way.START)
         if last >= self.total - (PAGE - AHEAD):
@@ -112,43 +115,44 @@ class Window(Sequence["ListedDraft | None"]):
         return Wish(Way.AT, at=max(first - PAGE // 2, 0))
 
     def take(self, wish: Wish, read: "Slice") -> int:
-        """Take over what was read; by how much the rows that were known before have moved down, negative is up."""
+        """Merge loaded rows; return by how many indexes the rows loaded before have moved down (negative: up)."""
         self.read = True
-        rows, places = list(read.drafts), list(read.places)
+        rows, positions = list(read.drafts), list(read.places)
         if wish.way is Way.AFTER:
-            return self._append(wish, rows, places, more=read.more)
+            return self._append(wish, rows, positions, more=read.more)
         if wish.way is Way.BEFORE:
-            return self._prepend(wish, rows, places, more=read.more)
-        self.rows, self.places = rows, places
+            return self._prepend(wish, rows, positions, more=read.more)
+        self.rows, self.places = rows, positions
         self._from_end = wish.way is Way.END and read.more and not self.sure
         if wish.way is Way.END:
             return self._end(more=read.more)
         self.start = wish.at if wish.way is Way.AT else 0
-        self._known_end(more=read.more)
+        self._update_end(more=read.more)
         return 0
 
-    def _append(self, wish: Wish, rows: "list[ListedDraft]", places: "list[Place]", *, more: bool) -> int:
+    def _append(self, wish: Wish, rows: "list[ListedDraft]", positions: "list[Place]", *, more: bool) -> int:
         if not self.places or self.places[-1] != wish.place:
-            return 0  # the list was read anew meanwhile
+            return 0  # the list was reloaded in the meantime
         self.rows += rows
-        self.places += places
-        self._known_end(more=more)
-        spare = max(len(self.rows) - MOST, 0)
-        del self.rows[:spare], self.places[:spare]
-        self.start += spare
+        self.places += positions
+        self._update_end(more=more)
+        # Drop rows at the other end, which the cursor has left behind.
+        excess = max(len(self.rows) - MOST, 0)
+        del self.rows[:excess], self.places[:excess]
+        self.start += excess
         return 0
 
-    def _known_end(self, *, more: bool) -> None:
+    def _update_end(self, *, more: bool) -> None:
         self.total = max(self.total, self.stop + 1) if more else self.stop
         self.sure = self.sure or not (more or self.start)
 
-    def _prepend(self, wish: Wish, rows: "list[ListedDraft]", places: "list[Place]", *, more: bool) -> int:
+    def _prepend(self, wish: Wish, rows: "list[ListedDraft]", positions: "list[Place]", *, more: bool) -> int:
         if not self.places or self.places[0] != wish.place:
             return 0
         self.rows[:0] = rows
-        self.places[:0] = places
+        self.places[:0] = positions
         start = self.start - len(rows)
-        # What is read at the beginning is at position 0; what is not has at least one before it.
+        # Rows at the start of the list have index 0; any others have at least one row before them.
         self.start = max(start, 1) if more else 0
         self.sure = self.sure or not more
         moved = self.start - start
@@ -166,8 +170,9 @@ class Window(Sequence["ListedDraft | None"]):
         return 0
 
     def count(self, total: int) -> int:
-        """Take over how many rows there are; by how much the known ones have moved down, negative is up."""
+        """Set the exact total; return by how many indexes the loaded rows have moved down (negative: up)."""
         self.sure = True
+        # Indexes counted from the end shift with the total; row 0 stays unknown, because it was never read.
         moved = max(total - self.total, 1 - self.start) if self._from_end and self.start else 0
         self.start += moved
         if moved:
@@ -178,19 +183,19 @@ class Window(Sequence["ListedDraft | None"]):
         return moved
 
     def around(self, start: int, read: "Slice") -> None:
-        """Take over rows of which the first one is at this position."""
+        """Load rows of which the first one has this index."""
         self.take(Wish(Way.AT, at=start), read)
 
     def change(self, ids: Iterable[str], how: "Callable[[ListedDraft], ListedDraft]") -> list[int]:
-        """Put other versions in the place of the known rows with these ids; the positions of those that there were."""
-        wanted = frozenset(ids)
-        found = [at for at, row in enumerate(self.rows) if row.id in wanted]
-        for at in found:
-            self.rows[at] = how(self.rows[at])
-        return [self.start + at for at in found]
+        """Replace the loaded rows with these ids by `update(row)`; return the indexes of the rows found."""
+        requested = frozenset(ids)
+        offsets = [offset for offset, row in enumerate(self.rows) if row.id in requested]
+        for offset in offsets:
+            self.rows[offset] = how(self.rows[offset])
+        return [self.start + offset for offset in offsets]
 
     def shrink(self, at: int) -> None:
-        """Keep only some rows around this position, for the list is not looked at."""
+        """Keep only some rows around this index, because the list is not visible."""
         first = max(min(at - self.start - KEPT // 2, len(self.rows) - KEPT), 0)
         self.rows, self.places = self.rows[first : first + KEPT], self.places[first : first + KEPT]
         self.start += first

@@ -1,4 +1,4 @@
-"""States, times and figures as the console writes them."""
+"""Labels for states, times and numbers in the console."""
 
 from datetime import datetime
 from typing import NamedTuple
@@ -7,11 +7,11 @@ from copydesk.model.draft import MANUAL, Format, Severity, Status
 from copydesk.model.source import SourceType
 
 BAR = 10
-"""Cells of a bar in a text."""
+"""Cells of a progress bar in a text."""
 
 
 class Sign(NamedTuple):
-    """A letter and a colour: never one without the other, so that both work alone."""
+    """A letter and a colour: always together, so that each is sufficient alone."""
 
     letter: str
     role: str
@@ -41,7 +41,7 @@ FLAG = {
     Severity.ERROR: Sign("!", "bad", "a check found an error"),
     Severity.WARNING: Sign("~", "warn", "a check warns"),
 }
-"""The worst of what the checks found, in a row."""
+"""The most severe check result, in a row of the queue."""
 FORMAT = {
     Format.SHORT: Sign("s", "dim", "a short post"),
     Format.THREAD: Sign("t", "dim", "a thread"),
@@ -56,11 +56,12 @@ SOURCE: dict[str, str] = {
     SourceType.SUBSTACK: "Substack",
     MANUAL: "yours",
 }
+# No months: `m` means minutes.
 _UNITS = (("w", 7 * 24 * 3600), ("d", 24 * 3600), ("h", 3600), ("m", 60))
 
 
 def age(moment: datetime, now: datetime) -> str:
-    """How long ago, in at most three characters where it is less than two years: `5m`, `3h`, `2d`, `40w`."""
+    """Return the time since `instant` in at most three characters if it is under two years: `5m`, `3h`, `2d`, `40w`."""
     seconds = (now - moment).total_seconds()
     for unit, length in _UNITS:
         if seconds >= length:
@@ -69,22 +70,22 @@ def age(moment: datetime, now: datetime) -> str:
 
 
 def ago(moment: datetime, now: datetime) -> str:
-    """How long ago, in words."""
+    """Return the time since `instant` in words."""
     short = age(moment, now)
     return "just now" if short == "now" else f"{short} ago"
 
 
 def exact(moment: datetime) -> str:
-    """The minute itself, as UTC shows it."""
+    """Format as UTC to the minute."""
     return moment.strftime("%Y-%m-%d %H:%M UTC")
 
 
 def bar(share: float, width: int = BAR) -> tuple[str, str]:
-    """The full and the empty part of a bar; `share` is 0 to 1, and what is beyond is cut off."""
+    """Return the full and the empty part of a bar; `share` is clamped to 0 to 1."""
     full = round(width * min(max(share, 0.0), 1.0))
     return "━" * full, "╌" * (width - full)
 
 
 def plural(number: int, one: str) -> str:
-    """The number and its noun."""
+    """Return the number and its noun, with a plural s where needed."""
     return f"{number} {one}" if number == 1 else f"{number} {one}s"

@@ -1,4 +1,4 @@
-"""The question for a time zone, on whichever screen it is asked."""
+"""The prompt for a time zone, on any screen."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING
@@ -20,18 +20,21 @@ def ask_zone(
     value: str = "",
     wrong: CopydeskError | None = None,
 ) -> None:
-    """Ask for another zone than `zone`; again, where `value` was `wrong`. That is said where the user is elsewhere."""
-    if not below.app.open_over(below, _question(zone, value, wrong), then) and wrong is not None:
+    """Prompt for a zone to replace `zone`, prefilled with `value` if that was refused with `error`.
+
+    If the user is on another screen by now, only show the error.
+    """
+    if not below.app.open_over(below, _prompt(zone, value, wrong), then) and wrong is not None:
         below.app.complain(wrong)
 
 
-def _question(zone: str, value: str, wrong: CopydeskError | None) -> LineScreen:
-    """The only name that is like a wrong one stands there then."""
+def _prompt(zone: str, value: str, error: CopydeskError | None) -> LineScreen:
+    """Build the prompt; if the invalid name resembles exactly one zone, that is prefilled."""
     hint = f"A name such as Europe/Prague. {MOMENT} {key('line.leave')} leaves."
-    if wrong is not None:
-        hint = str(wrong)
-    if isinstance(wrong, InvalidError):
-        hint = f"{'; '.join(each.message for each in wrong.errors)}. {wrong.hint}".strip()
-    if isinstance(wrong, NoZoneError) and len(wrong.like) == 1:
-        value, hint = wrong.like[0], f"{hint} Enter takes it, {key('line.leave')} leaves."
+    if error is not None:
+        hint = str(error)
+    if isinstance(error, InvalidError):
+        hint = f"{'; '.join(field_error.message for field_error in error.errors)}. {error.hint}".strip()
+    if isinstance(error, NoZoneError) and len(error.like) == 1:
+        value, hint = error.like[0], f"{hint} Enter takes it, {key('line.leave')} leaves."
     return LineScreen(f"Which time zone in the place of {zone}?", value=value, hint=hint)

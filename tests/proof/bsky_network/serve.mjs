@@ -1,11 +1,11 @@
-// The Bluesky network on loopback: PLC, PDS, AppView, and what they want besides, each on a free port, and a PostgreSQL
-// of their own. Prints the address of the PDS as one line of JSON when all is there. To each line on standard input it
-// answers with a line when the AppView knows all that the PDS holds. It ends when standard input does: whoever started
-// it may be killed, and leaves nothing running.
+// Run the Bluesky network on loopback: PLC, PDS, AppView and the services they need, each on a free port, with a
+// PostgreSQL of its own. Prints the addresses as one line of JSON when all are ready. Answers each line on standard
+// input with a line once the AppView has processed everything the PDS holds. Exits when standard input closes, so that
+// nothing is left running if the parent is killed.
 //
 //     node serve.mjs FOLDER_OF_POSTGRES [UID GID]
 //
-// PostgreSQL does not run as root; it takes these ids then.
+// PostgreSQL refuses to run as root; in that case it runs with these ids.
 
 import { spawn, spawnSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
@@ -19,7 +19,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 
 const SECONDS_TO_START = 30
 
-// All of them would listen on every interface of the machine, and have no setting for it.
+// All of them would listen on every network interface and have no setting for it.
 const listen = net.Server.prototype.listen
 net.Server.prototype.listen = function (first, ...rest) {
   const port = typeof first === 'number' ? first : first?.port
@@ -28,7 +28,7 @@ net.Server.prototype.listen = function (first, ...rest) {
   return listen.call(this, { port, host: '127.0.0.1' }, ...then)
 }
 
-// Standard output is for our own lines.
+// Keep standard output for our own lines.
 console.log = console.error
 
 const [binaries, ...ids] = process.argv.slice(2)
@@ -48,7 +48,7 @@ async function end() {
 for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP']) process.on(signal, end)
 const lines = readline.createInterface({ input: process.stdin }).on('close', end)
 
-// Nobody else gets to it: it has no port, and its socket is in a folder that is closed to others.
+// Inaccessible to other users: no TCP port, and the socket is in a private folder.
 async function startPostgres() {
   if (uid !== undefined) fs.chownSync(database, uid, gid)
   const data = path.join(database, 'data')
@@ -67,7 +67,7 @@ async function startPostgres() {
 
 await startPostgres()
 
-// Of redis it wants the address alone: this version has nothing that asks it.
+// Only the address of Redis is required: this version never connects to it.
 process.env.REDIS_HOST = '127.0.0.1:1'
 process.env.TMPDIR = folder
 const { TestNetwork } = await import('@atproto/dev-env')

@@ -1,5 +1,5 @@
-// A PLC server and a Bluesky PDS on loopback, each on a free port. Prints their addresses as one line of JSON when they
-// answer, and ends when its standard input does: whoever started it may be killed, and leaves nothing running.
+// Run a PLC server and a Bluesky PDS on loopback, each on a free port. Prints their addresses as one line of JSON when
+// they are ready, and exits when standard input closes, so that nothing is left running if the parent is killed.
 
 import { randomBytes } from 'node:crypto'
 import fs from 'node:fs'
@@ -12,7 +12,7 @@ import { PDS, readEnv } from '@atproto/pds'
 
 const plc = createRequire(import.meta.url)('@did-plc/server')
 
-// Both would listen on every interface of the machine, and have no setting for it.
+// Both would listen on every network interface and have no setting for it.
 const listen = net.Server.prototype.listen
 net.Server.prototype.listen = function (port, ...rest) {
   if (typeof port !== 'number') return listen.call(this, port, ...rest)
@@ -61,7 +61,7 @@ const pds = await PDS.fromEnv({
   modServiceDid: nowhere.did,
 })
 
-// No name of a `.test` host is in the DNS: the server knows its own accounts.
+// `.test` hosts are not in the DNS, so resolve handles from the server's own accounts.
 pds.ctx.idResolver.handle.resolve = async (handle) => (await pds.ctx.accountManager.getAccount(handle))?.did
 
 await pds.start()

@@ -1,1 +1,1 @@
-"""How the offline writer works: a source's sentences are read, weighed, chosen and framed."""
+"""The offline writer: read a source's sentences, rank them, select some and fill templates."""

@@ -1,8 +1,8 @@
-"""What stands in feeds and is no part of the story: credits, bylines, calls to subscribe, markup, code."""
+"""Patterns for text in feeds that is not part of the story: credits, bylines, calls to subscribe, markup, code."""
 
 import re
 
-# A whole paragraph of these is left out, before it is cut into sentences: the title within may hold full stops.
+# Whole paragraphs. Tested before splitting into sentences, because a title inside may contain full stops.
 _PARAGRAPH = re.compile(
     r"""(?ix)
       ^the\ post\ .{1,400}\ appeared\ first\ on\ \S
@@ -12,14 +12,14 @@ _PARAGRAPH = re.compile(
     | ^(?:filed\ under|tags?|categories|share\ this|follow\ us)\b
     """
 )
-_START = re.compile(
+_SENTENCE_START = re.compile(
     r"""(?ix)
       (?:welcome\ (?:back\ )?to|thanks\ (?:to|for)|quick\ announcement|as\ a\ reminder|spoiler|update:|edit:|note:)
     | (?:disclaimer|here\ (?:is|are)\ (?:a\ look|the\ latest|what))
     | (?:photo|image|video|watch|listen|related|editor.s\ note|advertisement|source)s?\s*:
     """
 )
-# One group behind one boundary: all of it is skipped at once inside words.
+# One group after one \b, so that the whole alternation is skipped at once inside words.
 _WORDS = re.compile(
     r"""(?ix)
     \b(?:appeared\ first\ on | continue\ reading | read\ (?:more|the\ full|on) | et\ al | getty\ images
@@ -32,13 +32,13 @@ _WORDS = re.compile(
     | this\ story\ (?:was|has|is))\b
     """
 )
-_SIGNS = re.compile(
+_CREDIT_SIGNS = re.compile(
     r"[→©]|/ ?(?:AFP|AP|Getty|Reuters|EPA)\b|\((?:image|photo) credit"
     r"|\((?:pictured|left|right|centre|center|above|below|file|l|r|top|bottom)\)",
     re.IGNORECASE,
 )
-# Words that only make sense on the page they stand on.
-_HERE = re.compile(
+# References to the page itself, meaningless outside it.
+_PAGE_REFERENCE = re.compile(
     r"""(?ix)
     \b(?:(?:this|that|previous|last|earlier|above|following|next)\ (?:\w+\ )?(?:post|article|essay|piece|blog|section
         |chapter|video|page|list|table|figure|chart|image|photo|screenshot|snippet|example|paragraph)s?\b
@@ -47,11 +47,11 @@ _HERE = re.compile(
     """
 )
 _CODE = re.compile(r"[{}\\]|=>|\(\)|;\s*\Z|\.\w+\(|<[\w/]|_\w+_|\|\s*\||::\w|(?:^|\s)(?:[$>%]\s|--)\w")
-_LABEL = re.compile(r"^(?:[A-Z]{2,}|Q|A)\s?:\s")
-_WIRE = r"\((?:AP|AFP|Reuters|UPI|CNN|EFE|dpa|ANI|PTI|Xinhua|IPS)\)"
+_SPEAKER_LABEL = re.compile(r"^(?:[A-Z]{2,}|Q|A)\s?:\s")
+_AGENCY = r"\((?:AP|AFP|Reuters|UPI|CNN|EFE|dpa|ANI|PTI|Xinhua|IPS)\)"
 _DATELINE = re.compile(
     r"^(?:\[[^\]\n]{2,40}\]\s+)?"  # [Premium Times]
-    rf"(?:(?:[A-Z][\w.'’-]*[, ]+){{1,5}}(?:\d{{1,2}} )?{_WIRE}\s*(?:--|[—–-])\s*|{_WIRE}\s*(?:--|[—–-])?\s*"
+    rf"(?:(?:[A-Z][\w.'’-]*[, ]+){{1,5}}(?:\d{{1,2}} )?{_AGENCY}\s*(?:--|[—–-])\s*|{_AGENCY}\s*(?:--|[—–-])?\s*"
     r"|[A-Z]{3}[A-Z .,'’/-]{0,40}(?:, \w{3,9}\.? \d{1,2})?\s*(?:--|[—–])\s+"  # GENEVA, Feb. 17 —
     r"|[A-Z][\w'’]+(?: [A-Z][\w'’]+){0,2}\s--\s)?"  # Gaborone --
 )
@@ -59,24 +59,24 @@ _BULLET = re.compile(r"(?:[-*•–·▪]\s+|\(?\d{1,2}[.)]\s+)?(?:\*{0,2}TL;?DR
 
 
 def is_paragraph(text: str) -> bool:
-    """Whether a paragraph that starts like `text` is boilerplate as a whole."""
+    """Return True if a paragraph starting with `text` is boilerplate."""
     return _PARAGRAPH.search(text[:500]) is not None
 
 
 def is_sentence(text: str) -> bool:
-    """Whether a sentence is boilerplate, code, or the label of who speaks."""
-    if _START.match(text) or _LABEL.match(text):
+    """Return True if a sentence is boilerplate, code, or a speaker's label."""
+    if _SENTENCE_START.match(text) or _SPEAKER_LABEL.match(text):
         return True
-    return any(pattern.search(text) for pattern in (_WORDS, _SIGNS, _CODE))
+    return any(pattern.search(text) for pattern in (_WORDS, _CREDIT_SIGNS, _CODE))
 
 
 def points_at_the_page(text: str) -> bool:
-    """Whether a sentence speaks of the page that it stands on ("as outlined above")."""
-    return _HERE.search(text) is not None
+    """Return True if a sentence refers to the page it is on ("as outlined above")."""
+    return _PAGE_REFERENCE.search(text) is not None
 
 
 def lead_in(text: str) -> int:
-    """How many characters at the start of a sentence are a bullet, a wire's name or the place it was written in."""
+    """Return the number of leading characters that are a bullet, a news agency's name or a dateline."""
     bullet = _BULLET.match(text)
     start = bullet.end() if bullet else 0
     dateline = _DATELINE.match(text[start : start + 160])

@@ -1,7 +1,7 @@
-"""What the offline writer understands of feedback: a few wishes, where they are all that a clause says.
+"""The feedback that the offline writer understands: a few requests, each being a complete clause.
 
-"Shorter, and no hashtags please" is two wishes. What is said around them in a clause ("not shorter than before") would
-turn them into their opposite, so a clause is understood as a whole or not at all.
+"Shorter, and no hashtags please" contains two requests. Other words in a clause could reverse its meaning ("not shorter
+than before"), so a clause is understood completely or not at all.
 """
 
 import re
@@ -17,14 +17,14 @@ from copydesk.text.length import graphemes
 from copydesk.text.thread import split_parts
 
 MOST_FOREIGN = 3
-"""Clauses that are shown as not understood; the rest goes without saying."""
-_LONGEST_SHOWN = 80
-_LEAST_LENGTH, _LEAST_PARTS, _LEAST_WORDS = 40, 2, 20
-_MOST_PARTS = 25
+"""Clauses reported as not understood; more would not help the reviewer."""
+_MAX_CLAUSE_LENGTH = 80
+_MIN_LENGTH, _MIN_PARTS, _MIN_WORDS = 40, 2, 20
+_MAX_PARTS = 25
 
 
 class Wish(StrEnum):
-    """Something that a version should be, against the one before."""
+    """A requested change from the previous version."""
 
     SHORTER = "shorter"
     LONGER = "longer"
@@ -35,8 +35,8 @@ class Wish(StrEnum):
 
 
 _CLAUSE = re.compile(r"[.,;!\n]+|\band\b|\bbut\b", re.IGNORECASE)
-_AROUND = re.compile(r"^(?:please |make (?:it|this) |a (?:bit|little) |much )+| please$")
-_WISHES = {
+_POLITE_WORDS = re.compile(r"^(?:please |make (?:it|this) |a (?:bit|little) |much )+| please$")
+_PATTERNS = {
     Wish.SHORTER: re.compile(r"shorter|shorten(?: it| this)?|(?:it is |it's |this is )?too long|more concise"),
     Wish.LONGER: re.compile(r"longer|lengthen(?: it| this)?|(?:it is |it's |this is )?too short|more detail"),
     Wish.NO_HASHTAGS: re.compile(r"(?:no|without|drop the|remove the|remove) (?:hash)?tags?"),
@@ -47,67 +47,72 @@ _WISHES = {
 
 
 def understood(feedback: str) -> tuple[frozenset[Wish], tuple[str, ...]]:
-    """The wishes in `feedback`, and the clauses of it that are none."""
-    wishes, foreign = set[Wish](), list[str]()
+    """Return the requests in `feedback`, and its clauses that were not understood."""
+    requests, unknown = set[Wish](), list[str]()
     for clause in filter(None, map(str.strip, _CLAUSE.split(feedback))):
-        words = _AROUND.sub("", " ".join(clause.lower().split()))
-        meant = [wish for wish, pattern in _WISHES.items() if pattern.fullmatch(words)]
-        wishes.update(meant)
-        if not meant:
-            foreign.append(clause if len(clause) <= _LONGEST_SHOWN else clause[: _LONGEST_SHOWN - 1] + "…")
-    return frozenset(wishes), tuple(foreign[:MOST_FOREIGN])
+        words = _POLITE_WORDS.sub("", " ".join(clause.lower().split()))
+        matching = [request for request, pattern in _PATTERNS.items() if pattern.fullmatch(words)]
+        requests.update(matching)
+        if not matching:
+            unknown.append(clause if len(clause) <= _MAX_CLAUSE_LENGTH else clause[: _MAX_CLAUSE_LENGTH - 1] + "…")
+    return frozenset(requests), tuple(unknown[:MOST_FOREIGN])
 
 
 def wished(brief: Brief, wishes: frozenset[Wish]) -> Brief:
-    """`brief` with the wishes in its voice's settings, where they come to something in its format."""
+    """Return `brief` with the requests applied to its voice, as far as they affect its format."""
     settings = brief.settings
     if Wish.NO_HASHTAGS in wishes:
         settings = replace(settings, hashtags=0)
     if Wish.NO_EMOJI in wishes:
         settings = replace(settings, emoji=Emoji.NEVER)
+    # With contradictory requests, omitting the link wins.
     if Wish.LINK in wishes or Wish.NO_LINK in wishes:
         settings = replace(settings, link=Link.NEVER if Wish.NO_LINK in wishes else Link.ALWAYS)
+    # Relative requests need a previous version to be relative to.
     if brief.previous and Wish.SHORTER in wishes:
-        settings = _shorter(settings, brief.format, brief.previous)
+        settings = _shorten(settings, brief.format, brief.previous)
     elif brief.previous and Wish.LONGER in wishes:
-        settings = _longer(settings, brief.format, brief.previous)
+        settings = _lengthen(settings, brief.format, brief.previous)
+    # Only this draft's copy of the voice changes, not the saved profile.
     voice = replace(brief.voice, formats=brief.voice.formats | {brief.format: settings})
     return replace(brief, voice=voice)
 
 
 def missed(wishes: frozenset[Wish], brief: Brief, text: str) -> tuple[str, ...]:
-    """Which wishes about the length did not come true in `text`, in words for the reviewer."""
+    """Return notes for the reviewer about requested changes of length that `text` does not fulfil."""
     if not brief.previous:
         return ()
-    longer = len(text) - len(brief.previous)
-    failed = [wish for wish, sign in ((Wish.SHORTER, -1), (Wish.LONGER, 1)) if wish in wishes and longer * sign <= 0]
-    return tuple(f"The offline writer could not make it {wish}." for wish in failed)
+    growth = len(text) - len(brief.previous)
+    unfulfilled = [
+        request for request, sign in ((Wish.SHORTER, -1), (Wish.LONGER, 1)) if request in wishes and growth * sign <= 0
+    ]
+    return tuple(f"The offline writer could not make it {request}." for request in unfulfilled)
 
 
-def _shorter(settings: FormatVoice, format: Format, previous: str) -> FormatVoice:
-    """A quarter less of a SHORT, one part less of a THREAD, half of what a BLOG quotes."""
+def _shorten(settings: FormatVoice, format: Format, previous: str) -> FormatVoice:
+    """Reduce a SHORT by a quarter, a THREAD by one part, a BLOG's quotations by half."""
     match format:
         case Format.SHORT:
-            most = max(_LEAST_LENGTH, len(graphemes(previous)) * 3 // 4)
-            return replace(settings, max_length=min(settings.max_length or most, most))
+            max_length = max(_MIN_LENGTH, len(graphemes(previous)) * 3 // 4)
+            return replace(settings, max_length=min(settings.max_length or max_length, max_length))
         case Format.THREAD:
-            return replace(settings, max_parts=max(_LEAST_PARTS, len(split_parts(previous)) - 1))
+            return replace(settings, max_parts=max(_MIN_PARTS, len(split_parts(previous)) - 1))
         case Format.BLOG:
-            return replace(settings, target_words=max(_LEAST_WORDS, _quoted_words(previous) // 2))
+            return replace(settings, target_words=max(_MIN_WORDS, _count_quoted_words(previous) // 2))
 
 
-def _longer(settings: FormatVoice, format: Format, previous: str) -> FormatVoice:
-    """Two parts more of a THREAD, half as much again of a BLOG; a SHORT has its length."""
+def _lengthen(settings: FormatVoice, format: Format, previous: str) -> FormatVoice:
+    """Extend a THREAD by two parts, a BLOG's quotations by half. A SHORT cannot be extended."""
     match format:
         case Format.SHORT:
             return settings
         case Format.THREAD:
-            return replace(settings, max_parts=min(_MOST_PARTS, len(split_parts(previous)) + 2))
+            return replace(settings, max_parts=min(_MAX_PARTS, len(split_parts(previous)) + 2))
         case Format.BLOG:
-            return replace(settings, target_words=_quoted_words(previous) * 3 // 2)
+            return replace(settings, target_words=_count_quoted_words(previous) * 3 // 2)
 
 
-def _quoted_words(post: str) -> int:
-    """The words of a BLOG's quotations; all of them where it has none."""
-    quoted = [line for line in post.splitlines() if line.startswith("> ")]
-    return count_words("\n".join(quoted) or post)
+def _count_quoted_words(post: str) -> int:
+    """Return the number of words in a BLOG's quotations, or of all words if it has none."""
+    quotations = [line for line in post.splitlines() if line.startswith("> ")]
+    return count_words("\n".join(quotations) or post)

@@ -1,6 +1,6 @@
-"""The ways to put a title, a quotation and a name together, and the one that an item gets.
+"""Templates that combine a title, a quotation and a name, and their selection per item.
 
-Only frames that are true of any item: nothing here says that a story is important or what it means.
+Templates must be true of any item: none says that a story is important or what it means.
 """
 
 from collections.abc import Sequence
@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from copydesk.drafting.writer import Field, Trace
 
-# Frames without words of any language; the English ones stand beside them.
+# Templates without words, for any language; the _ENGLISH ones are used for English items.
 TITLE_AND_QUOTE = (
     "{title}\n\n{quote} — {name}",
     "{title} ({name})\n\n{quote}",
@@ -46,7 +46,7 @@ QUOTE_ENGLISH = (
     "{quote}\n\nVia {name}\n{url}",
     "{quote}\n\nMore at {name}:\n{url}",
 )
-# The first part of a thread stands alone and has no link.
+# The first part of a thread must be complete in itself and has no link.
 OPENING = (*TITLE_AND_QUOTE, "{title}\n\n{quote}\n\n({name})")
 OPENING_ENGLISH = (*TITLE_AND_QUOTE, "From {name}: {title}\n\n{quote}", "{title}\n\n{quote}\n\nVia {name}")
 CLOSING = ("{name}\n{url}", "{name}: {url}")
@@ -61,65 +61,67 @@ CLOSING_ENGLISH = (
 
 
 class Piece(NamedTuple):
-    """Words that fill a place of a frame, and where they come from."""
+    """Text for a placeholder, and the origin of its words."""
 
     shown: str
     traces: tuple[Trace, ...]
 
 
 class Composed(NamedTuple):
-    """A text, and where each of its words comes from."""
+    """A text, and the origin of its words."""
 
     text: str
     traces: tuple[Trace, ...]
 
 
 def in_turn(frames: Sequence[str], seed: str) -> list[str]:
-    """All of `frames`, from the one that `seed` picks; the same seed picks the same one on every machine."""
-    first = int.from_bytes(blake2b(seed.encode("utf-8", "surrogatepass"), digest_size=8).digest()) % len(frames)
-    return [*frames[first:], *frames[:first]]
+    """Return `options` rotated to start at the one that `seed` selects, identically on every machine."""
+    # Not hash(), which differs between processes.
+    start = int.from_bytes(blake2b(seed.encode("utf-8", "surrogatepass"), digest_size=8).digest()) % len(frames)
+    return [*frames[start:], *frames[:start]]
 
 
 def compose(frame: str, pieces: dict[str, Piece | None]) -> Composed:
-    """`frame` with its places filled; `url` goes to the end where the frame has no place for it."""
+    """Return `template` with its placeholders filled. If it has no `{url}`, the link is appended."""
     if pieces.get("url") and "{url}" not in frame:
         frame += "\n\n{url}"
     text: list[str] = []
     traces: list[Trace] = []
     for line in frame.split("\n"):
-        shown, found = _line(line, pieces)
-        text.append(shown)
-        traces += found
+        rendered, line_traces = _fill_line(line, pieces)
+        text.append(rendered)
+        traces += line_traces
     return Composed("\n".join(text), tuple(traces))
 
 
-def _line(line: str, pieces: dict[str, Piece | None]) -> tuple[str, list[Trace]]:
-    shown, traces, framing = "", [], ""
-    for literal, place in _places(line):
-        shown, framing = shown + literal, framing + literal
-        piece = pieces.get(place) if place else None
+def _fill_line(line: str, pieces: dict[str, Piece | None]) -> tuple[str, list[Trace]]:
+    rendered, traces, template_text = "", [], ""
+    for literal, placeholder in _parse_placeholders(line):
+        rendered, template_text = rendered + literal, template_text + literal
+        piece = pieces.get(placeholder) if placeholder else None
         if piece is None:
             continue
-        shown += piece.shown
+        rendered += piece.shown
+        # Adjacent template text is one trace.
         if all(trace.field is Field.TEMPLATE for trace in piece.traces):
-            framing += piece.shown
+            template_text += piece.shown
         else:
-            traces += [*_template(framing), *piece.traces]
-            framing = ""
-    return shown, [*traces, *_template(framing)]
+            traces += [*_template_trace(template_text), *piece.traces]
+            template_text = ""
+    return rendered, [*traces, *_template_trace(template_text)]
 
 
 @cache
-def _places(line: str) -> tuple[tuple[str, str], ...]:
-    """The literal text before each place of a frame's line, and the place's name; the rest with an empty name."""
-    found: list[tuple[str, str]] = []
+def _parse_placeholders(line: str) -> tuple[tuple[str, str], ...]:
+    """Return pairs of literal text and the placeholder after it; the rest of the line has the placeholder ""."""
+    pairs: list[tuple[str, str]] = []
     while "{" in line:
         literal, _, rest = line.partition("{")
-        place, _, line = rest.partition("}")
-        found.append((literal, place))
-    return (*found, (line, ""))
+        placeholder, _, line = rest.partition("}")
+        pairs.append((literal, placeholder))
+    return (*pairs, (line, ""))
 
 
-def _template(words: str) -> list[Trace]:
-    bare = words.strip(" \n()—:“”")
-    return [Trace(text=bare, field=Field.TEMPLATE)] if bare else []
+def _template_trace(words: str) -> list[Trace]:
+    stripped = words.strip(" \n()—:“”")
+    return [Trace(text=stripped, field=Field.TEMPLATE)] if stripped else []

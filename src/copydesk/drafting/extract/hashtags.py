@@ -1,4 +1,4 @@
-"""Hashtags out of an item's own tags and the names in its title, where the voice wants any."""
+"""Hashtags from an item's tags and the names in its title, if the voice requests any."""
 
 import re
 from collections.abc import Iterator
@@ -12,8 +12,8 @@ from copydesk.drafting.extract.passages import readable
 from copydesk.drafting.writer import Field, Trace
 
 LONGEST = 24
-"""Characters of a hashtag that people still read."""
-# What feeds file things under that says nothing to a reader.
+"""Characters; longer hashtags are hard to read."""
+# Categories of feeds that mean nothing to a reader.
 _GENERIC_WORDS = (
     "news blog post posts article articles update updates uncategorized general misc other international world home"
     " homepage analysis opinion review reviews feature features video videos audio jekyll podcast newsletter"
@@ -21,13 +21,13 @@ _GENERIC_WORDS = (
 )
 _GENERIC = frozenset(_GENERIC_WORDS.split())
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
-_FIRST_OF_SENTENCE = re.compile(r"(?:^|[.!?:\n“\"(]\s*)\S+")
+_SENTENCE_START = re.compile(r"(?:^|[.!?:\n“\"(]\s*)\S+")
 
 
 def with_hashtags(composed: Composed, material: Material, fits_in: Fits) -> Composed:
-    """`composed` and a line of hashtags: as many as the voice wants, the item has and the limit lets in."""
-    wanted = material.brief.settings.hashtags or 0
-    tags = list(islice(_worth(material), wanted))
+    """Return `composed` with a line of hashtags: as many as the voice requests, the item has and the limit allows."""
+    count = material.brief.settings.hashtags or 0
+    tags = list(islice(_candidates(material), count))
     while tags:
         line = " ".join(tags)
         text = f"{composed.text}\n\n{line}"
@@ -37,31 +37,33 @@ def with_hashtags(composed: Composed, material: Material, fits_in: Fits) -> Comp
     return composed
 
 
-def _worth(material: Material) -> Iterator[str]:
-    seen: set[str] = set()
-    for words in (*_of_tags(material), *_of_title(material)):
+def _candidates(material: Material) -> Iterator[str]:
+    used: set[str] = set()
+    for words in (*_from_tags(material), *_from_title(material)):
         tag = "#" + "".join(word if word[1:].lower() != word[1:] else word[:1].upper() + word[1:] for word in words)
-        if tag.casefold() not in seen and len(tag) <= LONGEST and not _avoided(tag, words, material):
-            seen.add(tag.casefold())
+        if tag.casefold() not in used and len(tag) <= LONGEST and not _is_avoided(tag, words, material):
+            used.add(tag.casefold())
             yield tag
 
 
-def _avoided(tag: str, words: list[str], material: Material) -> bool:
+def _is_avoided(tag: str, words: list[str], material: Material) -> bool:
     return first_avoided(f"{tag[1:]} {' '.join(words)}", material.brief.voice.avoid) is not None
 
 
-def _of_tags(material: Material) -> Iterator[list[str]]:
-    """The words of each of the item's tags that reads as a hashtag; the ones that its text mentions first."""
-    found = [_WORD.findall(tag) for tag in map(readable, material.brief.tags) if not re.search(r"[(),:_/\d]", tag)]
-    telling = [words for words in found if 0 < len(words) <= 3 and not {word.lower() for word in words} & _GENERIC]
-    about = " ".join([material.headline.text, *(passage.text for passage in material.found)]).casefold()
-    return iter(sorted(telling, key=lambda words: " ".join(words).casefold() not in about))
+def _from_tags(material: Material) -> Iterator[list[str]]:
+    """Yield the words of each of the item's tags that is usable as a hashtag; those mentioned in its text first."""
+    candidates = [_WORD.findall(tag) for tag in map(readable, material.brief.tags) if not re.search(r"[(),:_/\d]", tag)]
+    specific = [
+        words for words in candidates if 0 < len(words) <= 3 and not {word.lower() for word in words} & _GENERIC
+    ]
+    mentioned_text = " ".join([material.headline.text, *(passage.text for passage in material.found)]).casefold()
+    return iter(sorted(specific, key=lambda words: " ".join(words).casefold() not in mentioned_text))
 
 
-def _of_title(material: Material) -> Iterator[list[str]]:
-    """Words of the title that its text writes with a capital inside sentences: names, by all appearances."""
-    inside = " ".join(_FIRST_OF_SENTENCE.sub(" ", passage.text) for passage in material.found)
-    names = {word for word in _WORD.findall(inside) if word[:1].isupper()}
+def _from_title(material: Material) -> Iterator[list[str]]:
+    """Yield words of the title that the text capitalises inside sentences, which are probably names."""
+    sentence_rest = " ".join(_SENTENCE_START.sub(" ", passage.text) for passage in material.found)
+    names = {word for word in _WORD.findall(sentence_rest) if word[:1].isupper()}
     for word in _WORD.findall(material.headline.text):
         if word in names and len(word) > 2 and "'" not in word and "’" not in word and word.lower() not in COMMON:
             yield [word]

@@ -1,4 +1,4 @@
-"""What an item offers to a draft: its headline, the sentences worth quoting, a name, a link, and the room there is."""
+"""Read an item for drafting: its headline, quotable sentences, source name, link, and the limits for the draft."""
 
 import re
 from collections.abc import Callable
@@ -15,8 +15,8 @@ from copydesk.model.voice import Emoji, Link
 from copydesk.text import links
 from copydesk.text.length import LIMITS, fits, graphemes, with_short_links
 
-_TITLE_READ = 2000
-_TAIL = re.compile(r"(?:\s+(?:https?://\S+|[#＃]\w+))+\s*$")
+_MAX_TITLE = 2000
+_LINKS_TAIL = re.compile(r"(?:\s+(?:https?://\S+|[#＃]\w+))+\s*$")
 _SOURCE_TAIL = re.compile(r"\s+[-–—|•·]\s+([^-–—|•·]{2,60})$")
 _ELLIPSIS = ("…", "...", "..")
 
@@ -24,7 +24,7 @@ Fits = Callable[[str], bool]
 
 
 class Headline(NamedTuple):
-    """The item's title as a draft shows it."""
+    """The item's title as used in a draft."""
 
     text: str
     start: int
@@ -32,17 +32,17 @@ class Headline(NamedTuple):
 
     @property
     def wordless(self) -> bool:
-        """Whether there is no word in it."""
+        """True if it contains no word."""
         return not any(map(str.isalnum, self.text))
 
     @property
     def broken(self) -> bool:
-        """Whether it is no whole title: without a word, or cut off by whoever made the feed."""
+        """True if it is not a complete title: without a word, or truncated by the feed."""
         return self.wordless or self.text.endswith(_ELLIPSIS)
 
 
 class Material(NamedTuple):
-    """An item, read."""
+    """An item, prepared for drafting."""
 
     brief: Brief
     headline: Headline
@@ -50,92 +50,100 @@ class Material(NamedTuple):
     link: str | None
     english: bool
     found: list[Passage]
-    """Every sentence that can be quoted, in order, none twice, none with an avoided word."""
+    """All quotable sentences in order, without duplicates and avoided words."""
     avoided: str | None
-    """A word of the avoid list that cost the title or a sentence."""
+    """The first avoided word that excluded the title or a sentence."""
     said: tuple[str, ...] = ()
-    """The words of every earlier version."""
+    """Words of every previous version, without punctuation."""
 
     def title_piece(self, text: str | None = None) -> Piece:
-        """The headline, or `text` of it; in quotation marks where it says "I", which the user does not."""
+        """Return the headline, or the given part of it, as a template piece.
+
+        It is put in quotation marks if it says "I", which the user does not.
+        """
         text = self.headline.text if text is None else text
-        shown = credit.quoted(text, self.language) if self.name and speaks_as_author(text) else text
+        display_text = credit.quoted(text, self.language) if self.name and speaks_as_author(text) else text
         trace = Trace(text=text, field=Field.TITLE, start=self.headline.start, end=self.headline.end)
-        return Piece(shown, (trace,))
+        return Piece(display_text, (trace,))
 
     def quote_piece(self, passage: Passage) -> Piece:
-        """A sentence in quotation marks; without them where it is nobody's but the user's own."""
+        """Return a sentence in quotation marks.
+
+        Without a source name there are no marks, because the words are the user's own.
+        """
         trace = Trace(text=passage.text, field=passage.field, start=passage.start, end=passage.end)
         return Piece(credit.quoted(passage.text, self.language) if self.name else passage.text, (trace,))
 
     def quoted_before(self, passage: Passage) -> bool:
-        """Whether an earlier version has this sentence, whatever marks it has there."""
-        words = _bare(passage.text)
-        return any(words in said for said in self.said)
+        """Return True if a previous version contains this sentence, ignoring punctuation."""
+        words = _words_only(passage.text)
+        return any(words in version for version in self.said)
 
     @property
     def seed(self) -> str:
-        """What decides between choices that are equally good; another one for each new version."""
+        """Selects among equally good choices; different for each new version."""
         return f"{self.brief.item_id} {self.brief.format} {self.brief.previous or ''}"
 
     @property
     def language(self) -> str | None:
-        """The item's language; English where it looks like it and nothing is stated."""
+        """The item's language; "en" if none is stated and the text looks English."""
         return self.brief.language or ("en" if self.english else None)
 
 
 def read(brief: Brief) -> Material:
-    """What `brief` offers."""
-    emoji = brief.settings.emoji is not Emoji.NEVER
-    name = readable(credit.name_of(brief), emoji=emoji)
-    headline = _headline(brief, name, emoji=emoji)
-    found = passages(brief.summary, Field.SUMMARY, emoji=emoji)
+    """Prepare the item of `brief` for drafting."""
+    keep_emoji = brief.settings.emoji is not Emoji.NEVER
+    name = readable(credit.name_of(brief), emoji=keep_emoji)
+    headline = _read_headline(brief, name, emoji=keep_emoji)
+    sentences = passages(brief.summary, Field.SUMMARY, emoji=keep_emoji)
+    # A caption would be quoted as if it were part of the story.
     if not _is_caption(brief):
-        found += passages(brief.text, Field.TEXT, emoji=emoji)
-    allowed = [passage for passage in choose.distinct(found) if not first_avoided(passage.text, brief.voice.avoid)]
-    avoided = first_avoided(" ".join([headline.text, *(passage.text for passage in found)]), brief.voice.avoid)
+        sentences += passages(brief.text, Field.TEXT, emoji=keep_emoji)
+    allowed = [passage for passage in choose.distinct(sentences) if not first_avoided(passage.text, brief.voice.avoid)]
+    avoided = first_avoided(" ".join([headline.text, *(passage.text for passage in sentences)]), brief.voice.avoid)
     link = None if brief.settings.link is Link.NEVER else links.postable(links.untracked(brief.url or ""))
+    # An avoided word costs the headline, not the draft: it can be written from quotations alone.
     if first_avoided(headline.text, brief.voice.avoid):
         headline = Headline("", 0, 0)
-    said = tuple(_bare(text) for text in brief.before)
-    return Material(brief, headline, name, link, credit.is_english(brief), allowed, avoided, said)
+    previous_words = tuple(_words_only(text) for text in brief.before)
+    return Material(brief, headline, name, link, credit.is_english(brief), allowed, avoided, previous_words)
 
 
 def template(shown: str) -> Piece:
-    """A piece of the writer's own."""
+    """Return a piece of the writer's own text."""
     return Piece(shown, (Trace(text=shown, field=Field.TEMPLATE),))
 
 
 def room(brief: Brief, *, short_links: bool = False) -> Fits:
-    """Whether a text is within the limits of one post of `brief`: the voice's, in graphemes, and the platforms' own.
+    """Return a predicate: does a text fit into one post, by the voice's limit in graphemes and the platforms' own?
 
-    `short_links` counts links on Bluesky as its app shows them.
+    With `short_links`, links on Bluesky count as its app displays them.
     """
-    most = brief.settings.max_length
+    max_length = brief.settings.max_length
     platforms = brief.platforms
     if brief.format is Format.BLOG:
         platforms = ()
-    elif not platforms and (most is None or most <= LIMITS["bluesky"]):
+    elif not platforms and (max_length is None or max_length <= LIMITS["bluesky"]):
         platforms = DEFAULT_PLATFORMS
-    # X's length takes longest to tell, and most texts that are too long are so for the others as well.
+    # X last: its count is the slowest, and most texts that are too long exceed another limit, too.
     platforms = tuple(sorted(platforms, key=lambda platform: platform == "x"))
 
     def within(text: str) -> bool:
-        if most is not None and len(graphemes(text)) > most:
+        if max_length is not None and len(graphemes(text)) > max_length:
             return False
-        shown = with_short_links(text) if short_links else text
-        return all(fits(shown if platform == "bluesky" else text, platform) for platform in platforms)
+        shortened = with_short_links(text) if short_links else text
+        return all(fits(shortened if platform == "bluesky" else text, platform) for platform in platforms)
 
     return within
 
 
 def checked(composed: Composed, fits_in: Fits, avoid: tuple[str, ...]) -> bool:
-    """Whether a text can be handed over: within its limits, and without a word that the user avoids."""
+    """Return True if a text is within its limits and contains no avoided word."""
     return fits_in(composed.text) and first_avoided(composed.text, avoid) is None
 
 
 def nothing_left(material: Material) -> WriterError:
-    """Why there is no draft."""
+    """Return the error that explains why there is no draft."""
     if material.avoided:
         return WriterError(
             f"Nothing of the item is left without words on the avoid list (such as {material.avoided!r}).",
@@ -147,37 +155,40 @@ def nothing_left(material: Material) -> WriterError:
 
 
 def nothing_new() -> WriterError:
-    """Why there is no other version."""
+    """Return the error for a draft without another possible version."""
     return WriterError(
         "The offline writer can make no other version of this: it has used what the item says.",
         hint="Edit the text by hand.",
     )
 
 
-def _bare(text: str) -> str:
-    """`text` without marks, which a frame may have changed."""
+def _words_only(text: str) -> str:
+    """Return `text` without punctuation, which a template may have changed."""
     return re.sub(r"\W+", " ", text).strip()
 
 
 def _is_caption(brief: Brief) -> bool:
-    """Whether the text beside a summary is no more than a picture's caption, as some feeds have it."""
+    """Return True if the text accompanying a summary is only an image caption, as in some feeds."""
     return len(brief.text) <= 1.1 * len(brief.summary) and brief.summary not in brief.text
 
 
-def _headline(brief: Brief, name: str, *, emoji: bool) -> Headline:
-    """The title without what a source hangs on it: its own name, links, hashtags."""
-    title = brief.title[:_TITLE_READ]
+def _read_headline(brief: Brief, name: str, *, emoji: bool) -> Headline:
+    """Return the title without what sources append to it: their own name, links, hashtags."""
+    title = brief.title[:_MAX_TITLE]
     end = len(title.rstrip())
-    if tail := _TAIL.search(title, 0, end):
+    if tail := _LINKS_TAIL.search(title, 0, end):
         end = tail.start()
     if (tail := _SOURCE_TAIL.search(title, 0, end)) and tail.start() > 10 and _names_source(tail[1], brief, name):
         end = tail.start()
     text = readable(title[:end], emoji=emoji)
+    # Links and hashtags in a title would be the source's, not chosen by the user.
     text = readable(links.replaced(text, links.spans(text), ""))
     return Headline(links.HASHTAG.sub(lambda match: match[0][1:], text), 0, end)
 
 
 def _names_source(tail: str, brief: Brief, name: str) -> bool:
     return tail.casefold().strip() in {
-        known.casefold() for known in (name, brief.publisher, brief.source_name, links.host(brief.url)) if known
+        candidate.casefold()
+        for candidate in (name, brief.publisher, brief.source_name, links.host(brief.url))
+        if candidate
     }

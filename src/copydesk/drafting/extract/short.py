@@ -1,4 +1,4 @@
-"""A SHORT: the headline, one sentence quoted from the source, its name and the link."""
+"""Compose a SHORT: the headline, one quoted sentence, the source's name and the link."""
 
 import re
 from collections.abc import Iterator
@@ -16,47 +16,54 @@ from copydesk.text import links
 from copydesk.text.length import graphemes
 
 QUOTES = 5
-"""So many sentences are tried until one fits."""
+"""Sentences tried until one fits."""
 ALONE = 0.5
-"""A sentence is quoted by itself only where it is at least so fit to stand alone."""
+"""Minimum fitness of a sentence to be quoted on its own."""
 
 
 def write_short(material: Material) -> Written:
-    """The first text, of the best ones downwards, that is within the limits. Raises WriterError where none is.
+    """Return the first candidate text, best first, that is within the limits. Raise WriterError if none is.
 
-    Where the link leaves no room it is first counted as Bluesky shows it, then left out, unless the voice insists.
+    If the link takes too much room, it is counted as Bluesky displays it, then omitted unless the voice requires it.
     """
-    strict, shown_short = (room(material.brief, short_links=short_links) for short_links in (False, True))
-    attempts = [(material, strict), (material, shown_short)]
+    with_full_links, with_links_shortened = (
+        room(material.brief, short_links=short_links) for short_links in (False, True)
+    )
+    # In order of preference; each attempt is worse for the reader than the one before.
+    attempts = [(material, with_full_links), (material, with_links_shortened)]
     if material.brief.settings.link is not Link.ALWAYS:
-        attempts.append((material._replace(link=None), strict))
-    again = False
-    for number, (offered, fits_in) in enumerate(attempts):
-        for composed in chain(_candidates(offered), _cut_headlines(offered) if number and not again else ()):
-            finished = with_hashtags(composed, offered, fits_in)
-            if checked(finished, fits_in, material.brief.voice.avoid):
+        attempts.append((material._replace(link=None), with_full_links))
+    repeats_version = False
+    for attempt, (variant, fits) in enumerate(attempts):
+        for composed in chain(
+            # Truncated headlines only as a fallback, and not merely to differ from a previous version.
+            _candidate_texts(variant),
+            _truncated_headlines(variant) if attempt and not repeats_version else (),
+        ):
+            finished = with_hashtags(composed, variant, fits)
+            if checked(finished, fits, material.brief.voice.avoid):
                 if finished.text not in material.brief.before:
                     return Written(text=finished.text, sentences=finished.traces)
-                again = True
-    raise nothing_new() if again else nothing_left(material)
+                repeats_version = True
+    raise nothing_new() if repeats_version else nothing_left(material)
 
 
 def standing(material: Material) -> list[Choice]:
-    """The sentences that stand alone, with their scores; all of them where none does."""
-    weighed = choose.weigh(material.found, material.headline.text)
-    return [choice for choice in weighed if choice.alone >= ALONE] or weighed
+    """Return the scored sentences that can stand alone, or all of them if none can."""
+    choices = choose.weigh(material.found, material.headline.text)
+    return [choice for choice in choices if choice.alone >= ALONE] or choices
 
 
 def quotable(material: Material, beside: str) -> list[Passage]:
-    """Sentences worth quoting beside the headline `beside`, best first; what an earlier version quoted comes last."""
-    weighed = choose.weigh(material.found, material.headline.text)
-    fresh = [choice for choice in weighed if choice.alone >= ALONE and not choose.repeats(choice.passage.text, beside)]
+    """Return up to MAX_QUOTES sentences to quote below `headline`, best first; those quoted before come last."""
+    choices = choose.weigh(material.found, material.headline.text)
+    fresh = [choice for choice in choices if choice.alone >= ALONE and not choose.repeats(choice.passage.text, beside)]
     ranked = [choice.passage for choice in sorted(fresh, key=lambda choice: -choice.score)[:QUOTES]]
     return sorted(ranked, key=material.quoted_before)
 
 
 def pieces_of(material: Material, quote: Passage | None = None) -> dict[str, Piece | None]:
-    """What fills the places of a frame."""
+    """Return the values of a template's placeholders."""
     return {
         "title": material.title_piece(),
         "name": template(material.name) if material.name else None,
@@ -66,18 +73,18 @@ def pieces_of(material: Material, quote: Passage | None = None) -> dict[str, Pie
 
 
 def usable_frames(options: tuple[str, ...], english: tuple[str, ...], material: Material) -> list[str]:
-    """The frames for the item's language, in the item's own order; none that leads to a link where there is none."""
+    """Return the templates for the item's language, in the item's own order; none with a link if there is no link."""
     if not material.name:
         options = english = (options[0].replace(" — {name}", "").replace(" ({name})", ""),)
-    chosen = english if material.english else options
-    ordered = frames.in_turn(chosen, material.seed)
+    selected = english if material.english else options
+    ordered = frames.in_turn(selected, material.seed)
     title = material.headline.text
-    possible = [frame for frame in ordered if material.link or "{url}" not in frame]
-    return [frame for frame in possible if not _clashes(frame, title)] or possible
+    usable = [candidate for candidate in ordered if material.link or "{url}" not in candidate]
+    return [candidate for candidate in usable if not _clashes(candidate, title)] or usable
 
 
 def _clashes(frame: str, title: str) -> bool:
-    """Whether a frame would put a colon, a dash or a bracket beside one that the title has already."""
+    """Return True if a template would put a colon, dash or bracket next to one in the title."""
     return (
         (": {title}" in frame and ": " in title)
         or ("{title} — " in frame and re.search(r"\s[-–—]+\s", title) is not None)
@@ -85,35 +92,35 @@ def _clashes(frame: str, title: str) -> bool:
     )
 
 
-def _candidates(material: Material) -> Iterator[Composed]:
+def _candidate_texts(material: Material) -> Iterator[Composed]:
     title = material.headline.text
     if not material.headline.broken:
-        both = usable_frames(frames.TITLE_AND_QUOTE, frames.TITLE_AND_QUOTE_ENGLISH, material)
+        with_quote = usable_frames(frames.TITLE_AND_QUOTE, frames.TITLE_AND_QUOTE_ENGLISH, material)
         for passage in quotable(material, title):
             pieces = pieces_of(material, passage)
-            yield from (frames.compose(frame, pieces) for frame in both)
-        alone = usable_frames(frames.TITLE, frames.TITLE_ENGLISH, material)
-        yield from (frames.compose(frame, pieces_of(material)) for frame in alone)
+            yield from (frames.compose(text_template, pieces) for text_template in with_quote)
+        title_only = usable_frames(frames.TITLE, frames.TITLE_ENGLISH, material)
+        yield from (frames.compose(text_template, pieces_of(material)) for text_template in title_only)
     for passage in quotable(material, ""):
         pieces = pieces_of(material, passage)
         quote_only = usable_frames(frames.QUOTE, frames.QUOTE_ENGLISH, material)
-        yield from (frames.compose(frame, pieces) for frame in quote_only)
+        yield from (frames.compose(text_template, pieces) for text_template in quote_only)
 
 
-def _cut_headlines(material: Material) -> Iterator[Composed]:
-    """The headline by itself, as it is and then ever shorter, each cut marked: better than nothing to review."""
-    frame = usable_frames(frames.TITLE[:1], frames.TITLE[:1], material)[0]
+def _truncated_headlines(material: Material) -> Iterator[Composed]:
+    """Yield the headline alone, first complete and then ever shorter and marked as cut, as a last resort."""
+    text_template = usable_frames(frames.TITLE[:1], frames.TITLE[:1], material)[0]
     pieces = pieces_of(material)
     title = material.headline.text
     if material.headline.wordless:
         return
     words = title.split(" ") if title.count(" ") > 2 else graphemes(title)
-    joint = " " if title.count(" ") > 2 else ""
-    whole = set(links.unbreakable(title))
+    separator = " " if title.count(" ") > 2 else ""
+    unbreakable = set(links.unbreakable(title))
     for count in range(len(words), 0, -1):
-        kept = joint.join(words[:count])
-        shown = kept if count == len(words) else kept.rstrip(",;:–—- ") + "…"
-        if not whole.issuperset(links.unbreakable(shown)):
-            continue  # cut in a name or an address, or to what is one
-        pieces["title"] = material.title_piece(shown)
-        yield frames.compose(frame, pieces)
+        beginning = separator.join(words[:count])
+        headline = beginning if count == len(words) else beginning.rstrip(",;:–—- ") + "…"
+        if not unbreakable.issuperset(links.unbreakable(headline)):
+            continue  # the cut went through a handle or address, or produced one
+        pieces["title"] = material.title_piece(headline)
+        yield frames.compose(text_template, pieces)

@@ -1,1 +1,1 @@
-"""What is looked for in a draft, by theme. Each rule is a function from a reading and its subject to findings."""
+"""Rules by topic. Each rule is a function that yields violations; each module lists its rules in RULES."""

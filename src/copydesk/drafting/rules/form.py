@@ -1,4 +1,4 @@
-"""Whether a draft can be posted as it is: lengths, leftovers, what cannot be seen, pictures."""
+"""Rules for text that cannot be posted as it is: length, leftovers, invisible characters, image descriptions."""
 
 import re
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ from copydesk.model.draft import DraftImage, Format
 from copydesk.text import HIDDEN
 from copydesk.text.length import BYTE_LIMITS, LIMITS, byte_length, length, with_short_links
 
-_NAMES = {"x": "X", "bluesky": "Bluesky", "mastodon": "Mastodon", "threads": "Threads", "linkedin": "LinkedIn"}
+_PLATFORM_NAMES = {"x": "X", "bluesky": "Bluesky", "mastodon": "Mastodon", "threads": "Threads", "linkedin": "LinkedIn"}
 _LEFTOVER = re.compile(
     r"^[ \t]*(?:here(?:['’]s| is) (?:a|the|your|my) (?:\w+ )?(?:draft|post|thread|tweet|version)\b"
     r"|sure[,!]|certainly[,!]|as an ai\b|(?:draft|post|tweet|caption)(?: \d+)?:)"
@@ -24,95 +24,101 @@ _LEFTOVER = re.compile(
 )
 _MARKDOWN = re.compile(r"\*\*[^*\n]{1,200}\*\*|^#{1,6} |\[[^\[\]\n]{1,200}\]\([^()\s]{1,500}\)|^```|^> ", re.MULTILINE)
 _JOINER = regex.compile(r"(?<=^|[\s\x21-\u024f])[\u200c\u200d]|[\u200c\u200d](?=[\s\x21-\u024f]|$)")
-# The flags of England, Scotland and Wales are a black flag and invisible letters.
+# The flags of England, Scotland and Wales are a black flag followed by invisible tag letters.
 _TAGGED_FLAG = re.compile("\U0001f3f4[\U000e0020-\U000e007f]{1,8}")
 _ALT_LIMIT = 1000
-_OPENERS = ("image of", "picture of", "photo of", "a picture of", "an image of", "a photo of")
+_REDUNDANT_OPENINGS = ("image of", "picture of", "photo of", "a picture of", "an image of", "a photo of")
 
 
-def _empty(reading: Reading, _: Subject) -> Iterator[Found]:
-    if not reading.text.strip():
+def _empty(analyzed: Reading, _: Subject) -> Iterator[Found]:
+    if not analyzed.text.strip():
         yield Found(ERROR, "There is no text.")
 
 
-def _length(reading: Reading, subject: Subject) -> Iterator[Found]:
-    most = subject.settings.max_length
-    for number, (start, part) in enumerate(reading.parts, 1):
-        which = f"Part {number} is" if subject.format is Format.THREAD else "It is"
-        place = (start, start + len(part))
-        if most is not None and (count := length(part, "bluesky")) > most:
-            yield Found(ERROR, f"{which} {count:,} characters long; the voice allows {most:,}.", *place)
-        for platform in _platforms(subject):
-            if found := _too_long(part, platform, which):
-                yield found._replace(start=place[0], end=place[1])
+def _length(analyzed: Reading, context: Subject) -> Iterator[Found]:
+    max_length = context.settings.max_length
+    for number, (start, part) in enumerate(analyzed.parts, 1):
+        which = f"Part {number} is" if context.format is Format.THREAD else "It is"
+        span = (start, start + len(part))
+        if max_length is not None and (count := length(part, "bluesky")) > max_length:
+            yield Found(ERROR, f"{which} {count:,} characters long; the voice allows {max_length:,}.", *span)
+        for platform in _platforms(context):
+            if match := _too_long(part, platform, which):
+                yield match._replace(start=span[0], end=span[1])
 
 
 def _too_long(part: str, platform: str, which: str) -> Found | None:
     count, limit = length(part, platform), LIMITS.get(platform)
     if limit is None or count <= limit:
         return None
-    message = f"{which} {count:,} long on {_NAMES[platform]}, which takes {limit:,}."
+    message = f"{which} {count:,} long on {_PLATFORM_NAMES[platform]}, which takes {limit:,}."
+    # Bluesky's app shortens links when it posts, so the limit may still be kept.
     if platform == "bluesky" and length(with_short_links(part), platform) <= limit:
         return Found(
-            WARNING, f"{which} within {_NAMES[platform]}'s {limit:,} only with its link shown short ({count:,})."
+            WARNING,
+            f"{which} within {_PLATFORM_NAMES[platform]}'s {limit:,} only with its link shown short ({count:,}).",
         )
     return Found(ERROR, message)
 
 
-def _bytes(reading: Reading, subject: Subject) -> Iterator[Found]:
-    for platform in _platforms(subject):
-        most = BYTE_LIMITS.get(platform)
-        for start, part in reading.parts if most else ():
-            if most and (count := byte_length(part)) > most:
-                message = f"{count:,} bytes on {_NAMES[platform]}, which takes {most:,}."
+def _bytes(analyzed: Reading, context: Subject) -> Iterator[Found]:
+    for platform in _platforms(context):
+        max_bytes = BYTE_LIMITS.get(platform)
+        for start, part in analyzed.parts if max_bytes else ():
+            if max_bytes and (count := byte_length(part)) > max_bytes:
+                message = f"{count:,} bytes on {_PLATFORM_NAMES[platform]}, which takes {max_bytes:,}."
                 yield Found(ERROR, message, start, start + len(part))
 
 
-def _platforms(subject: Subject) -> tuple[str, ...]:
-    """Whose limits hold: none for a BLOG, the default ones unless the user set a length of their own."""
-    if subject.format is Format.BLOG:
+def _platforms(context: Subject) -> tuple[str, ...]:
+    """Return the platforms whose limits apply: none for a BLOG, otherwise the draft's or the default ones.
+
+    The default does not apply if the voice allows posts longer than Bluesky does: the user has other platforms in mind.
+    """
+    if context.format is Format.BLOG:
         return ()
-    most = subject.settings.max_length
-    return subject.platforms or (DEFAULT_PLATFORMS if most is None or most <= LIMITS["bluesky"] else ())
+    max_length = context.settings.max_length
+    return context.platforms or (DEFAULT_PLATFORMS if max_length is None or max_length <= LIMITS["bluesky"] else ())
 
 
-def _leak(reading: Reading, subject: Subject) -> Iterator[Found]:
-    for match in _LEFTOVER.finditer(reading.text):
-        if not subject.source or match[0].strip() not in known(subject.source).text:
+def _leak(analyzed: Reading, context: Subject) -> Iterator[Found]:
+    for match in _LEFTOVER.finditer(analyzed.text):
+        if not context.source or match[0].strip() not in known(context.source).text:
             yield Found(ERROR, f"Left over from writing: “{match[0].strip()}”.", *match.span())
 
 
-def _invisible(reading: Reading, _: Subject) -> Iterator[Found]:
-    if reading.text.isascii() and reading.text.isprintable():
+def _invisible(analyzed: Reading, _: Subject) -> Iterator[Found]:
+    if analyzed.text.isascii() and analyzed.text.isprintable():
         return
-    text = _TAGGED_FLAG.sub(lambda match: "x" * len(match[0]), reading.text)
+    # Same length, so that offsets stay valid.
+    text = _TAGGED_FLAG.sub(lambda match: "x" * len(match[0]), analyzed.text)
     for pattern in (HIDDEN, _JOINER):
         for match in pattern.finditer(text):
             yield Found(ERROR, f"A character that cannot be seen: U+{ord(match[0]):04X}.", *match.span())
 
 
-def _markdown(reading: Reading, _: Subject) -> Iterator[Found]:
-    for match in _MARKDOWN.finditer(reading.text):
+def _markdown(analyzed: Reading, _: Subject) -> Iterator[Found]:
+    for match in _MARKDOWN.finditer(analyzed.text):
         yield Found(WARNING, "Markdown is shown as it is typed here.", *match.span())
 
 
-def _alt(reading: Reading, subject: Subject) -> Iterator[Found]:
-    for number, image in enumerate(subject.images, 1):
+def _alt(analyzed: Reading, context: Subject) -> Iterator[Found]:
+    for number, image in enumerate(context.images, 1):
         if not (image.alt or "").strip():
-            # Not written yet, which says nothing about the draft.
+            # Only an info: a missing description says nothing about the text.
             yield Found(INFO, f"Picture {number}: no description yet for people who cannot see it.")
-        elif fault := _alt_fault(image, reading.text):
-            yield Found(WARNING, f"Picture {number}: {fault}.")
+        elif problem := _alt_problem(image, analyzed.text):
+            yield Found(WARNING, f"Picture {number}: {problem}.")
 
 
-def _alt_fault(image: DraftImage, text: str) -> str:
+def _alt_problem(image: DraftImage, text: str) -> str:
     alt = (image.alt or "").strip()
-    name = unquote(urlsplit(image.url).path).rsplit("/", 1)[-1]
-    if alt.lower() in {name.lower(), name.rsplit(".", 1)[0].lower()}:
+    file_name = unquote(urlsplit(image.url).path).rsplit("/", 1)[-1]
+    if alt.lower() in {file_name.lower(), file_name.rsplit(".", 1)[0].lower()}:
         return "the description is only the file's name"
     if alt == text.strip():
         return "the description is the draft's own text"
-    if alt.lower().startswith(_OPENERS):
+    if alt.lower().startswith(_REDUNDANT_OPENINGS):
         return "the description need not say that it is a picture"
     return f"the description is over {_ALT_LIMIT:,} characters" if len(alt) > _ALT_LIMIT else ""
 
@@ -123,6 +129,6 @@ RULES = (
     Rule("bytes", _bytes, always),
     Rule("leak", _leak, always),
     Rule("invisible", _invisible, always),
-    Rule("markdown", _markdown, lambda subject: subject.format is not Format.BLOG),
-    Rule("alt", _alt, lambda subject: bool(subject.images)),
+    Rule("markdown", _markdown, lambda context: context.format is not Format.BLOG),
+    Rule("alt", _alt, lambda context: bool(context.images)),
 )

@@ -1,7 +1,7 @@
-"""Text in a source that talks to whoever writes about it, as an injected prompt does.
+"""Detect prompt injection in sources: text that addresses an AI system.
 
-A list of patterns, as the templates in the wild are few: 54 of them made up 95 % of 15,387 injections found in 1.2
-billion pages. It warns a reviewer; it is no fence. The fence is that nothing in a source is ever obeyed.
+A list of patterns suffices, because few templates are in use: 54 of them made up 95 % of 15,387 injections found in 1.2
+billion pages. It warns the reviewer and is no protection. The protection is that writers never follow text of a source.
 """
 
 import re
@@ -19,7 +19,7 @@ _INSTRUCTION = re.compile(
     r"|<\|?(?:im_start|im_end|system|assistant|endoftext)\|?>|\[/?INST\]",
     re.IGNORECASE | re.MULTILINE,
 )
-# No pattern matches a text without one of these: a cheap look before the long one.
+# Every match contains one of these. Searching for them first is much cheaper than the pattern.
 _HINTS = (
     "ignore|disregard|forget|override|skip |prompt|are now|instruction|do not|if you are|ai assistant|ai model|ai agent"
     "|language assistant|language model|language agent|<|inst]"
@@ -27,7 +27,7 @@ _HINTS = (
 
 
 def source_findings(text: str) -> tuple[Finding, ...]:
-    """What in a source's text reads like an instruction to whoever writes about it; places are those of `text`."""
+    """Return a warning for each passage that reads like an instruction to a writer; spans refer to `text`."""
     lower = re.sub(r"\s", " ", text.lower())
     if not any(hint in lower for hint in _HINTS.split("|")):
         return ()

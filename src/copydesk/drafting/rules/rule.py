@@ -1,4 +1,4 @@
-"""What a rule is."""
+"""The interface of rules."""
 
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
@@ -11,7 +11,7 @@ ERROR, WARNING, INFO = Severity.ERROR, Severity.WARNING, Severity.INFO
 
 
 class Found(NamedTuple):
-    """What a rule says: how bad, in words for a person, and where in the text, if somewhere."""
+    """A violation: severity, message for the user, and span in the text if there is one."""
 
     severity: Severity
     message: str
@@ -20,7 +20,7 @@ class Found(NamedTuple):
 
 
 class Rule(NamedTuple):
-    """One check: its name, what it looks for, and the subjects that it has anything to say about."""
+    """One check: its name, the check function, and the predicate for the drafts it applies to."""
 
     name: str
     look: Callable[[Reading, Subject], Iterator[Found]]
@@ -28,10 +28,10 @@ class Rule(NamedTuple):
 
 
 def always(_: Subject) -> bool:
-    """For a rule that holds for every draft."""
+    """Apply a rule to every draft."""
     return True
 
 
 def has_source(subject: Subject) -> bool:
-    """For a rule that compares with the item."""
+    """Apply a rule to drafts with a source to compare with."""
     return bool(subject.source.strip())

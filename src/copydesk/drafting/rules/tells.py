@@ -1,7 +1,7 @@
-"""Phrases and figures of speech that readers take for machine writing.
+"""Rules for phrases and figures of speech that readers associate with generated text.
 
-Evidence of frequency only: on 16 posts that people really wrote, 5 had one of them. So these never block, and what the
-source says itself, or the draft quotes, is nobody's tell.
+They measure frequency only: of 16 posts known to be written by people, 5 contained one. So they never block, and text
+that is the source's or quoted is not reported.
 """
 
 import re
@@ -12,7 +12,7 @@ from copydesk.drafting.rules.rule import INFO, WARNING, Found, Rule, always
 from copydesk.drafting.rules.voice import ENOUGH
 from copydesk.drafting.subject import Subject
 
-_STOCK = re.compile(
+_STOCK_PHRASE = re.compile(
     r"\b(?:game[- ]chang\w+|in today['’]?s (?:fast[- ]paced|digital)|let['’]?s (?:dive|jump) (?:in|into)|dive deep"
     r"|deep dive|delv(?:e|es|ed|ing)|unlock(?:s|ing)? the|unleash\w*|revolutioni[sz]\w+|seamless(?:ly)?|cutting[- ]edge"
     r"|leverag(?:e|es|ed|ing)|testament to|tapestry|ever[- ]evolving|here['’]?s (?:what|why|the thing|the kicker)"
@@ -21,46 +21,47 @@ _STOCK = re.compile(
     r"|foster(?:s|ing)|navigat(?:e|es|ing) the|realm of|what do you think\?|thoughts\?)",
     re.IGNORECASE,
 )
-_NOT_JUST = re.compile(
+_NOT_JUST_BUT = re.compile(
     r"\b(?:not (?:just|only|merely)|isn['’]?t (?:just|only|about)|it['’]?s not about)\b"
     r"[^.!?\n]{2,80}?(?:\bbut\b|\bit['’]?s\b|[—–])",
     re.IGNORECASE,
 )
-_TRIPLE = re.compile(r"\b\w+(?: \w+)?, \w+(?: \w+)?,? and \w+")
+_LIST_OF_THREE = re.compile(r"\b\w+(?: \w+)?, \w+(?: \w+)?,? and \w+")
 
 
-def _stock(reading: Reading, subject: Subject) -> Iterator[Found]:
-    for match in _STOCK.finditer(reading.own):
-        if not _is_sources(match[0], subject):
+def _stock(analyzed: Reading, context: Subject) -> Iterator[Found]:
+    for match in _STOCK_PHRASE.finditer(analyzed.own):
+        if not _is_in_source(match[0], context):
             yield Found(WARNING, f"A stock phrase: “{match[0]}”.", *match.span())
 
 
-def _not_just(reading: Reading, subject: Subject) -> Iterator[Found]:
-    for match in _NOT_JUST.finditer(reading.own):
-        if not _is_sources(match[0], subject):
+def _not_just(analyzed: Reading, context: Subject) -> Iterator[Found]:
+    for match in _NOT_JUST_BUT.finditer(analyzed.own):
+        if not _is_in_source(match[0], context):
             yield Found(WARNING, "“Not just this but that”.", *match.span())
 
 
-def _triples(reading: Reading, subject: Subject) -> Iterator[Found]:
-    found = [match for match in _TRIPLE.finditer(reading.own) if not _is_sources(match[0], subject)]
-    if len(found) >= 2:
-        yield Found(INFO, f"{len(found)} lists of three.", *found[1].span())
+def _lists_of_three(analyzed: Reading, context: Subject) -> Iterator[Found]:
+    matches = [match for match in _LIST_OF_THREE.finditer(analyzed.own) if not _is_in_source(match[0], context)]
+    # A single list of three is normal; repeating them is the habit.
+    if len(matches) >= 2:
+        yield Found(INFO, f"{len(matches)} lists of three.", *matches[1].span())
 
 
-def _em_dash(reading: Reading, _: Subject) -> Iterator[Found]:
-    count = reading.own.count("—")
-    if count > max(1, len(reading.words) / 60):
-        yield Found(INFO, f"{count} em dashes in {len(reading.words)} words.")
+def _em_dash(analyzed: Reading, _: Subject) -> Iterator[Found]:
+    count = analyzed.own.count("—")
+    if count > max(1, len(analyzed.words) / 60):
+        yield Found(INFO, f"{count} em dashes in {len(analyzed.words)} words.")
 
 
-def _is_sources(words: str, subject: Subject) -> bool:
-    return bool(subject.source) and words.lower().replace("’", "'") in known(subject.source).lower
+def _is_in_source(words: str, context: Subject) -> bool:
+    return bool(context.source) and words.lower().replace("’", "'") in known(context.source).lower
 
 
 RULES = (
     Rule("stock", _stock, always),
     Rule("not-just", _not_just, always),
-    Rule("triples", _triples, always),
-    # With enough examples, `style` judges dashes by the user's own habit.
-    Rule("em-dash", _em_dash, lambda subject: len(subject.voice.examples) < ENOUGH),
+    Rule("triples", _lists_of_three, always),
+    # With enough examples, `style` compares dashes with the user's own posts.
+    Rule("em-dash", _em_dash, lambda context: len(context.voice.examples) < ENOUGH),
 )

@@ -1,4 +1,4 @@
-"""Whether a draft keeps to the user's voice: the avoid list, hashtags, emoji, and the look of their own posts."""
+"""Rules for the user's voice: avoid list, hashtags, emoji, and similarity to the user's own posts."""
 
 import re
 import statistics
@@ -14,15 +14,15 @@ from copydesk.text import links
 from copydesk.text.length import count_emoji
 
 HASHTAGS = 2
-"""How many pass without remark where the voice does not say."""
+"""Hashtags allowed if the voice has no setting."""
 SPARING = 2
-"""How many emoji are sparing."""
+"""Emoji allowed with the setting `sparing`."""
 ALIKE = 0.35
-"""Two posts that share so much of their runs of three words are one post twice."""
+"""Jaccard similarity of word trigrams above which two posts count as repetitions."""
 LEAKED_WORDS = 7
-"""So many words in a row out of an example are the example's, not the voice's."""
+"""This many consecutive words of an example count as copied from it."""
 ENOUGH = 3
-"""Examples below which their spread says nothing."""
+"""Minimum number of examples for a meaningful standard deviation."""
 FAR, FAR_OVERALL = 2.5, 1.6
 """Standard deviations from the examples: of one feature, and of all on average."""
 
@@ -33,122 +33,130 @@ _FEATURES = (
     "em dashes", "exclamation marks", "question marks", "emoji", "words in the first person", "hashtags",
     "contractions", "commas", "colons", "semicolons",
 )  # fmt: skip
-_COUNTED_FROM = 3
-"""The features from here on are counts, per 100 words."""
+_FIRST_COUNT = 3
+"""Index in _FEATURES from which on the features are counts per 100 words."""
 
 
-def _avoid(reading: Reading, subject: Subject) -> Iterator[Found]:
-    pattern = pattern_of(subject.voice.avoid)
-    for match in pattern.finditer(reading.masked) if pattern else ():
+def _avoid(analyzed: Reading, context: Subject) -> Iterator[Found]:
+    pattern = pattern_of(context.voice.avoid)
+    for match in pattern.finditer(analyzed.masked) if pattern else ():
         yield Found(ERROR, f"“{match[0]}” is on the avoid list.", *match.span())
 
 
-def _hashtags(reading: Reading, subject: Subject) -> Iterator[Found]:
-    found = list(links.HASHTAG.finditer(reading.masked))
-    allowed = subject.settings.hashtags
-    most = HASHTAGS if allowed is None else allowed
-    if len(found) > most:
-        message = f"{len(found)} hashtags; {'at most ' if most else ''}{most or 'none'} wanted."
-        yield Found(WARNING if allowed is None else ERROR, message, *found[most].span())
+def _hashtags(analyzed: Reading, context: Subject) -> Iterator[Found]:
+    hashtags = list(links.HASHTAG.finditer(analyzed.masked))
+    allowed = context.settings.hashtags
+    max_hashtags = HASHTAGS if allowed is None else allowed
+    if len(hashtags) > max_hashtags:
+        message = f"{len(hashtags)} hashtags; {'at most ' if max_hashtags else ''}{max_hashtags or 'none'} wanted."
+        yield Found(WARNING if allowed is None else ERROR, message, *hashtags[max_hashtags].span())
 
 
-def _emoji(reading: Reading, subject: Subject) -> Iterator[Found]:
-    count = count_emoji(reading.text)
-    if subject.settings.emoji is Emoji.NEVER and count:
+def _emoji(analyzed: Reading, context: Subject) -> Iterator[Found]:
+    count = count_emoji(analyzed.text)
+    if context.settings.emoji is Emoji.NEVER and count:
         yield Found(ERROR, "The voice has no emoji.")
-    elif subject.settings.emoji is Emoji.SPARING and count > SPARING:
+    elif context.settings.emoji is Emoji.SPARING and count > SPARING:
         yield Found(WARNING, f"{count} emoji; the voice is sparing with them.")
 
 
-def _example_leak(reading: Reading, subject: Subject) -> Iterator[Found]:
-    mine = runs(reading.words, LEAKED_WORDS)
-    for number, example in enumerate(subject.voice.examples, 1):
-        theirs = _example_runs(example)
-        leaked = next((run for run in mine if run in theirs), None)
-        if leaked and not (subject.source and known(subject.source).says([leaked])):
+def _example_leak(analyzed: Reading, context: Subject) -> Iterator[Found]:
+    ngrams = runs(analyzed.words, LEAKED_WORDS)
+    for number, example in enumerate(context.voice.examples, 1):
+        example_ngrams = _example_ngrams(example)
+        leaked = next((ngram for ngram in ngrams if ngram in example_ngrams), None)
+        # Phrases that the source contains are not a leak: the example may be about the same subject.
+        if leaked and not (context.source and known(context.source).says([leaked])):
             yield Found(ERROR, f"“{leaked}” is word for word from example {number}.")
 
 
-def _repeat(reading: Reading, subject: Subject) -> Iterator[Found]:
-    likeness = subject.recent.likeness(reading.text) if subject.recent else 0.0
-    if likeness > ALIKE:
-        yield Found(WARNING, f"Much like a recent draft: {likeness:.0%} of it is the same.")
+def _repeat(analyzed: Reading, context: Subject) -> Iterator[Found]:
+    similarity = context.recent.likeness(analyzed.text) if context.recent else 0.0
+    if similarity > ALIKE:
+        yield Found(WARNING, f"Much like a recent draft: {similarity:.0%} of it is the same.")
 
 
-def _style(reading: Reading, subject: Subject) -> Iterator[Found]:
-    for name, score in zip(_FEATURES, _scores(reading.text, subject.voice.examples), strict=True):
+def _style(analyzed: Reading, context: Subject) -> Iterator[Found]:
+    for name, score in zip(_FEATURES, _feature_scores(analyzed.text, context.voice.examples), strict=True):
         if abs(score) > FAR:
             yield Found(WARNING, f"{'More' if score > 0 else 'Fewer'} {name} than in your own posts ({score:+.1f} sd).")
 
 
-def _style_distance(reading: Reading, subject: Subject) -> Iterator[Found]:
-    scores = _scores(reading.text, subject.voice.examples)
+def _style_distance(analyzed: Reading, context: Subject) -> Iterator[Found]:
+    scores = _feature_scores(analyzed.text, context.voice.examples)
+    # Capped, so that a single extreme feature does not decide alone.
     distance = statistics.fmean(min(abs(score), 4.0) for score in scores)
     if distance > FAR_OVERALL:
         yield Found(WARNING, f"It does not read like your own posts ({distance:.1f} sd on average).")
 
 
 @lru_cache(maxsize=256)
-def _example_runs(example: str) -> frozenset[str]:
+def _example_ngrams(example: str) -> frozenset[str]:
     return frozenset(runs(words_of(links.masked(example)), LEAKED_WORDS))
 
 
 @lru_cache(maxsize=8)
-def _habits(examples: tuple[str, ...]) -> tuple[tuple[float, float], ...]:
-    """Mean and spread of each feature; the spread is never taken as less than 15 % of the mean or a quarter."""
-    columns = zip(*map(_look, examples), strict=True)
+def _feature_statistics(examples: tuple[str, ...]) -> tuple[tuple[float, float], ...]:
+    """Return mean and deviation of each feature over the examples.
+
+    The deviation is at least 15 % of the mean and at least 0.25, so that uniform examples do not make any difference
+    extreme.
+    """
+    columns = zip(*map(_features, examples), strict=True)
     return tuple(
         (mean := statistics.fmean(values), max(statistics.stdev(values), 0.15 * abs(mean), 0.25)) for values in columns
     )
 
 
 @lru_cache(maxsize=8)
-def _scores(text: str, examples: tuple[str, ...]) -> tuple[float, ...]:
-    """How far each feature of `text` is from the examples, in standard deviations.
+def _feature_scores(text: str, examples: tuple[str, ...]) -> tuple[float, ...]:
+    """Return each feature's distance from the examples, in standard deviations.
 
-    One comma more or less is much of a short text and says nothing: it never counts as more than one deviation.
+    One comma more or less is a large share of a short text, so the deviation of a count is at least one occurrence.
     """
-    one = 100 / max(1, len(words_of(links.masked(text))))
+    one_occurrence = 100 / max(1, len(words_of(links.masked(text))))
     return tuple(
-        (value - mean) / (max(spread, one) if number >= _COUNTED_FROM else spread)
-        for number, (value, (mean, spread)) in enumerate(zip(_look(text), _habits(examples), strict=True))
+        (value - mean) / (max(spread, one_occurrence) if index >= _FIRST_COUNT else spread)
+        for index, (value, (mean, spread)) in enumerate(
+            zip(_features(text), _feature_statistics(examples), strict=True)
+        )
     )
 
 
-def _look(text: str) -> tuple[float, ...]:
-    """The features of a text, per 100 words where they are counts."""
+def _features(text: str) -> tuple[float, ...]:
+    """Return the features of a text in the order of _FEATURES; counts are per 100 words."""
     hashtags = len(links.HASHTAG.findall(text))
     text = links.masked(text)
     words = words_of(text) or [""]
-    pieces = [piece for piece in _SENTENCE_END.split(text) if piece.strip()] or [text]
-    share = 100 / len(words)
+    sentences = [sentence for sentence in _SENTENCE_END.split(text) if sentence.strip()] or [text]
+    per_100_words = 100 / len(words)
     return (
-        len(words) / len(pieces),
+        len(words) / len(sentences),
         sum(map(len, words)) / len(words),
-        sum(piece.strip()[0].islower() for piece in pieces if piece.strip()) / len(pieces),
-        share * text.count("—"),
-        share * text.count("!"),
-        share * text.count("?"),
-        share * count_emoji(text),
-        share * sum(word in _FIRST_PERSON for word in words),
-        share * hashtags,
-        share * sum("'" in word for word in words),
-        share * text.count(","),
-        share * text.count(":"),
-        share * text.count(";"),
+        sum(sentence.strip()[0].islower() for sentence in sentences if sentence.strip()) / len(sentences),
+        per_100_words * text.count("—"),
+        per_100_words * text.count("!"),
+        per_100_words * text.count("?"),
+        per_100_words * count_emoji(text),
+        per_100_words * sum(word in _FIRST_PERSON for word in words),
+        per_100_words * hashtags,
+        per_100_words * sum("'" in word for word in words),
+        per_100_words * text.count(","),
+        per_100_words * text.count(":"),
+        per_100_words * text.count(";"),
     )
 
 
-def _has_habits(subject: Subject) -> bool:
-    return len(subject.voice.examples) >= ENOUGH
+def _has_enough_examples(context: Subject) -> bool:
+    return len(context.voice.examples) >= ENOUGH
 
 
 RULES = (
-    Rule("avoid", _avoid, lambda subject: bool(subject.voice.avoid)),
+    Rule("avoid", _avoid, lambda context: bool(context.voice.avoid)),
     Rule("hashtags", _hashtags, lambda _: True),
-    Rule("emoji", _emoji, lambda subject: subject.settings.emoji in (Emoji.NEVER, Emoji.SPARING)),
-    Rule("example-leak", _example_leak, lambda subject: bool(subject.voice.examples)),
-    Rule("repeat", _repeat, lambda subject: subject.recent is not None),
-    Rule("style", _style, _has_habits),
-    Rule("style-distance", _style_distance, _has_habits),
+    Rule("emoji", _emoji, lambda context: context.settings.emoji in (Emoji.NEVER, Emoji.SPARING)),
+    Rule("example-leak", _example_leak, lambda context: bool(context.voice.examples)),
+    Rule("repeat", _repeat, lambda context: context.recent is not None),
+    Rule("style", _style, _has_enough_examples),
+    Rule("style-distance", _style_distance, _has_enough_examples),
 )

@@ -1,4 +1,4 @@
-"""Bluesky, and whoever runs a PDS of their own."""
+"""Bluesky and other PDS servers."""
 
 from copydesk.posting.bluesky.platform import Bluesky
 

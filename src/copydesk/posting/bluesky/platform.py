@@ -1,9 +1,10 @@
-"""Bluesky as a Platform: a post, or a whole thread, in one request that makes all of it or nothing.
+"""Bluesky: a post or a whole thread is one atomic request.
 
-The keys of the records are ours, so a second request makes nothing (the server answers it with 500), and each post is
-found again by its key. What is there is compared with the hash that our own content has: nothing else passes for it.
-The pictures come with `send`. They are uploaded before the post, as often as that takes: the same bytes are the same
-file, and one that no post names is swept away by the server.
+The record keys are chosen by us, so a repeated request creates nothing (the server answers 500), and each post can be
+found by its key. Its CID must equal the hash of our own content; nothing else is taken for our post.
+
+Images are uploaded in `send` before the post, in every attempt: equal bytes are the same blob, and the server deletes
+blobs that no post refers to.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -44,20 +45,20 @@ from copydesk.posting.platform import (
 from copydesk.posting.site import own_server
 
 MOST_PARTS = 100
-"""As many keys as one delivery has; the server would take 200 posts at once."""
+"""Limited by `tid_key`; the server would accept 200 posts at once."""
 MOST_ASKED = 25
-"""Posts whose figures are asked for at once (app.bsky.feed.getPosts)."""
+"""Posts per request for metrics (app.bsky.feed.getPosts)."""
 
 
 class Bluesky:
-    """Accounts on bsky.social or on any other PDS, with an app password."""
+    """Accounts on bsky.social or any other PDS, with an app password."""
 
     name: ClassVar[str] = "bluesky"
     limits: ClassVar[Limits] = Limits(
         formats=frozenset({Format.SHORT, Format.THREAD}),
         pictures=4,
         picture_bytes=2_000_000,
-        alt_characters=2000,  # the server has no limit; Bluesky's own app takes so many
+        alt_characters=2000,  # the server has no limit; this is the one of Bluesky's own app
     )
     home: ClassVar[str] = "https://bsky.social"
     wants: ClassVar[tuple[Wanted, ...]] = (
@@ -70,45 +71,45 @@ class Bluesky:
     )
 
     def __init__(self, caller: Caller, secrets: Secrets, *, clock: Callable[[], datetime]) -> None:
-        self._caller = caller
+        self._client = caller
         self._sessions = Sessions(caller, secrets, clock)
 
     def trust(self, account: Account) -> Trust:
-        """Keys are honoured for ever."""
+        """Return guarantees with idempotent keys: a record key can be created once."""
         return Trust(keyed=True)
 
     def problems(self, post: Post, account: Account) -> Sequence[Problem]:
-        """Posts that are too long or empty, threads of too many, too many pictures."""
+        """Return problems: posts too long or empty, threads too long, too many images."""
         if post.format not in self.limits.formats:
             return [Problem(message="Bluesky takes no articles.")]
-        found = [] if post.parts else [Problem(message="It has no text.")]
+        problems = [] if post.parts else [Problem(message="It has no text.")]
         if len(post.parts) > MOST_PARTS:
-            found.append(Problem(message=f"It has {len(post.parts)} posts; {MOST_PARTS} go into one thread."))
+            problems.append(Problem(message=f"It has {len(post.parts)} posts; {MOST_PARTS} go into one thread."))
         if len(post.alts) > self.limits.pictures:
-            found.append(Problem(message=f"It has {len(post.alts)} pictures; Bluesky takes {self.limits.pictures}."))
-        for place, text in enumerate(post.parts):
-            if says := wrong_with(text, may_be_empty=bool(post.alts) and place == 0):
-                found.append(Problem(message=says, part=place))
-        return found
+            problems.append(Problem(message=f"It has {len(post.alts)} pictures; Bluesky takes {self.limits.pictures}."))
+        for index, text in enumerate(post.parts):
+            if problem := wrong_with(text, may_be_empty=bool(post.alts) and index == 0):
+                problems.append(Problem(message=problem, part=index))
+        return problems
 
     def render(self, post: Post, account: Account, seed: str) -> Intent:
-        """One step for the post or the whole thread. Mentions stay plain text: see `facets`."""
+        """Return one step for the post or the whole thread. Mentions stay plain text, see `find_facets`."""
         writes = records.writes_for(post, account.id, seed)
-        keys = tuple(each.rkey for each in writes.writes)
+        keys = tuple(create.rkey for create in writes.writes)
         expects = tuple(records.uri_of(account.id, key) for key in keys)
         body = to_wire(writes)
         assert isinstance(body, dict)
         return Intent(steps=(Step(keys=keys, body=body, expects=expects),), at=post.at)
 
     async def connect(self, server: str, given: Mapping[str, str]) -> Connected:
-        """Get in with handle and app password."""
-        asked = own_server(server)
-        session = await self._sessions.sign_in(asked, typed(given["handle"]), given[PASSWORD].strip())
-        account = known(Account(platform=self.name, server=asked, id=session.did, name=""), session)
+        """Sign in with handle and app password."""
+        server_url = own_server(server)
+        session = await self._sessions.sign_in(server_url, typed(given["handle"]), given[PASSWORD].strip())
+        account = known(Account(platform=self.name, server=server_url, id=session.did, name=""), session)
         return Connected(account=account, secrets={PASSWORD: given[PASSWORD].strip(), REFRESH: session.refresh_jwt})
 
     async def check(self, account: Account) -> Account:
-        """The account with its handle and server as they are now."""
+        """Return the account with its current handle and server."""
         session = await self._sessions.read(account, "com.atproto.server.getSession", Session)
         if session.did != account.id:
             raise LoginError(f"{account.name} is another account now.", hint="Connect it again.")
@@ -117,38 +118,45 @@ class Bluesky:
     async def send(
         self, account: Account, intent: Intent, made: Sequence[Made], pictures: Sequence[Picture] = ()
     ) -> Made:
-        """Upload the pictures, and make all posts at once."""
+        """Upload the images and create all posts at once."""
         step = intent.steps[len(made)]
         writes = msgspec.convert(step.body, Writes)
         planned = records.images_of(writes)
+        # The alt texts were fixed together with the post, so each one needs its file.
         if len(planned) != len(pictures):
             raise RefusedPostError(f"The post is about {len(planned)} pictures, and {len(pictures)} are at hand.")
         pairs = zip(pictures, planned, strict=True)
-        images = [records.image_of(picture, image.alt) for picture, image in pairs]
-        for picture in pictures:
-            await self._upload(account, picture)
-        whole, cids = records.completed(writes, images)
-        answer = await self._sessions.ask(account, "POST", "com.atproto.repo.applyWrites", json=to_wire(whole))
+        record_images = [records.image_of(image, planned_image.alt) for image, planned_image in pairs]
+        for image in pictures:
+            await self._upload_image(account, image)
+        complete_writes, cids = records.completed(writes, record_images)
+        answer = await self._sessions.ask(
+            account, "POST", "com.atproto.repo.applyWrites", json=to_wire(complete_writes)
+        )
         if not answer.good:
             raise self._sessions.wrong(account.server, answer)
         results = answer.read(Done).results
-        if [(each.uri, each.cid) for each in results] != list(zip(step.expects, cids, strict=True)):
+        if [(result.uri, result.cid) for result in results] != list(zip(step.expects, cids, strict=True)):
             raise UnknownOutcomeError("Bluesky says that it made something else than it was asked for.")
         return made_of(account, step)
 
     async def look_up(self, account: Account, intent: Intent, made: Sequence[Made], since: datetime) -> Made | None:
-        """The posts by their keys, all with the content that was sent, or none of them."""
+        """Return the posts if all are there with the content that was sent, None if none of them is there.
+
+        Raise `UnknownOutcomeError` for anything in between.
+        """
         step = intent.steps[len(made)]
-        found = [await self._record(account, key) for key in step.keys]
-        there = [each for each in found if each is not None]
-        if not there:
+        lookups = [await self._get_record(account, key) for key in step.keys]
+        existing = [record for record in lookups if record is not None]
+        if not existing:
             return None
-        if len(there) < len(found):
+        # The request was atomic, so a part of a thread means that the rest was deleted later.
+        if len(existing) < len(lookups):
             raise UnknownOutcomeError(
-                f"{len(there)} of {len(found)} posts of the thread are there: somebody has deleted the rest.",
+                f"{len(existing)} of {len(lookups)} posts of the thread are there: somebody has deleted the rest.",
                 hint="Look at the thread, and mark it as posted or send it again.",
             )
-        if [each.cid for each in there] != expected(step, there[0]):
+        if [record.cid for record in existing] != expected(step, existing[0]):
             raise UnknownOutcomeError(
                 "There is a post under the key of this one, and it says something else.",
                 hint="Look at your profile, and mark it as posted or send it again.",
@@ -156,54 +164,52 @@ class Bluesky:
         return msgspec.structs.replace(made_of(account, step), evidence=Evidence.READ_BACK)
 
     async def delete(self, account: Account, made: Made) -> None:
-        """Take the posts back, the last one first."""
-        ours = records.uri_of(account.id, "")
+        """Delete the posts, the last one first."""
+        own_prefix = records.uri_of(account.id, "")
         for uri in reversed(made.ids):
-            if not uri.startswith(ours):
+            if not uri.startswith(own_prefix):
                 raise RefusedPostError(f"{uri} is no post of {account.name}.")
-            asked = {"repo": account.id, "collection": COLLECTION, "rkey": uri.removeprefix(ours)}
-            answer = await self._sessions.ask(account, "POST", "com.atproto.repo.deleteRecord", json=asked)
+            params = {"repo": account.id, "collection": COLLECTION, "rkey": uri.removeprefix(own_prefix)}
+            answer = await self._sessions.ask(account, "POST", "com.atproto.repo.deleteRecord", json=params)
             if not answer.good:
                 raise self._sessions.wrong(account.server, answer)
 
     async def figures(self, account: Account, ids: Sequence[str]) -> Mapping[str, Figures | None]:
-        """What Bluesky's index counts, which the account's own server asks; it counts no views and no clicks.
+        """Return the counters of Bluesky's index, which has no views and no clicks.
 
-        The index lags behind, and some servers it does not read at all: a post is gone only where its own server
-        says so. Of one that the index alone lacks nothing is reported.
+        The index lags behind and does not cover all servers. A post is None only if its own server says that it is
+        deleted; a post that only the index lacks has empty metrics.
         """
-        found: dict[str, Figures | None] = dict.fromkeys(ids)
+        metrics: dict[str, Figures | None] = dict.fromkeys(ids)
         for start in range(0, len(ids), MOST_ASKED):
             query = [("uris", uri) for uri in ids[start : start + MOST_ASKED]]
-            counted = await self._sessions.read(account, "app.bsky.feed.getPosts", Counted, query)
-            found.update((each.uri, figures_of(each)) for each in counted.posts if each.uri in found)
-        for uri in [uri for uri, figures in found.items() if figures is None]:
-            if await self._record(account, uri.rpartition("/")[2]):
-                found[uri] = Figures()
-        return found
+            response = await self._sessions.read(account, "app.bsky.feed.getPosts", Counted, query)
+            metrics.update((counts.uri, figures_of(counts)) for counts in response.posts if counts.uri in metrics)
+        for uri in [uri for uri, value in metrics.items() if value is None]:
+            if await self._get_record(account, uri.rpartition("/")[2]):
+                metrics[uri] = Figures()
+        return metrics
 
-    async def _upload(self, account: Account, picture: Picture) -> None:
-        """Give the server a picture; where that fails no post was made."""
+    async def _upload_image(self, account: Account, image: Picture) -> None:
+        """Upload an image. Any failure means that no post was created."""
         name = "com.atproto.repo.uploadBlob"
         try:
-            answer = await self._sessions.ask(
-                account, "POST", name, content=picture.content, media_type=picture.media_type
-            )
-            if answer.good and answer.read(Uploaded).blob == records.blob_of(picture):
+            answer = await self._sessions.ask(account, "POST", name, content=image.content, media_type=image.media_type)
+            if answer.good and answer.read(Uploaded).blob == records.blob_of(image):
                 return
         except UnknownOutcomeError as error:
             raise NotSentError(f"A picture was not uploaded: {error.message}") from None
         if answer.good:
             raise NotSentError("A picture was not uploaded: what the server has of it is something else.")
-        found = self._sessions.wrong(account.server, answer)
-        raise NotSentError(found.message) if isinstance(found, UnknownOutcomeError) else found
+        upload_error = self._sessions.wrong(account.server, answer)
+        raise NotSentError(upload_error.message) if isinstance(upload_error, UnknownOutcomeError) else upload_error
 
-    async def _record(self, account: Account, key: str) -> Found | None:
-        """What is under a key; None where the server says that there is nothing."""
-        asked = {"repo": account.id, "collection": COLLECTION, "rkey": key}
+    async def _get_record(self, account: Account, key: str) -> Found | None:
+        """Return the record with this key; None if the server says that there is none."""
+        params = {"repo": account.id, "collection": COLLECTION, "rkey": key}
         url = f"{account.server}/xrpc/com.atproto.repo.getRecord"
         try:
-            answer = await self._caller.ask("GET", url, params=asked)
+            answer = await self._client.ask("GET", url, params=params)
             if answer.good:
                 return answer.read(Found)
         except UnknownOutcomeError as error:

@@ -1,9 +1,8 @@
-"""The records that posts are on a PDS, and the ids that follow from their content. Nothing is asked here.
+"""The records that posts are on a PDS, and the CIDs computed from their content. Pure functions.
 
-A post names the one it replies to by its address and by the hash of its content (its CID), so the hashes of a whole
-thread are computed before any of it is sent: DAG-CBOR, SHA-256, CIDv1 (atproto.com/specs/data-model). Pictures come
-only when the post is sent. Until then a record holds their descriptions alone, and no hash is in it; the same bytes
-give the same hashes each time.
+A reply names its parent by URI and by the hash of its content (CID), so the hashes of a whole thread are computed
+before any of it is sent: DAG-CBOR, SHA-256, CIDv1 (atproto.com/specs/data-model). Images are uploaded only when the
+post is sent; until then a record contains their alt texts alone and no hashes. Equal bytes always give equal hashes.
 """
 
 import hashlib
@@ -28,27 +27,27 @@ _DAG_CBOR, _RAW = b"\x71", b"\x55"
 
 
 class Ref(Struct, frozen=True, omit_defaults=True):
-    """A post, named so that it cannot be another one."""
+    """A strong reference to a post: its URI and content hash."""
 
     uri: str
     cid: str = ""
 
 
 class Reply(Struct, frozen=True):
-    """Where in a thread a post is."""
+    """The position of a post in its thread."""
 
     root: Ref
     parent: Ref
 
 
 class Link(Struct, frozen=True):
-    """A CID, as JSON has it."""
+    """A CID in JSON form."""
 
     cid: Annotated[str, msgspec.Meta(pattern="^b[a-z2-7]{58}$")] = msgspec.field(name="$link")
 
 
 class Blob(Struct, frozen=True):
-    """A file that a record has with it."""
+    """A file attached to a record."""
 
     ref: Link
     mime_type: str
@@ -57,14 +56,14 @@ class Blob(Struct, frozen=True):
 
 
 class AspectRatio(Struct, frozen=True):
-    """So that room is kept for a picture before it is there."""
+    """Lets clients reserve space before the image is loaded."""
 
     width: int
     height: int
 
 
 class Image(Struct, frozen=True, omit_defaults=True):
-    """A picture of a post; without its file as long as that is not sent."""
+    """An image of a post; without its file until it is sent."""
 
     alt: str
     image: Blob | None = None
@@ -72,16 +71,17 @@ class Image(Struct, frozen=True, omit_defaults=True):
 
 
 class Embed(Struct, frozen=True):
-    """The pictures of a post."""
+    """The images of a post."""
 
     images: list[Image]
     type: str = msgspec.field(name="$type", default=IMAGES)
 
 
 class Record(Struct, frozen=True, omit_defaults=True):
-    """A post."""
+    """A post record."""
 
     text: str
+    # No default for `type`: `omit_defaults` would leave it out of the hashed record.
     created_at: str
     type: str = msgspec.field(name="$type")
     facets: list[Facet] | None = None
@@ -90,7 +90,7 @@ class Record(Struct, frozen=True, omit_defaults=True):
 
 
 class Create(Struct, frozen=True):
-    """One post of what is asked for."""
+    """One post of an applyWrites request."""
 
     rkey: str
     value: Record
@@ -99,72 +99,76 @@ class Create(Struct, frozen=True):
 
 
 class Writes(Struct, frozen=True):
-    """What a PDS is asked to make, all of it or nothing (com.atproto.repo.applyWrites)."""
+    """An applyWrites request, which a PDS executes atomically (com.atproto.repo.applyWrites)."""
 
     repo: str
     writes: list[Create]
 
 
 def uri_of(did: str, key: str) -> str:
-    """The address of a post by its key."""
+    """Return the AT URI of a post by its key."""
     return f"at://{did}/{COLLECTION}/{key}"
 
 
 def writes_for(post: Post, did: str, seed: str) -> Writes:
-    """What makes a post or a thread of them, but for its hashes; pictures are of the first one."""
-    at = iso(post.at)
-    made = [
-        Create(rkey=tid_key(seed, place), value=Record(type=COLLECTION, text=text, created_at=at, facets=facets(text)))
-        for place, text in enumerate(post.parts)
+    """Return the request for a post or thread, still without hashes. Images belong to the first post."""
+    created_at = iso(post.at)
+    creates = [
+        Create(
+            rkey=tid_key(seed, index),
+            value=Record(type=COLLECTION, text=text, created_at=created_at, facets=facets(text)),
+        )
+        for index, text in enumerate(post.parts)
     ]
-    if post.alts and made:
-        made[0] = _valued(made[0], embed=Embed(images=[Image(alt=alt) for alt in post.alts]))
-    refs = [Ref(uri=uri_of(did, each.rkey)) for each in made]
-    for place in range(1, len(made)):
-        made[place] = _valued(made[place], reply=Reply(root=refs[0], parent=refs[place - 1]))
-    return Writes(repo=did, writes=made)
+    if post.alts and creates:
+        creates[0] = _with_value(creates[0], embed=Embed(images=[Image(alt=alt) for alt in post.alts]))
+    refs = [Ref(uri=uri_of(did, create.rkey)) for create in creates]
+    for index in range(1, len(creates)):
+        creates[index] = _with_value(creates[index], reply=Reply(root=refs[0], parent=refs[index - 1]))
+    return Writes(repo=did, writes=creates)
 
 
 def images_of(writes: Writes) -> list[Image]:
-    """The pictures of the first post."""
+    """Return the images of the first post."""
     embed = writes.writes[0].value.embed
     return embed.images if embed else []
 
 
 def image_of(picture: Picture, alt: str) -> Image:
-    """A picture as a record names it; its description is the one that was approved."""
+    """Return an image as a record refers to it, with the approved alt text."""
     return Image(alt=alt, image=blob_of(picture), aspect_ratio=AspectRatio(width=picture.width, height=picture.height))
 
 
 def blob_of(picture: Picture) -> Blob:
-    """The file of a picture as the server names it once it has it."""
+    """Return the blob reference that the server will assign to an image."""
     cid = _cid(_RAW, picture.content)
     return Blob(ref=Link(cid=cid), mime_type=picture.media_type, size=len(picture.content))
 
 
 def completed(writes: Writes, images: Sequence[Image]) -> tuple[Writes, list[str]]:
-    """`writes` with its pictures and hashes, and the CID of each of its posts."""
-    done = list(writes.writes)
+    """Return `writes` with its images and hashes, and the CID of each of its posts."""
+    creates = list(writes.writes)
     if images:
-        done[0] = _valued(done[0], embed=Embed(images=list(images)))
-    cids = [cid_of(done[0].value)]
-    for before, place in pairwise(range(len(done))):
-        reply = done[place].value.reply
+        creates[0] = _with_value(creates[0], embed=Embed(images=list(images)))
+    cids = [cid_of(creates[0].value)]
+    # Each reply contains the CID of its parent, so hashes can only be computed from the first post on.
+    for previous, index in pairwise(range(len(creates))):
+        reply = creates[index].value.reply
         assert reply is not None
-        root, parent = replace(reply.root, cid=cids[0]), replace(reply.parent, cid=cids[before])
-        done[place] = _valued(done[place], reply=Reply(root=root, parent=parent))
-        cids.append(cid_of(done[place].value))
-    return replace(writes, writes=done), cids
+        root, parent = replace(reply.root, cid=cids[0]), replace(reply.parent, cid=cids[previous])
+        creates[index] = _with_value(creates[index], reply=Reply(root=root, parent=parent))
+        cids.append(cid_of(creates[index].value))
+    return replace(writes, writes=creates), cids
 
 
 def cid_of(record: Record) -> str:
-    """The id that follows from a record's content."""
-    from libipld import encode_dag_cbor  # noqa: PLC0415 - for those who post: a preview has no ids
+    """Return the CID of a record, which its content determines."""
+    from libipld import encode_dag_cbor  # noqa: PLC0415 - needed for sending only; previews compute no CIDs
 
-    return _cid(_DAG_CBOR, encode_dag_cbor(_linked(msgspec.to_builtins(record))))
+    return _cid(_DAG_CBOR, encode_dag_cbor(_decode_links(msgspec.to_builtins(record))))
 
 
-def _valued(create: Create, *, embed: Embed | None = None, reply: Reply | None = None) -> Create:
+def _with_value(create: Create, *, embed: Embed | None = None, reply: Reply | None = None) -> Create:
     value = create.value
     return replace(create, value=replace(value, embed=embed or value.embed, reply=reply or value.reply))
 
@@ -175,10 +179,11 @@ def _cid(codec: bytes, content: bytes) -> str:
     return str(encode_cid(_CID_VERSION + codec + _SHA256 + hashlib.sha256(content).digest()))
 
 
-def _linked(value: object) -> object:
-    """`value` with the bytes of a CID for each `$link`, which is how libipld knows them."""
+def _decode_links(value: object) -> object:
+    """Replace each `$link` in `value` by the bytes of its CID, the form that libipld expects."""
     if isinstance(value, dict):
         if isinstance(link := value.get("$link"), str):
+            # The first character is the multibase prefix; b32decode wants upper case and padding.
             return b32decode(link[1:].upper() + "======")
-        return {name: _linked(inner) for name, inner in value.items()}
-    return [_linked(inner) for inner in value] if isinstance(value, list) else value
+        return {name: _decode_links(inner) for name, inner in value.items()}
+    return [_decode_links(inner) for inner in value] if isinstance(value, list) else value

@@ -1,7 +1,7 @@
-"""Asks a PDS for an account: with a token that lasts two hours, which is renewed with one that lasts weeks.
+"""Authenticated requests to a PDS. The access token lasts two hours and is refreshed with a token that lasts weeks.
 
-An app password may be used 30 times in five minutes and 300 times a day, so it is the last resort. A renewed pair is
-kept before it is used; whoever is killed in between can use the old one for two more hours.
+App passwords may be used 30 times in five minutes and 300 times a day, so they are the last resort. A refreshed pair is
+stored before it is used; a process killed in between can use the old refresh token for two more hours.
 """
 
 import asyncio
@@ -28,10 +28,10 @@ from copydesk.posting.site import own_server
 T = TypeVar("T")
 
 PASSWORD, REFRESH = "password", "refresh"
-"""The names of an account's secrets."""
-_PDS = "#atproto_pds"
-_STALE = frozenset({"ExpiredToken", "InvalidToken"})
-_NOT_IN = _STALE | {
+"""Names of an account's credentials."""
+_PDS_SERVICE_ID = "#atproto_pds"
+_EXPIRED_TOKEN_ERRORS = frozenset({"ExpiredToken", "InvalidToken"})
+_ACCOUNT_ERRORS = _EXPIRED_TOKEN_ERRORS | {
     "AuthMissing",
     "AuthenticationRequired",
     "AuthFactorTokenRequired",
@@ -41,12 +41,12 @@ _NOT_IN = _STALE | {
     "RepoSuspended",
     "RepoDeactivated",
 }
-"""Errors that speak of the account, whatever their status: a token that ran out is answered with 400."""
-_HINT = "Make a new app password in Bluesky's settings, and connect the account with it."
+"""Errors that concern the account, whatever their status: an expired token is answered with 400."""
+_RECONNECT_HINT = "Make a new app password in Bluesky's settings, and connect the account with it."
 
 
 class Session(Struct, frozen=True):
-    """What a server says to whoever got in."""
+    """The response of createSession, refreshSession and getSession."""
 
     did: str
     handle: str
@@ -57,21 +57,21 @@ class Session(Struct, frozen=True):
 
 
 class Fault(Struct, frozen=True):
-    """How a PDS says what is wrong."""
+    """The error format of a PDS."""
 
     error: str = ""
     message: str = ""
 
 
 class Sessions:
-    """The way into accounts. Tokens for access are kept in memory only."""
+    """Sessions of accounts. Access tokens are kept in memory only."""
 
     def __init__(self, caller: Caller, secrets: Secrets, clock: Callable[[], datetime]) -> None:
-        self._caller = caller
+        self._client = caller
         self._secrets = secrets
         self._clock = clock
         self._access: dict[tuple[str, str], str] = {}
-        self._renewing: dict[tuple[str, str], asyncio.Lock] = {}
+        self._refresh_locks: dict[tuple[str, str], asyncio.Lock] = {}
 
     async def ask(
         self,
@@ -84,18 +84,25 @@ class Sessions:
         media_type: str = "",
         query: Sequence[tuple[str, str]] = (),
     ) -> Answer:
-        """Ask for the account, once more where the token had run out: then nothing was done the first time."""
+        """Send a request for the account.
+
+        If the access token has expired, refresh it and send the request once more: the first one did nothing.
+        """
         url = f"{account.server}/xrpc/{name}" + (f"?{urlencode(query)}" if query else "")
-        more = {"content-type": media_type} if media_type else {}
-        token = await self._token(account, "")
-        answer = await self._caller.ask(method, url, json=json, content=content, headers={**_bearer(token), **more})
-        if not _is_stale(answer):
+        extra_headers = {"content-type": media_type} if media_type else {}
+        token = await self._access_token(account, "")
+        answer = await self._client.ask(
+            method, url, json=json, content=content, headers={**_bearer(token), **extra_headers}
+        )
+        if not _is_token_expired(answer):
             return answer
-        token = await self._token(account, token)
-        return await self._caller.ask(method, url, json=json, content=content, headers={**_bearer(token), **more})
+        token = await self._access_token(account, token)
+        return await self._client.ask(
+            method, url, json=json, content=content, headers={**_bearer(token), **extra_headers}
+        )
 
     async def read(self, account: Account, name: str, kind: type[T], query: Sequence[tuple[str, str]] = ()) -> T:
-        """Ask for something that is only seen; LoginError, NotSentError."""
+        """Send a GET request and return the decoded response. Raise `LoginError` or `NotSentError`."""
         try:
             answer = await self.ask(account, "GET", name, query=query)
             if answer.good:
@@ -105,98 +112,111 @@ class Sessions:
         raise self.unread(account.server, answer)
 
     async def sign_in(self, server: str, identifier: str, password: str) -> Session:
-        """Get in with a password; LoginError, NotSentError."""
-        asked = {"identifier": identifier, "password": password}
-        answer = await self._begin(server, "createSession", {}, asked)
+        """Create a session with a password. Raise `LoginError` or `NotSentError`."""
+        credentials = {"identifier": identifier, "password": password}
+        answer = await self._request_session(server, "createSession", {}, credentials)
         if not answer.good:
             fault = fault_of(answer)
             if answer.status in (400, 401, 403) and fault.error:
                 host = urlsplit(server).netloc
-                raise LoginError(f"{host} says: {sentence(fault.message or fault.error)}", hint=_HINT)
+                raise LoginError(f"{host} says: {sentence(fault.message or fault.error)}", hint=_RECONNECT_HINT)
             raise self.unread(server, answer)
-        return _session(answer)
+        return _decode_session(answer)
 
     def wrong(self, server: str, answer: Answer) -> PostingError:
-        """What an answer that is no success means, for a request that makes something."""
-        return login_fault(server, answer) or wrong(answer, urlsplit(server).netloc, self._clock(), says=_words(answer))
-
-    def unread(self, server: str, answer: Answer) -> CopydeskError:
-        """What an answer that is no success means, for a request that makes no post."""
-        return login_fault(server, answer) or unread(
-            answer, urlsplit(server).netloc, self._clock(), says=_words(answer)
+        """Return the error that an unsuccessful response to a write request means."""
+        return login_fault(server, answer) or wrong(
+            answer, urlsplit(server).netloc, self._clock(), says=_error_text(answer)
         )
 
-    async def _token(self, account: Account, stale: str) -> str:
-        """A token that is not `stale`; of several who ask at once, one renews it."""
+    def unread(self, server: str, answer: Answer) -> CopydeskError:
+        """Return the error that an unsuccessful response to a request means that creates no post."""
+        return login_fault(server, answer) or unread(
+            answer, urlsplit(server).netloc, self._clock(), says=_error_text(answer)
+        )
+
+    async def _access_token(self, account: Account, stale: str) -> str:
+        """Return an access token that is not `stale`. Of several concurrent callers, one refreshes it."""
         key = (account.server, account.id)
-        async with self._renewing.setdefault(key, asyncio.Lock()):
+        async with self._refresh_locks.setdefault(key, asyncio.Lock()):
             token = self._access.get(key, "")
             if token in ("", stale):
-                token = await self._renew(account)
+                token = await self._refresh(account)
                 self._access[key] = token
             return token
 
-    async def _renew(self, account: Account) -> str:
-        kept = await self._secrets.read(account)
-        session = await self._refreshed(account, kept)
+    async def _refresh(self, account: Account) -> str:
+        credentials = await self._secrets.read(account)
+        # The refresh token first: sign-ins with an app password are rate-limited.
+        session = await self._refresh_session(account, credentials)
         if session is None:
-            if not kept.get(PASSWORD):
-                raise LoginError(f"There is no password for {account.name}.", hint=_HINT)
-            session = await self.sign_in(account.server, account.id, kept[PASSWORD])
+            if not credentials.get(PASSWORD):
+                raise LoginError(f"There is no password for {account.name}.", hint=_RECONNECT_HINT)
+            session = await self.sign_in(account.server, account.id, credentials[PASSWORD])
+        # A handle can be reassigned: never post to whoever owns it now.
         if session.did != account.id:
             raise LoginError(f"{account.name} is another account now.", hint="Connect it again.")
         if session.refresh_jwt:
-            await self._keep(account, {**kept, REFRESH: session.refresh_jwt})
+            await self._save_credentials(account, {**credentials, REFRESH: session.refresh_jwt})
         return session.access_jwt
 
-    async def _keep(self, account: Account, secrets: Mapping[str, str]) -> None:
-        """Keep what gets in next time; where it cannot be kept, as in a server's environment, the password does."""
+    async def _save_credentials(self, account: Account, secrets: Mapping[str, str]) -> None:
+        """Store the credentials for the next sign-in.
+
+        A read-only store, such as a server's environment, is no error as long as it has the password.
+        """
         try:
             await self._secrets.keep(account, secrets)
         except NotSentError:
             if not secrets.get(PASSWORD):
                 raise
 
-    async def _refreshed(self, account: Account, kept: Mapping[str, str]) -> Session | None:
-        """A new session by the kept token; None where that does not count any more."""
-        if not kept.get(REFRESH):
+    async def _refresh_session(self, account: Account, credentials: Mapping[str, str]) -> Session | None:
+        """Return a new session for the stored refresh token; None if the token is not accepted any more."""
+        if not credentials.get(REFRESH):
             return None
-        answer = await self._begin(account.server, "refreshSession", _bearer(kept[REFRESH]))
+        answer = await self._request_session(account.server, "refreshSession", _bearer(credentials[REFRESH]))
         if answer.good:
-            return _session(answer)
-        found = self.unread(account.server, answer)
-        if isinstance(found, LoginError):
+            return _decode_session(answer)
+        error = self.unread(account.server, answer)
+        if isinstance(error, LoginError):
             return None
-        raise found
+        raise error
 
-    async def _begin(self, server: str, name: str, headers: Mapping[str, str], json: object = None) -> Answer:
+    async def _request_session(self, server: str, name: str, headers: Mapping[str, str], json: object = None) -> Answer:
         try:
-            return await self._caller.ask(
+            return await self._client.ask(
                 "POST", f"{server}/xrpc/com.atproto.server.{name}", headers=headers, json=json
             )
-        except UnknownOutcomeError as error:  # a session at most was made
+        except UnknownOutcomeError as error:  # at most a session was created, and no post
             raise NotSentError(error.message) from None
 
 
 def server_of(session: Session, given: str) -> str:
-    """Where the account itself is: bsky.social lets accounts in that are on other machines.
+    """Return the PDS of the account: bsky.social also signs in accounts on other machines.
 
-    What its DID document says, where that is a proper https address; else the server that was asked.
+    That is the service endpoint of the account's DID document if it is a valid https URL, else the server that was
+    used.
     """
     services = (session.did_doc or {}).get("service")
     for service in services if isinstance(services, list) else ():
-        named = service if isinstance(service, dict) else {}
-        where = named.get("serviceEndpoint")
-        if str(named.get("id", "")).endswith(_PDS) and isinstance(where, str) and where.startswith("https://"):
+        entry = service if isinstance(service, dict) else {}
+        endpoint = entry.get("serviceEndpoint")
+        if (
+            str(entry.get("id", "")).endswith(_PDS_SERVICE_ID)
+            and isinstance(endpoint, str)
+            and endpoint.startswith("https://")
+        ):
             try:
-                return own_server(where)
+                # The DID document is written by the account's owner: validate its URL like user input.
+                return own_server(endpoint)
             except RefusedPostError:
                 return given
     return given
 
 
 def fault_of(answer: Answer) -> Fault:
-    """What the server says is wrong; empty where it does not say it as a PDS does."""
+    """Return the server's error; empty if the response is not in the format of a PDS."""
     try:
         return answer.read(Fault)
     except UnknownOutcomeError:
@@ -204,24 +224,24 @@ def fault_of(answer: Answer) -> Fault:
 
 
 def login_fault(server: str, answer: Answer) -> LoginError | None:
-    """An error about the account, where the answer is one."""
+    """Return a `LoginError` if the response is an error about the account, else None."""
     fault = fault_of(answer)
-    if answer.status not in (400, 401, 403) or fault.error not in _NOT_IN:
+    if answer.status not in (400, 401, 403) or fault.error not in _ACCOUNT_ERRORS:
         return None
-    return LoginError(f"{urlsplit(server).netloc} says: {sentence(_words(answer))}", hint=CONNECT_AGAIN)
+    return LoginError(f"{urlsplit(server).netloc} says: {sentence(_error_text(answer))}", hint=CONNECT_AGAIN)
 
 
-def _words(answer: Answer) -> str:
+def _error_text(answer: Answer) -> str:
     fault = fault_of(answer)
     return fault.message or fault.error
 
 
-def _is_stale(answer: Answer) -> bool:
-    return answer.status in (400, 401) and fault_of(answer).error in _STALE
+def _is_token_expired(answer: Answer) -> bool:
+    return answer.status in (400, 401) and fault_of(answer).error in _EXPIRED_TOKEN_ERRORS
 
 
-def _session(answer: Answer) -> Session:
-    """The session that began; NotSentError where the answer has none: no post was made by it."""
+def _decode_session(answer: Answer) -> Session:
+    """Decode a new session. Raise `NotSentError` if there is none in the response: no post was created by it."""
     try:
         session = answer.read(Session)
     except UnknownOutcomeError as error:

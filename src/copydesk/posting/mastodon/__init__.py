@@ -1,6 +1,7 @@
-"""Mastodon, and the servers that speak its API: GoToSocial, Pleroma, Akkoma, Pixelfed.
+"""Mastodon and servers that speak its API: GoToSocial, Pleroma, Akkoma, Pixelfed.
 
-Only Mastodon itself knows a repeated post by its Idempotency-Key; elsewhere what was sent is looked for on the account.
+Only Mastodon itself recognizes a repeated post by its Idempotency-Key; on the others a sent post is looked up on the
+account.
 """
 
 from copydesk.posting.mastodon.platform import Mastodon

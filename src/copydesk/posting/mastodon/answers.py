@@ -1,4 +1,4 @@
-"""What servers answer, and only as much of it as is needed (docs.joinmastodon.org/entities)."""
+"""Responses of Mastodon servers, reduced to the fields that are used (docs.joinmastodon.org/entities)."""
 
 from datetime import datetime
 from typing import Annotated
@@ -11,24 +11,24 @@ from copydesk.posting.http import Answer
 from copydesk.text.links import postable
 
 Id = Annotated[str, Meta(pattern=r"\A[0-9A-Za-z_-]{1,64}\Z")]
-"""Numbers on Mastodon, ULIDs on GoToSocial; it becomes part of addresses that we ask."""
+"""Numbers on Mastodon, ULIDs on GoToSocial. Restricted because ids become part of URLs."""
 Count = Annotated[int, Meta(ge=0)]
 Secret = Annotated[str, Meta(min_length=1, max_length=4096)]
 
 
 class Answered(msgspec.Struct, frozen=True):
-    """The base of what is read from an answer; fields that are not named are passed over."""
+    """Base of all response types; unknown fields are ignored."""
 
 
 class Posted(Answered, frozen=True):
-    """A status that was just made."""
+    """A status that was just created."""
 
     id: Id
     url: str | None = None
 
 
 class Status(Answered, frozen=True):
-    """A status of an account's list."""
+    """A status in an account's list."""
 
     id: Id
     created_at: Annotated[datetime, Meta(tz=True)]
@@ -37,18 +37,18 @@ class Status(Answered, frozen=True):
     content: str = ""
     """HTML."""
     text: str | None = None
-    """As it was sent; only GoToSocial says, to the author."""
+    """The source text; only GoToSocial includes it, for the author."""
     reblog: object = None
 
 
 class Source(Answered, frozen=True):
-    """A status as its author wrote it."""
+    """The source text of a status."""
 
     text: str
 
 
 class Counted(Answered, frozen=True):
-    """What is counted of a status."""
+    """The counters of a status."""
 
     id: Id
     favourites_count: Count | None = None
@@ -57,100 +57,100 @@ class Counted(Answered, frozen=True):
 
 
 class Media(Answered, frozen=True):
-    """A picture that was uploaded."""
+    """An uploaded image."""
 
     id: Id
 
 
 class Owner(Answered, frozen=True):
-    """Whose token it is."""
+    """The account that the token belongs to."""
 
     id: Id
     username: Annotated[str, Meta(pattern=r"\A[\w.-]{1,200}\Z")]
 
 
 class App(Answered, frozen=True):
-    """Copydesk, as the server knows it now."""
+    """Copydesk's registration as a client of the server."""
 
     client_id: Secret
     client_secret: Secret
 
 
 class Token(Answered, frozen=True):
-    """What a code was exchanged for."""
+    """The response to a code."""
 
     access_token: Secret
 
 
 class SignInMeans(Answered, frozen=True):
-    """What the server can do while somebody signs in (RFC 8414); Mastodon says so since 4.3."""
+    """The server's OAuth metadata (RFC 8414); Mastodon has it since 4.3."""
 
     code_challenge_methods_supported: tuple[str, ...] = ()
 
 
 class StatusLimits(Answered, frozen=True):
-    """What a status may be."""
+    """Limits of a status."""
 
     max_characters: Annotated[int, Meta(ge=1, le=10_000_000)] | None = None
 
 
 class Configuration(Answered, frozen=True):
-    """How the server is set up."""
+    """The server's configuration."""
 
     statuses: StatusLimits = StatusLimits()
 
 
 class Instance(Answered, frozen=True):
-    """The server, of either version of the API."""
+    """The server's description in version 1 or 2 of the API."""
 
     domain: str = ""
-    """The part of a handle after the second @; not in version 1."""
+    """The part of a handle after the second @; missing in version 1."""
     configuration: Configuration = Configuration()
     max_toot_chars: Annotated[int, Meta(ge=1, le=10_000_000)] | None = None
-    """Where Pleroma says it, in version 1."""
+    """Pleroma's field in version 1."""
 
 
 class NodeInfoLink(Answered, frozen=True):
-    """Where a version of NodeInfo is."""
+    """The location of one version of NodeInfo."""
 
     rel: str
     href: str
 
 
 class NodeInfoLinks(Answered, frozen=True):
-    """Where NodeInfo is."""
+    """The locations of NodeInfo."""
 
     links: tuple[NodeInfoLink, ...] = ()
 
 
 class Software(Answered, frozen=True):
-    """What runs the server."""
+    """The server's software."""
 
     name: str
     version: str = ""
 
 
 class NodeInfo(Answered, frozen=True):
-    """What the server says of itself (nodeinfo.diaspora.software)."""
+    """The server's description of itself (nodeinfo.diaspora.software)."""
 
     software: Software
 
 
-class _Saying(Answered, frozen=True):
+class _ErrorBody(Answered, frozen=True):
     error: str = ""
     error_description: str = ""
 
 
 def saying(answer: Answer) -> str:
-    """What the server says went wrong; empty where it does not."""
+    """Return the server's error message; empty if there is none."""
     try:
-        found = msgspec.json.decode(answer.body, type=_Saying)
+        body = msgspec.json.decode(answer.body, type=_ErrorBody)
     except (msgspec.MsgspecError, UnicodeDecodeError):
         return ""
-    return found.error_description or found.error
+    return body.error_description or body.error
 
 
 def made_of(status: Posted | Status, evidence: Evidence) -> Made:
-    """A status as what a step made; its address only where it is one."""
+    """Return the step result of a status; its URL is left out if it is no usable link."""
     url = postable(status.url)
     return Made(ids=(status.id,), urls=(url,) if url else (), evidence=evidence)

@@ -1,4 +1,4 @@
-"""Pictures go to the server before the post that shows them. Until that post is made nothing is there to be seen."""
+"""Upload images before the post that shows them. Until that post is created nothing is visible."""
 
 from collections.abc import Awaitable, Callable, Sequence
 
@@ -8,62 +8,65 @@ from copydesk.posting.multipart import file_name, form_with_file
 from copydesk.posting.platform import LoginError, NotSentError, Picture, RefusedPostError, UnknownOutcomeError
 
 Pause = Callable[[float], Awaitable[None]]
+"""Wait for a number of seconds."""
 
 PAUSES = (0.5, 1.0, 2.0, 4.0, 8.0, 8.0, 8.0)
-"""Seconds before each look at pictures that the server still works on."""
-_BUSY = 206
+"""Seconds before each check of images that the server is still processing."""
+_PARTIAL_CONTENT = 206
 
 
 async def attached(server: Server, pictures: Sequence[Picture], pause: Pause) -> list[str]:
-    """The ids of pictures that are ready to be shown, in order.
+    """Upload the images and return their media ids in order, when all are ready.
 
-    LoginError, RefusedPostError or NotSentError: whatever goes wrong here, no post was made. What was uploaded for
-    nothing is swept by the server within a day.
+    Raise `LoginError`, `RefusedPostError` or `NotSentError`: whatever fails here, no post was created. Unused uploads
+    are deleted by the server within a day.
     """
     ids: list[str] = []
-    waiting: list[str] = []
-    for picture in pictures:
-        media, ready = await _uploaded(server, picture)
+    processing: list[str] = []
+    for image in pictures:
+        media, ready = await _upload(server, image)
         ids.append(media)
         if not ready:
-            waiting.append(media)
-    await _ready(server, waiting, pause)
+            # Upload everything first and wait once: the server processes images in the background.
+            processing.append(media)
+    await _wait_until_ready(server, processing, pause)
     return ids
 
 
-async def _uploaded(server: Server, picture: Picture) -> tuple[str, bool]:
-    """The id of a picture, and whether the server is done with it."""
-    kind, content = form_with_file({"description": picture.alt}, picture, file_name(picture, "picture"))
+async def _upload(server: Server, image: Picture) -> tuple[str, bool]:
+    """Return the media id of an image and True if the server has finished processing it."""
+    content_type, content = form_with_file({"description": image.alt}, image, file_name(image, "picture"))
     try:
-        answer = await server.ask("POST", "/api/v2/media", headers={"content-type": kind}, content=content)
+        answer = await server.ask("POST", "/api/v2/media", headers={"content-type": content_type}, content=content)
         if not answer.good:
             raise server.wrong(answer)
+        # 202: the upload is accepted and processed in the background.
         return answer.read(Media).id, answer.status != 202
     except UnknownOutcomeError as error:
-        failed = NotSentError(f"A picture could not be uploaded, so nothing was posted. {error.message}")
+        not_sent = NotSentError(f"A picture could not be uploaded, so nothing was posted. {error.message}")
     except RefusedPostError as error:
         raise RefusedPostError(f"A picture was not taken, so nothing was posted. {error.message}") from None
-    raise failed
+    raise not_sent
 
 
-async def _ready(server: Server, waiting: list[str], pause: Pause) -> None:
-    """Wait until the server is done with the pictures."""
+async def _wait_until_ready(server: Server, processing: list[str], pause: Pause) -> None:
+    """Wait until the server has processed the images."""
     for seconds in PAUSES:
-        if not waiting:
+        if not processing:
             return
         await pause(seconds)
-        waiting = [media for media in waiting if await _busy(server, media)]
-    if waiting:
+        processing = [media for media in processing if await _is_processing(server, media)]
+    if processing:
         raise NotSentError(f"{server.host} is still at work on a picture, so nothing was posted yet.")
 
 
-async def _busy(server: Server, media: str) -> bool:
+async def _is_processing(server: Server, media: str) -> bool:
     answer = await server.look(f"/api/v1/media/{media}")
     if answer.status == 422:
         raise RefusedPostError(f"{server.host} cannot make anything of a picture, so nothing was posted.")
     if answer.good:
-        return answer.status == _BUSY
-    problem = server.wrong(answer)
-    if isinstance(problem, LoginError | NotSentError):
-        raise problem
-    raise NotSentError(f"A picture is not ready, so nothing was posted. {problem.message}")
+        return answer.status == _PARTIAL_CONTENT
+    error = server.wrong(answer)
+    if isinstance(error, LoginError | NotSentError):
+        raise error
+    raise NotSentError(f"A picture is not ready, so nothing was posted. {error.message}")

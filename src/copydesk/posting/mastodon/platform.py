@@ -1,4 +1,4 @@
-"""Mastodon as a platform: a status for each post of a thread, each an answer to the one before."""
+"""Mastodon: one status per post of a thread, each a reply to the one before."""
 
 import asyncio
 import re
@@ -38,18 +38,19 @@ from copydesk.posting.platform import (
 from copydesk.text.length import LIMITS, length
 
 SLACK = timedelta(minutes=2)
-"""How far a server's clock may be behind ours."""
+"""Tolerance for a server clock that is behind ours."""
 BATCH = 20
-"""Statuses that Mastodon gives at once by their ids."""
-_KEYED = Trust(repeat_within=timedelta(minutes=50))
-"""Keys are kept for an hour."""
+"""Statuses per request by id; Mastodon's maximum."""
+_WITH_KEYS = Trust(repeat_within=timedelta(minutes=50))
+"""Mastodon keeps idempotency keys for an hour."""
 _READ_BACK = Trust()
-_MASTODON = re.compile(r"mastodon (\d{1,4})\.(\d{1,4})\.\d{1,4}(?:\+.*)?")
-_LOCKED_SINCE = (4, 6)
+# Pre-releases (`4.6.0-rc.1`) do not match and count as servers without reliable keys.
+_MASTODON_VERSION = re.compile(r"mastodon (\d{1,4})\.(\d{1,4})\.\d{1,4}(?:\+.*)?")
+_CONCURRENT_KEYS_SINCE = (4, 6)
 
 
 class Mastodon:
-    """Accounts on Mastodon and what speaks its API; `pause` waits for so many seconds."""
+    """Accounts on Mastodon and compatible servers. `pause` waits for a number of seconds."""
 
     name: ClassVar[str] = "mastodon"
     limits: ClassVar[Limits] = Limits(
@@ -63,184 +64,191 @@ class Mastodon:
     def __init__(
         self, caller: Caller, secrets: Secrets, *, clock: Callable[[], datetime], pause: Pause = asyncio.sleep
     ) -> None:
-        self._caller = caller
+        self._client = caller
         self._secrets = secrets
         self._clock = clock
         self._pause = pause
 
     def trust(self, account: Account) -> Trust:
-        """Whether the server knows a repeated post by its key.
+        """Return guarantees that depend on the server's version.
 
-        Mastodon does since 2017, but only since 4.6 while the first one is still being made (mastodon#37879): before,
-        two requests at once made two posts (mastodon#21840). The key is sent everywhere; where it is not relied on, a
-        post that is not there is sent again only after it was looked for.
+        Mastodon recognizes repeated posts by key since 2017, but only since 4.6 also while the first request is still
+        being processed (mastodon#37879): before that, two concurrent requests created two posts (mastodon#21840). The
+        key is always sent. Where it cannot be relied on, a missing post is sent again only after a lookup.
         """
-        version = _MASTODON.fullmatch(account.software)
-        if version is None or (int(version[1]), int(version[2])) < _LOCKED_SINCE:
+        version = _MASTODON_VERSION.fullmatch(account.software)
+        if version is None or (int(version[1]), int(version[2])) < _CONCURRENT_KEYS_SINCE:
             return _READ_BACK
-        return _KEYED
+        return _WITH_KEYS
 
     def problems(self, post: Post, account: Account) -> Sequence[Problem]:
-        """What is too long or empty, and what the platform has no place for."""
-        found = [problem for part, text in enumerate(post.parts) for problem in _text_problems(text, part, account)]
+        """Return problems: text too long or empty, articles, too many images, alt texts too long."""
+        problems = [
+            problem for index, text in enumerate(post.parts) for problem in _text_problems(text, index, account)
+        ]
         if post.format not in self.limits.formats:
-            found.append(Problem(message="Mastodon has no articles; make it a short post or a thread."))
+            problems.append(Problem(message="Mastodon has no articles; make it a short post or a thread."))
         if len(post.alts) > self.limits.pictures:
-            found.append(Problem(message=f"It has {len(post.alts)} pictures; at most {self.limits.pictures} go."))
+            problems.append(Problem(message=f"It has {len(post.alts)} pictures; at most {self.limits.pictures} go."))
         if any(len(alt) > self.limits.alt_characters for alt in post.alts):
-            most = self.limits.alt_characters
-            found.append(Problem(message=f"The description of a picture is longer than {most} characters."))
-        return found
+            limit = self.limits.alt_characters
+            problems.append(Problem(message=f"The description of a picture is longer than {limit} characters."))
+        return problems
 
     def render(self, post: Post, account: Account, seed: str) -> Intent:
-        """A step for each post. Visible to all, whatever is usual on the server, and taken as plain text."""
-        return Intent(steps=tuple(_step(seed, place, text) for place, text in enumerate(post.parts)), at=post.at)
+        """Return one step per post, as public plain text whatever the server's defaults are."""
+        return Intent(steps=tuple(_step(seed, index, text) for index, text in enumerate(post.parts)), at=post.at)
 
     async def connect(self, server: str, given: Mapping[str, str]) -> Connected:
-        """Get into an account with an access token that the user made in its settings."""
+        """Sign in with an access token that the user created in the server's settings."""
         token = given.get("token", "").strip()
         if not token:
             raise LoginError("There is no access token.", hint="Connect in the browser, or give one.")
-        return await self._connected(address_of(server), {"token": token})
+        return await self._connect_with(address_of(server), {"token": token})
 
     async def begin(self, server: str, given: Mapping[str, str], redirect: str) -> SignIn:
-        """Register with the server, and send the user there."""
-        return await oauth.begin(Server(self._caller, address_of(server), self._clock), redirect)
+        """Register with the server and return the sign-in with its authorization page."""
+        return await oauth.begin(Server(self._client, address_of(server), self._clock), redirect)
 
     async def finish(self, server: str, sign_in: SignIn, code: str) -> Connected:
-        """Get into the account with the code that came back."""
-        address = address_of(server)
-        secrets = await oauth.exchange(Server(self._caller, address, self._clock), sign_in, code)
-        return await self._connected(address, secrets)
+        """Exchange the returned code for credentials."""
+        server_url = address_of(server)
+        secrets = await oauth.exchange(Server(self._client, server_url, self._clock), sign_in, code)
+        return await self._connect_with(server_url, secrets)
 
     async def disconnect(self, account: Account) -> None:
-        """Give the access back. A token that the user made is the user's own to revoke."""
+        """Revoke the access. A token that the user created is left for the user to revoke."""
         secrets = dict(await self._secrets.read(account))
+        # Stored only for accounts that were connected in the browser.
         if "client_id" in secrets:
-            await oauth.revoke(Server(self._caller, account.server, self._clock), secrets)
+            await oauth.revoke(Server(self._client, account.server, self._clock), secrets)
 
     async def check(self, account: Account) -> Account:
-        """The account with its name, and what its server is now."""
-        server = await self._server(account)
-        known = await self._known(server)
-        if known.id != account.id:
+        """Return the account with its current name and the properties of its server."""
+        server = await self._open_server(account)
+        current = await self._load_account(server)
+        if current.id != account.id:
             raise LoginError(f"The access token is not that of {account.name}.", hint=CONNECT_AGAIN)
-        return known
+        return current
 
     async def send(
         self, account: Account, intent: Intent, made: Sequence[Made], pictures: Sequence[Picture] = ()
     ) -> Made:
-        """Make the next status; pictures go with the first."""
+        """Create the next status; images belong to the first one."""
         step = intent.steps[len(made)]
         body = dict(step.body)
         if made:
-            body["in_reply_to_id"] = _parent(made)
-        server = await self._server(account)
+            body["in_reply_to_id"] = _parent_id(made)
+        server = await self._open_server(account)
         if pictures and not made:
+            # Upload before the status: a status cannot be created with images that are still processed.
             body["media_ids"] = await attached(server, pictures, self._pause)
         answer = await server.ask("POST", "/api/v1/statuses", headers={"idempotency-key": step.keys[0]}, json=body)
         if not answer.good:
-            raise _explained(server.wrong(answer), answer.status, made)
+            raise _with_hint(server.wrong(answer), answer.status, made)
         return made_of(answer.read(Posted), Evidence.ANSWERED)
 
     async def look_up(self, account: Account, intent: Intent, made: Sequence[Made], since: datetime) -> Made | None:
-        """The status that says the same in the same place; servers do not tell what key one was made with."""
+        """Return the status with the same text and parent; servers do not tell which key a status was created with."""
         text = str(intent.steps[len(made)].body["status"])
-        parent = _parent(made) if made else None
-        status = await search.found(await self._server(account), account.id, text, parent, since - SLACK)
+        parent = _parent_id(made) if made else None
+        status = await search.found(await self._open_server(account), account.id, text, parent, since - SLACK)
         return made_of(status, Evidence.READ_BACK) if status else None
 
     async def delete(self, account: Account, made: Made) -> None:
-        """Delete statuses; one that is not there is deleted."""
-        server = await self._server(account)
-        for each in made.ids:
-            answer = await server.ask("DELETE", _status(each))
+        """Delete statuses; one that does not exist any more is no error."""
+        server = await self._open_server(account)
+        for status_id in made.ids:
+            answer = await server.ask("DELETE", _status_path(status_id))
             if not answer.good and answer.status not in (404, 410):
                 raise unread(answer, server.host, self._clock(), says=saying(answer))
 
     async def figures(self, account: Account, ids: Sequence[str]) -> Mapping[str, Figures | None]:
-        """Favourites, replies and boosts. What a list by ids leaves out is asked for by itself before it is gone."""
-        server = await self._server(account)
-        found: dict[str, Figures | None] = {}
-        for start in range(0, len(ids), BATCH):
-            query = urlencode([("id[]", each) for each in ids[start : start + BATCH]])
-            counted = await server.read_if_there(f"/api/v1/statuses?{query}", list[Counted])
-            if counted is None:  # before Mastodon 4.3, and elsewhere
-                break
-            found |= {each.id: _figures(each) for each in counted}
-        for each in ids:
-            if each not in found:
-                found[each] = await self._figures_of(server, each)
-        return {each: found[each] for each in ids}
+        """Return favourites, replies and boosts.
 
-    async def _figures_of(self, server: Server, status: str) -> Figures | None:
-        answer = await server.look(_status(status))
+        A status missing from a request by ids is requested by itself before it counts as deleted.
+        """
+        server = await self._open_server(account)
+        metrics: dict[str, Figures | None] = {}
+        for start in range(0, len(ids), BATCH):
+            query = urlencode([("id[]", status_id) for status_id in ids[start : start + BATCH]])
+            statuses = await server.read_if_there(f"/api/v1/statuses?{query}", list[Counted])
+            if statuses is None:  # before Mastodon 4.3, and elsewhere
+                break
+            metrics |= {status.id: _to_metrics(status) for status in statuses}
+        for status_id in ids:
+            if status_id not in metrics:
+                metrics[status_id] = await self._load_metrics(server, status_id)
+        return {status_id: metrics[status_id] for status_id in ids}
+
+    async def _load_metrics(self, server: Server, status_id: str) -> Figures | None:
+        answer = await server.look(_status_path(status_id))
         if answer.status in (404, 410):
             return None
-        return _figures(server.understood(answer, Counted))
+        return _to_metrics(server.understood(answer, Counted))
 
-    async def _server(self, account: Account) -> Server:
+    async def _open_server(self, account: Account) -> Server:
         secrets = await self._secrets.read(account)
-        return Server(self._caller, account.server, self._clock, secrets.get("token", ""))
+        return Server(self._client, account.server, self._clock, secrets.get("token", ""))
 
-    async def _connected(self, address: str, secrets: dict[str, str]) -> Connected:
-        account = await self._known(Server(self._caller, address, self._clock, secrets["token"]))
+    async def _connect_with(self, server_url: str, secrets: dict[str, str]) -> Connected:
+        account = await self._load_account(Server(self._client, server_url, self._clock, secrets["token"]))
         return Connected(account=account, secrets=secrets)
 
-    async def _known(self, server: Server) -> Account:
-        """The account that the token is for."""
+    async def _load_account(self, server: Server) -> Account:
+        """Return the account that the token belongs to."""
         owner = await server.read("/api/v1/accounts/verify_credentials", Owner)
-        known = await about(server)
+        info = await about(server)
         return Account(
             platform=self.name,
             server=server.address,
             id=owner.id,
-            name=f"{owner.username}@{known.domain}",
-            software=known.software,
-            longest=known.longest,
+            name=f"{owner.username}@{info.domain}",
+            software=info.software,
+            longest=info.longest,
         )
 
 
-def _step(seed: str, place: int, text: str) -> Step:
+def _step(seed: str, index: int, text: str) -> Step:
+    # Explicit, because defaults of the account or server could make the post private or parse it as Markdown.
     body: dict[str, object] = {"status": text, "visibility": "public", "content_type": "text/plain"}
-    return Step(keys=(uuid_key(seed, place),), body=body)
+    return Step(keys=(uuid_key(seed, index),), body=body)
 
 
-def _parent(made: Sequence[Made]) -> str:
-    """The status that the next one answers."""
-    if made[-1].ids:
-        return made[-1].ids[0]
+def _parent_id(completed: Sequence[Made]) -> str:
+    """Return the id of the status that the next one replies to."""
+    # A step that the user marked as posted has no id.
+    if completed[-1].ids:
+        return completed[-1].ids[0]
     raise RefusedPostError("It is not known which post this one follows.", hint="Post the rest of the thread by hand.")
 
 
-def _explained(problem: PostingError, status: int, made: Sequence[Made]) -> PostingError:
-    """The same, where the server says no more than that something is not there."""
-    if status != 404 or not isinstance(problem, RefusedPostError):
-        return problem
-    gone = "The post before it was deleted" if made else "It was made before and deleted"
-    return RefusedPostError(problem.message, hint=f"{gone}, or this is not a server that speaks Mastodon's API.")
+def _with_hint(error: PostingError, status: int, completed: Sequence[Made]) -> PostingError:
+    """Return the error with a hint for a 404, about which the server says no more than "not found"."""
+    if status != 404 or not isinstance(error, RefusedPostError):
+        return error
+    explanation = "The post before it was deleted" if completed else "It was made before and deleted"
+    return RefusedPostError(error.message, hint=f"{explanation}, or this is not a server that speaks Mastodon's API.")
 
 
-def _text_problems(text: str, part: int, account: Account) -> Iterable[Problem]:
-    longest = account.longest or LIMITS["mastodon"]
-    size = _size(text, account)
+def _text_problems(text: str, index: int, account: Account) -> Iterable[Problem]:
+    limit = account.longest or LIMITS["mastodon"]
+    size = _server_length(text, account)
     if not text.strip():
-        yield Problem(message="It is empty.", part=part)
-    elif size > longest:
-        yield Problem(
-            message=f"It has {size} characters; {urlsplit(account.server).netloc} takes {longest}.", part=part
-        )
+        yield Problem(message="It is empty.", part=index)
+    elif size > limit:
+        yield Problem(message=f"It has {size} characters; {urlsplit(account.server).netloc} takes {limit}.", part=index)
 
 
-def _size(text: str, account: Account) -> int:
-    """Characters, as the server counts them: others than Mastodon count a link whole, and each code point."""
+def _server_length(text: str, account: Account) -> int:
+    """Return the length as the server counts it: others than Mastodon count URLs in full and code points."""
     size = length(text, "mastodon")
     return size if account.software.startswith("mastodon ") else max(size, len(text))
 
 
-def _status(status: str) -> str:
-    return f"/api/v1/statuses/{quote(status, safe='')}"
+def _status_path(status_id: str) -> str:
+    return f"/api/v1/statuses/{quote(status_id, safe='')}"
 
 
-def _figures(counted: Counted) -> Figures:
+def _to_metrics(counted: Counted) -> Figures:
     return Figures(likes=counted.favourites_count, replies=counted.replies_count, reposts=counted.reblogs_count)

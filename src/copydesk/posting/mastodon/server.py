@@ -1,4 +1,4 @@
-"""One server: how it is asked, and what it says of itself."""
+"""Requests to one Mastodon server, and its description of itself."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -16,21 +16,21 @@ from copydesk.text import clean
 T = TypeVar("T")
 
 LONGEST_SOFTWARE = 80
-_LOGIN, _NO_TOKEN = frozenset({401, 403}), frozenset({401})
+_LOGIN_STATUSES, _UNAUTHORIZED = frozenset({401, 403}), frozenset({401})
 _DOMAIN = re.compile(r"[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?(?::\d{1,5})?", re.IGNORECASE)
 _NODEINFO = "http://nodeinfo.diaspora.software/ns/schema/2."
 _PATH = re.compile(r"/[\w./~-]{1,200}", re.ASCII)
 
 
 class Server:
-    """A server, asked in the name of whoever has `token`."""
+    """A server; requests carry `token` if there is one."""
 
     def __init__(self, caller: Caller, address: str, clock: Callable[[], datetime], token: str = "") -> None:
         self.address = address
         self.host = urlsplit(address).netloc
         self.clock = clock
-        self._caller = caller
-        self._login = {"authorization": f"Bearer {token}"} if token else {}
+        self._client = caller
+        self._auth_headers = {"authorization": f"Bearer {token}"} if token else {}
 
     async def ask(
         self,
@@ -42,25 +42,28 @@ class Server:
         form: Mapping[str, str] | None = None,
         content: bytes | None = None,
     ) -> Answer:
-        """Ask once; as Caller.ask."""
-        sent = {**self._login, **(headers or {})}
-        return await self._caller.ask(method, self.address + path, headers=sent, json=json, form=form, content=content)
+        """Send one request, as `PlatformClient.request` does."""
+        all_headers = {**self._auth_headers, **(headers or {})}
+        return await self._client.ask(
+            method, self.address + path, headers=all_headers, json=json, form=form, content=content
+        )
 
     async def look(self, path: str) -> Answer:
-        """Ask for what is there. NotSentError where no answer came: nothing is made by looking."""
+        """Send a GET request. Raise `NotSentError` if there is no response: reading creates nothing."""
         try:
             return await self.ask("GET", path)
         except UnknownOutcomeError as error:
-            failed = NotSentError(error.message, hint=error.hint)
-        raise failed
+            not_sent = NotSentError(error.message, hint=error.hint)
+        raise not_sent
 
     async def read(self, path: str, kind: type[T]) -> T:
-        """What is there, as `kind`; LoginError, NotSentError."""
+        """GET and decode. Raise `LoginError` or `NotSentError`."""
         return self.understood(await self.look(path), kind)
 
     async def read_if_there(self, path: str, kind: type[T]) -> T | None:
-        """The same; None where the server has no such thing, or means something else by it."""
+        """GET and decode; return None if the server does not have the endpoint or uses it for something else."""
         answer = await self.look(path)
+        # A 429 says nothing about the endpoint.
         if answer.status != 429 and 400 <= answer.status < 500:
             return None
         if not answer.good:
@@ -71,13 +74,14 @@ class Server:
             return None
 
     def wrong(self, answer: Answer) -> PostingError:
-        """What an answer that is no success means, for a request that makes something."""
-        says = saying(answer)
-        # A 403 without Mastodon's own words comes from a wall before it, which dislikes the text and not the account.
-        return wrong(answer, self.host, self.clock(), says=says, login=_LOGIN if says else _NO_TOKEN)
+        """Return the error that an unsuccessful response to a write request means."""
+        message = saying(answer)
+        # A 403 without Mastodon's own error comes from a firewall in front of it, which objects to the text and not to
+        # the account.
+        return wrong(answer, self.host, self.clock(), says=message, login=_LOGIN_STATUSES if message else _UNAUTHORIZED)
 
     def understood(self, answer: Answer, kind: type[T]) -> T:
-        """An answer to a request that makes no post, as `kind`; LoginError, NotSentError."""
+        """Decode the response to a request that creates no post. Raise `LoginError` or `NotSentError`."""
         if not answer.good:
             raise unread(answer, self.host, self.clock(), says=saying(answer))
         try:
@@ -88,40 +92,41 @@ class Server:
 
 
 class About(Struct, frozen=True):
-    """What a server says of itself."""
+    """Properties of a server."""
 
     domain: str
-    """What stands in handles."""
+    """The server part of handles."""
     software: str
-    """Name and version, `mastodon 4.6.1`; empty where it does not say."""
+    """Name and version, `mastodon 4.6.1`; empty if unknown."""
     longest: int | None
-    """Characters of a status."""
+    """Maximum characters of a status."""
 
 
 async def about(server: Server) -> About:
-    """What the server says of itself; NotSentError where nobody could ask."""
+    """Return the server's properties. Raise `NotSentError` if it could not be reached."""
     instance = await server.read_if_there("/api/v2/instance", Instance)
     if instance is None:
+        # Version 1: Mastodon before 4.0, and most other servers.
         instance = await server.read_if_there("/api/v1/instance", Instance) or Instance()
     return About(
         domain=instance.domain.lower() if _DOMAIN.fullmatch(instance.domain) else server.host,
-        software=await _software(server),
+        software=await _software_version(server),
         longest=instance.configuration.statuses.max_characters or instance.max_toot_chars,
     )
 
 
-async def _software(server: Server) -> str:
-    """What NodeInfo says; wherever it says that it is, it is asked on the same server."""
-    found = await server.read_if_there("/.well-known/nodeinfo", NodeInfoLinks)
-    hrefs = [link.href for link in found.links if link.rel.startswith(_NODEINFO)] if found else []
-    path = _path(hrefs[-1]) if hrefs else None
+async def _software_version(server: Server) -> str:
+    """Return name and version from NodeInfo. Only the path of its link is used: the request stays on this server."""
+    nodeinfo_links = await server.read_if_there("/.well-known/nodeinfo", NodeInfoLinks)
+    hrefs = [link.href for link in nodeinfo_links.links if link.rel.startswith(_NODEINFO)] if nodeinfo_links else []
+    path = _safe_path(hrefs[-1]) if hrefs else None
     info = await server.read_if_there(path, NodeInfo) if path else None
     if info is None:
         return ""
     return clean(f"{info.software.name.lower()} {info.software.version}").strip()[:LONGEST_SOFTWARE]
 
 
-def _path(href: str) -> str | None:
+def _safe_path(href: str) -> str | None:
     try:
         path = urlsplit(href).path
     except ValueError:
@@ -130,7 +135,7 @@ def _path(href: str) -> str | None:
 
 
 def address_of(given: str) -> str:
-    """The server that the user means, as requests begin with it; RefusedPostError where it is none."""
+    """Return the server's base URL from user input. Raise `RefusedPostError` if it is invalid."""
     address = own_server(given).lower()
     if urlsplit(address).path:
         raise RefusedPostError("The address may have no path in it.", hint="Give it as https://social.example.")

@@ -1,7 +1,7 @@
-"""Runs the migrations on the connection that it is handed, inside the transaction that stands there.
+"""Runs the migrations on the given connection, inside the transaction it is in.
 
-Alembic loads this file by its path. The transaction, the foreign keys and the copy made before are the business of
-`copydesk.store.migrate`.
+Alembic loads this file by its path. `copydesk.store.migrate` takes care of the transaction, the foreign keys and the
+backup.
 """
 
 from alembic import context
@@ -10,7 +10,7 @@ from copydesk.store.tables import metadata
 from copydesk.store.triggers import create_triggers, drop_triggers
 
 connection = context.config.attributes["connection"]
-# Batch mode is how SQLite alters a table: it builds it anew, which takes the table's triggers with it.
+# SQLite alters a table by rebuilding it (batch mode), which drops its triggers.
 context.configure(connection=connection, target_metadata=metadata, render_as_batch=True)
 drop_triggers(connection)
 context.run_migrations()

@@ -1,1 +1,1 @@
-"""What a person does to drafts on the review, imported with the first of it."""
+"""Actions on drafts in the review, imported when the first one is used."""

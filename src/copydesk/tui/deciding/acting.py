@@ -1,4 +1,7 @@
-"""Carrying out decisions: the row changes at once, the desk is told behind it, and what fails comes back."""
+"""Run actions on drafts.
+
+The row changes at once, the desk is updated in the background, and a failure restores the row.
+"""
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -27,47 +30,47 @@ if TYPE_CHECKING:
     from copydesk.tui.screens.deciding import Decides, Rows
 
 Then = Callable[[Sequence[str]], object]
-"""What goes on after an action, with the ids of the drafts that it was done to."""
+"""Called after an action with the ids of the drafts that were changed."""
 IN_A_ROW = 0.5
-"""Seconds within which single decisions are said in one toast."""
+"""Seconds within which single actions share one toast."""
 KEPT = 5_000
-"""Drafts of which it is kept what was done to them here."""
+"""Maximum number of drafts whose local changes are remembered."""
 FEW = 100
-"""So many drafts are looked at again after an undo."""
+"""Up to this many drafts are reloaded after an undo."""
 
 
 class Acts:
-    """What is done to the drafts of a screen."""
+    """Actions on the drafts of a screen."""
 
     def __init__(self, screen: "Decides") -> None:
         self.screen = screen
         self.app = screen.app
-        self._mine: dict[str, Mine] = {}
+        self._changes: dict[str, Mine] = {}
         self.begun = Begun()
-        self._back = GoingBack()
+        self._undo_skip_list = GoingBack()
         self._row: Counter[str] = Counter()
-        """What was decided in a row, for the toast."""
-        self._unsaid = False
-        self._said: Timer | None = None
+        """Actions by past participle since the last pause, for the toast."""
+        self._has_unreported = False
+        self._toast_timer: Timer | None = None
 
     @property
     def rows(self) -> "Rows":
-        """The drafts that are shown."""
+        """The displayed drafts."""
         return self.screen.rows
 
     def standing(self, draft: ListedDraft) -> Standing:
-        """Where a draft stands by now, as far as it is known here."""
-        mine = self._mine.get(draft.id)
-        if mine is not None and mine.version > draft.version:
-            return mine.now
+        """Return the current state of a draft, including changes made here that its row does not have yet."""
+        change = self._changes.get(draft.id)
+        if change is not None and change.version > draft.version:
+            return change.now
         return Standing.of(draft)
 
     def is_older(self, draft: ListedDraft) -> bool:
-        """Whether it was read before it was changed from here, be it that this is still to be written."""
-        mine = self._mine.get(draft.id)
-        return self.begun.leads_to(draft.id) is not None or (mine is not None and mine.version > draft.version)
+        """Return True if the draft was loaded before it was changed here, even if that change is not written yet."""
+        change = self._changes.get(draft.id)
+        return self.begun.leads_to(draft.id) is not None or (change is not None and change.version > draft.version)
 
-    # Carrying out.
+    # Applying.
 
     def act(
         self,
@@ -75,32 +78,41 @@ class Acts:
         on: Chosen | None = None,
         then: Then | None = None,
     ) -> None:
-        """Do this, one step after the other, to what is chosen; what is done behind it hears of it in `then`."""
-        chosen = on or self.screen.chosen()
-        if chosen is None:
+        """Apply the steps in order to `target`, by default the selection.
+
+        `on_success` is called with the ids of the changed drafts.
+
+        A single draft's row fades to its new status at once. If it seems not to allow the steps, the row stays as it
+        is, and the desk reports the reason.
+        """
+        selection = on or self.screen.chosen()
+        if selection is None:
             return
-        if chosen.draft is None:
+        if selection.draft is None:
             if self.app.desk is not None:
-                chosen.begin()
-            self.app.carry_out(lambda desk: self._change_many(desk, steps[-1], chosen, then), keys_wait=True)
+                # Without a desk the write fails at once, and the marks must stay.
+                selection.begin()
+            self.app.carry_out(lambda desk: self._change_many(desk, steps[-1], selection, then), keys_wait=True)
             return
-        draft = chosen.draft
-        status = self._leads_to(draft, steps)
-        ended = None
+        draft = selection.draft
+        status = self._status_after(draft, steps)
+        on_finished = None
         if status is not None:
+            # Before the write, so that the effect is visible at once.
             self.rows.fade([draft.id], status)
             self.begun.begin(draft.id, status)
-            ended = partial(self.begun.end, draft.id)
+            on_finished = partial(self.begun.end, draft.id)
             self._move_on(draft)
-        self.app.carry_out(lambda desk: self._change_one(desk, draft, steps, status, then), ended=ended)
+        self.app.carry_out(lambda desk: self._change_one(desk, draft, steps, status, then), ended=on_finished)
 
     def _move_on(self, draft: ListedDraft) -> None:
         current = self.rows.current
+        # The cursor may have moved while a prompt was open.
         if current is not None and current.id == draft.id:
             self.rows.action_move(1)
 
-    def _leads_to(self, draft: ListedDraft, steps: Sequence[ChangeDraft]) -> Status | None:
-        """The state that the steps lead to; None where the draft's does not seem to allow them: the desk says why."""
+    def _status_after(self, draft: ListedDraft, steps: Sequence[ChangeDraft]) -> Status | None:
+        """Return the status after the steps; None if the draft's status does not seem to allow them."""
         status, archived = self.standing(draft)
         try:
             for step in steps:
@@ -113,25 +125,30 @@ class Acts:
         return status
 
     async def _change_one(
-        self, desk: "Desk", draft: ListedDraft, steps: Sequence[ChangeDraft], shown: Status | None, then: Then | None
+        self,
+        desk: "Desk",
+        draft: ListedDraft,
+        steps: Sequence[ChangeDraft],
+        displayed_status: Status | None,
+        then: Then | None,
     ) -> None:
-        asked, names = steps[-1], {draft.id: name_of(draft.text)}
+        request, names = steps[-1], {draft.id: name_of(draft.text)}
         try:
-            changed = await self._each_step(desk, draft, steps)
-            how = await self._time(desk, changed, asked)
+            changed = await self._apply_steps(desk, draft, steps)
+            time_text = await self._time_text(desk, changed, request)
         except Exception as error:
             failed = {draft.id: words_of(error)}
             refused = is_refusal(error)
-            self.screen.post_message(Decided(Outcome(named(asked.action), (), failed, names=names, refused=refused)))
+            self.screen.post_message(Decided(Outcome(named(request.action), (), failed, names=names, refused=refused)))
             return
         self.remember(draft, changed)
-        outcome = Outcome(named(asked.action), (draft.id,), how=how, names=names)
-        self.screen.post_message(Decided(outcome, {draft.id: changed.status}, shown=shown, then=then))
+        outcome = Outcome(named(request.action), (draft.id,), how=time_text, names=names)
+        self.screen.post_message(Decided(outcome, {draft.id: changed.status}, shown=displayed_status, then=then))
 
-    async def _each_step(self, desk: "Desk", draft: ListedDraft, steps: Sequence[ChangeDraft]) -> Draft:
-        """Carry out the steps; where a later one fails, what was done before it is taken back."""
+    async def _apply_steps(self, desk: "Desk", draft: ListedDraft, steps: Sequence[ChangeDraft]) -> Draft:
+        """Apply the steps; if a later one fails, undo the earlier ones and re-raise."""
         first, *rest = steps
-        changed = await self._first_step(desk, draft, first)
+        changed = await self._apply_first_step(desk, draft, first)
         for step in rest:
             try:
                 changed = await desk.drafts.change(draft.id, step)
@@ -140,91 +157,96 @@ class Acts:
                 raise
         return changed
 
-    async def _first_step(self, desk: "Desk", draft: ListedDraft, step: ChangeDraft) -> Draft:
-        """Change the draft that was seen. Another version is the same to the user where nothing else is to be seen."""
-        seen = self._mine[draft.id].version if draft.id in self._mine else draft.version
+    async def _apply_first_step(self, desk: "Desk", draft: ListedDraft, step: ChangeDraft) -> Draft:
+        """Change the draft in the version that the user saw.
+
+        Another version counts as the same if the user would see no difference: equal text, status and archived state.
+        """
+        base_version = self._changes[draft.id].version if draft.id in self._changes else draft.version
         try:
-            return await desk.drafts.change(draft.id, step, expected_version=max(seen, draft.version))
+            return await desk.drafts.change(draft.id, step, expected_version=max(base_version, draft.version))
         except ConflictError:
-            now = await desk.drafts.get(draft.id)
-            if now.text != draft.text or Standing.of(now) != self.standing(draft):
+            current = await desk.drafts.get(draft.id)
+            if current.text != draft.text or Standing.of(current) != self.standing(draft):
                 raise
-            return await desk.drafts.change(draft.id, step, expected_version=now.version)
+            return await desk.drafts.change(draft.id, step, expected_version=current.version)
 
-    async def _time(self, desk: "Desk", changed: Draft, asked: ChangeDraft) -> str:
-        if asked.action not in TAKES_TIME or changed.scheduled_at is None:
+    async def _time_text(self, desk: "Desk", changed: Draft, request: ChangeDraft) -> str:
+        if request.action not in TAKES_TIME or changed.scheduled_at is None:
             return ""
-        (shown,) = await desk.schedule.shown(changed.scheduled_at)
-        return f"for {shown}"
+        (formatted,) = await desk.schedule.shown(changed.scheduled_at)
+        return f"for {formatted}"
 
-    async def _change_many(self, desk: "Desk", asked: ChangeDraft, chosen: Chosen, then: Then | None) -> None:
+    async def _change_many(self, desk: "Desk", request: ChangeDraft, selection: Chosen, then: Then | None) -> None:
         try:
-            await self._change_these(desk, asked, chosen, then)
+            await self._change_resolved(desk, request, selection, then)
         except BaseException:
-            self.screen.call_later(chosen.keep, None)
+            # Nothing is known about any of the drafts: keep all of their marks.
+            self.screen.call_later(selection.keep, None)
             raise
 
-    async def _change_these(self, desk: "Desk", asked: ChangeDraft, chosen: Chosen, then: Then | None) -> None:
-        assert asked.action is not None
-        assert chosen.find is not None
-        ids, left = await chosen.find(desk)
-        action = asked.action.value
+    async def _change_resolved(self, desk: "Desk", request: ChangeDraft, selection: Chosen, then: Then | None) -> None:
+        assert request.action is not None
+        assert selection.find is not None
+        ids, skipped = await selection.find(desk)
+        action = request.action.value
 
-        def progressed(ready: int) -> None:
-            self.screen.post_message(Worked(f"{action} {ready:,}/{len(ids):,}"))
+        def on_progress(count: int) -> None:
+            self.screen.post_message(Worked(f"{action} {count:,}/{len(ids):,}"))
 
         try:
-            done = await desk.drafts.act(
-                asked.action, ids, asked, on_progress=progressed, stopped=lambda: self.app.hurries
+            result = await desk.drafts.act(
+                request.action, ids, request, on_progress=on_progress, stopped=lambda: self.app.hurries
             )
         finally:
             self.screen.post_message(Worked(""))
-        failed = {each.id: each.error for each in done.results.failed}
-        if (tried := len(done.results.succeeded) + len(failed)) < len(ids):
-            words = outcomes.stopped(action, len(done.results.succeeded), len(ids) - tried)
-            self.app.last_words = self.app.advice(words)
-        named_ones = await desk.drafts.these(tuple(outcomes.named_failures(failed)))
-        names = {each.id: name_of(each.text) for each in named_ones}
-        outcome = Outcome(action, done.results.succeeded, failed, names=names, left=left)
-        self.screen.post_message(Decided(outcome, many=True, then=then, keep=chosen.keep))
+        failed = {failure.id: failure.error for failure in result.results.failed}
+        if (attempted := len(result.results.succeeded) + len(failed)) < len(ids):
+            message = outcomes.stopped(action, len(result.results.succeeded), len(ids) - attempted)
+            self.app.last_words = self.app.advice(message)
+        failed_drafts = await desk.drafts.these(tuple(outcomes.named_failures(failed)))
+        names = {draft.id: name_of(draft.text) for draft in failed_drafts}
+        outcome = Outcome(action, result.results.succeeded, failed, names=names, left=skipped)
+        self.screen.post_message(Decided(outcome, many=True, then=then, keep=selection.keep))
 
     def remember(self, draft: ListedDraft, changed: Draft) -> None:
-        """A draft was changed from here."""
-        mine = self._mine.get(draft.id)
-        first = mine.first if mine and mine.version > draft.version else Standing.of(draft)
-        keep(self._mine, draft.id, Mine(first, Standing.of(changed), changed.version), KEPT)
+        """Record that a draft was changed here."""
+        previous = self._changes.get(draft.id)
+        first = previous.first if previous and previous.version > draft.version else Standing.of(draft)
+        keep(self._changes, draft.id, Mine(first, Standing.of(changed), changed.version), KEPT)
 
-    # Taking back.
+    # Undo and redo.
 
     def step_back(self, kind: EventKind) -> None:
-        """Undo, or redo, the user's last change."""
-        self.app.carry_out(lambda desk: self._step_back(desk, kind), keys_wait=True)
+        """Undo or redo the user's last change."""
+        self.app.carry_out(lambda desk: self._undo_or_redo(desk, kind), keys_wait=True)
 
-    async def _step_back(self, desk: "Desk", kind: EventKind) -> None:
-        undo, stopped = kind is EventKind.UNDO, lambda: self.app.hurries
-        done = await (self._back.undo(desk, stopped) if undo else desk.drafts.redo(stopped=stopped))
-        if done.left:
-            self.app.last_words = self.app.advice(outcomes.stopped_back(done, undo=undo))
-        failed = {each.id: each.error for each in done.failed}
-        few = done.succeeded if len(done.succeeded) <= FEW else ()
-        looked_at = await desk.drafts.these((*few, *outcomes.named_failures(failed)))
-        names = {each.id: name_of(each.text) for each in looked_at}
-        outcome = Outcome(done.action, done.succeeded, failed, kind=kind, names=names)
-        for each in looked_at:
-            if mine := self._mine.get(each.id):
-                self._mine[each.id] = Mine(mine.first, Standing.of(each), each.version)
+    async def _undo_or_redo(self, desk: "Desk", kind: EventKind) -> None:
+        undo, should_stop = kind is EventKind.UNDO, lambda: self.app.hurries
+        result = await (self._undo_skip_list.undo(desk, should_stop) if undo else desk.drafts.redo(stopped=should_stop))
+        if result.left:
+            self.app.last_words = self.app.advice(outcomes.stopped_back(result, undo=undo))
+        failed = {failure.id: failure.error for failure in result.failed}
+        reloaded_ids = result.succeeded if len(result.succeeded) <= FEW else ()
+        drafts = await desk.drafts.these((*reloaded_ids, *outcomes.named_failures(failed)))
+        names = {draft.id: name_of(draft.text) for draft in drafts}
+        outcome = Outcome(result.action, result.succeeded, failed, kind=kind, names=names)
+        for draft in drafts:
+            if change := self._changes.get(draft.id):
+                self._changes[draft.id] = Mine(change.first, Standing.of(draft), draft.version)
         self.screen.post_message(
-            Decided(outcome, {each.id: each.status for each in looked_at}, many=done.bulk_id is not None)
+            Decided(outcome, {draft.id: draft.status for draft in drafts}, many=result.bulk_id is not None)
         )
 
-    # What came of it.
+    # Results.
 
     def show(self, message: Decided) -> None:
-        """Show on the rows what became of it, and say it."""
+        """Show the result of an action in the rows, and notify."""
         outcome = message.outcome
         if outcome.kind is not EventKind.CHANGE:
-            self._show_back(message)
+            self._show_undone(message)
             return
+        # Usually the row displays the new status already.
         if message.shown is None or set(message.statuses.values()) != {message.shown}:
             self._show_rows(outcome.succeeded, message.statuses, outcome.status)
         for draft_id in outcome.failed:
@@ -236,59 +258,63 @@ class Acts:
         elif outcome.failed:
             self.app.notify(outcomes.failures(outcome), severity="warning" if outcome.refused else "error")
         else:
-            self._say(outcomes.word_of(outcome))
+            self._notify_action(outcomes.word_of(outcome))
         if message.then is not None and outcome.succeeded:
             message.then(outcome.succeeded)
 
-    def _show_rows(self, ids: Sequence[str], statuses: Mapping[str, Status], otherwise: Status | None) -> None:
+    def _show_rows(self, ids: Sequence[str], statuses: Mapping[str, Status], default: Status | None) -> None:
         by_status: dict[Status, list[str]] = {}
         for draft_id in ids:
-            if status := statuses.get(draft_id, otherwise):
+            if status := statuses.get(draft_id, default):
                 by_status.setdefault(status, []).append(draft_id)
-        for status, some in by_status.items():
-            self.rows.fade(some, status)
+        for status, draft_ids in by_status.items():
+            self.rows.fade(draft_ids, status)
 
-    def _show_back(self, message: Decided) -> None:
+    def _show_undone(self, message: Decided) -> None:
         outcome = message.outcome
-        as_read = [each for each in outcome.succeeded if self._stands_as_read(each)]
+        unchanged = [draft_id for draft_id in outcome.succeeded if self._is_unchanged(draft_id)]
         undone = outcome.kind is EventKind.UNDO and not message.statuses
-        self.rows.unfade(outcome.succeeded if undone else as_read)
+        self.rows.unfade(outcome.succeeded if undone else unchanged)
         if not undone:
-            others = [each for each in outcome.succeeded if each not in set(as_read)]
-            self._show_rows(others, message.statuses, outcome.status)
+            changed = [draft_id for draft_id in outcome.succeeded if draft_id not in set(unchanged)]
+            self._show_rows(changed, message.statuses, outcome.status)
         if outcome.kind is EventKind.UNDO and len(outcome.succeeded) == 1:
             self.screen.go_to(outcome.succeeded[0])
         self._row.clear()
         self.app.say(outcomes.back(outcome))
 
-    def _stands_as_read(self, draft_id: str) -> bool:
-        mine = self._mine.get(draft_id)
-        return mine is not None and mine.now == mine.first
+    def _is_unchanged(self, draft_id: str) -> bool:
+        change = self._changes.get(draft_id)
+        return change is not None and change.now == change.first
 
     def _bring_back(self, draft_id: str) -> None:
-        """Nothing was done to the draft: its row is what it was."""
-        mine = self._mine.get(draft_id)
-        if later := self.begun.leads_to(draft_id):
-            self.rows.fade([draft_id], later)
-        elif mine is None or mine.now == mine.first:
+        """Restore the row of a draft that was not changed."""
+        change = self._changes.get(draft_id)
+        # A later change of the same draft may still be pending.
+        if pending := self.begun.leads_to(draft_id):
+            self.rows.fade([draft_id], pending)
+        elif change is None or change.now == change.first:
             self.rows.unfade([draft_id])
         else:
-            self.rows.fade([draft_id], mine.now.status)
+            self.rows.fade([draft_id], change.now.status)
 
-    def _say(self, word: str) -> None:
-        """Say what was decided; what follows at once is said together, for a toast costs as much as a decision."""
+    def _notify_action(self, word: str) -> None:
+        """Notify about a single action; further ones within TOAST_INTERVAL share one toast.
+
+        A toast costs as much as an action.
+        """
         self._row[word] += 1
-        if self._said is not None:
-            self._unsaid = True
+        if self._toast_timer is not None:
+            self._has_unreported = True
             return
         self.app.say(outcomes.done(self._row))
-        self._said = self.screen.set_timer(IN_A_ROW, self._say_rest)
+        self._toast_timer = self.screen.set_timer(IN_A_ROW, self._say_rest)
 
     def _say_rest(self) -> None:
-        self._said = None
-        if self._unsaid and self._row:
-            self._unsaid = False
+        self._toast_timer = None
+        if self._has_unreported and self._row:
+            self._has_unreported = False
             self.app.say(outcomes.done(self._row))
-            self._said = self.screen.set_timer(IN_A_ROW, self._say_rest)
+            self._toast_timer = self.screen.set_timer(IN_A_ROW, self._say_rest)
         else:
             self._row.clear()

@@ -1,4 +1,4 @@
-"""The decisions: approve, reject, regenerate, archive, undo, redo."""
+"""Review actions: approve, reject, regenerate, archive, undo, redo."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -22,109 +22,115 @@ if TYPE_CHECKING:
 
 
 class Deciding(Sends, Edits, Looks):
-    """All that the keys do."""
+    """All actions of the review screen."""
 
     reasons: tuple[str, ...] = ()
-    """Why drafts were rejected lately."""
+    """Recently used reasons for rejecting a draft."""
 
     def __init__(self, screen: "Decides") -> None:
         super().__init__(screen)
         self.typed_lines = TypedLines()
 
     def begin(self) -> None:
-        """Read what the first keys need, and say what was left unsaved."""
-        self.app.ask(self._read_reasons)
-        self.app.ask(self._read_typed)
+        """Load what the first keys need, and offer texts that were typed and not saved."""
+        self.app.ask(self._load_reasons)
+        self.app.ask(self._load_autosaved_answers)
         self.offer_typed()
 
-    async def _read_typed(self, desk: "Desk") -> None:
+    async def _load_autosaved_answers(self, desk: "Desk") -> None:
         for name in await self.typed_lines.begin(desk):
             self.app.notify(f"What you typed for {name!r} was not used: it is offered there.", severity="warning")
 
-    async def _read_reasons(self, desk: "Desk") -> None:
+    async def _load_reasons(self, desk: "Desk") -> None:
         self.reasons = await desk.drafts.reasons()
 
     def approve(self) -> None:
-        """Let what is chosen be scheduled or posted; what would stop it later is said behind it."""
+        """Approve the selection; then warn about anything that would block posting it."""
         self.act(APPROVE, then=self.look_for_stops)
 
     def archive(self) -> None:
-        """Put what is chosen away."""
+        """Archive the selection."""
         self.act(ChangeDraft(action=Action.ARCHIVE))
 
     def reject(self) -> None:
-        """Ask why, and turn what is chosen down."""
-        self._ask(
+        """Prompt for a reason and reject the selection."""
+        self._prompt(
             "Why {be} {what} turned down?",
             Action.REJECT,
             hint="Enter alone: no reason",
-            offered=self.reasons,
-            then=lambda _: self.app.ask(self._read_reasons),
+            suggestions=self.reasons,
+            then=lambda _: self.app.ask(self._load_reasons),
         )
 
     def regenerate(self) -> None:
-        """Ask what is to be changed, and let new versions be written."""
-        self._ask(
+        """Prompt for instructions and have new versions of the selection generated."""
+        self._prompt(
             "What is to be changed in {what}?",
             Action.REGENERATE,
             hint="Enter alone: another try",
-            then=self._write_anew,
+            then=self._generate_versions,
         )
 
-    def _ask(
+    def _prompt(
         self,
         question: str,
         action: Action,
         *,
         hint: str,
-        offered: Sequence[str] = (),
+        suggestions: Sequence[str] = (),
         then: Then | None = None,
     ) -> None:
-        from copydesk.tui.modals.ask import LineScreen  # noqa: PLC0415 - for those who are asked
+        from copydesk.tui.modals.ask import LineScreen  # noqa: PLC0415 - imported when first used
 
-        chosen = self.screen.chosen()
-        if chosen is None:
+        selection = self.screen.chosen()
+        if selection is None:
             return
 
-        def answered(words: str | None) -> None:
+        def on_answer(text: str | None) -> None:
+            # Answered or cancelled: there is nothing to restore.
             self.app.ask(lambda _: self.typed_lines.forget(action))
-            if words is not None:
-                self.act(ChangeDraft(action=action, feedback=words.strip() or None), on=chosen, then=then)
+            if text is not None:
+                self.act(ChangeDraft(action=action, feedback=text.strip() or None), on=selection, then=then)
 
         if self.app.desk is not None:
             self.typed_lines.open(self.app.desk)
-        offers = tuple(dict.fromkeys((*self.typed_lines.offered(action), *offered)))
-        keep = self.typed_lines.keep(action)
-        asked = question.format(be="is" if chosen.number == 1 else "are", what=_called(chosen))
-        self.app.push_screen(LineScreen(asked, hint=hint, offered=offers, keep=keep), answered)
+        # Unsaved text first, then recent answers, without duplicates.
+        options = tuple(dict.fromkeys((*self.typed_lines.offered(action), *suggestions)))
+        autosave = self.typed_lines.keep(action)
+        prompt = question.format(be="is" if selection.number == 1 else "are", what=_name_selection(selection))
+        self.app.push_screen(LineScreen(prompt, hint=hint, offered=options, keep=autosave), on_answer)
 
-    def _write_anew(self, ids: Sequence[str]) -> None:
+    def _generate_versions(self, ids: Sequence[str]) -> None:
         self.app.ask(lambda desk: self._wait_for_versions(desk, ids), name="regenerate")
 
     async def _wait_for_versions(self, desk: "Desk", ids: Sequence[str]) -> None:
-        """Have the new versions written, and say when they are there."""
+        """Generate the new versions and notify when they are available."""
         await desk.generation.finish(ids)
-        news = []
+        new_versions = []
         for draft_id in ids:
-            old = await desk.drafts.get(draft_id)
-            if old.status is Status.GENERATION_FAILED:
-                self.app.notify(f"{name_of(old.text)} was not written anew: {old.last_error}", severity="error")
+            draft = await desk.drafts.get(draft_id)
+            if draft.status is Status.GENERATION_FAILED:
+                self.app.notify(f"{name_of(draft.text)} was not written anew: {draft.last_error}", severity="error")
                 continue
             versions = await desk.drafts.versions(draft_id)
-            news += [each for each in versions if each.regenerated_from_id == draft_id][-1:]
-        if news:
-            what = f"of {name_of(news[-1].text)} is" if len(news) == 1 else f"of {plural(len(news), 'draft')} are"
-            version = "version" if len(news) == 1 else "versions"
-            self.app.notify(f"The new {version} {what} there: {key('review.difference')} on it shows what changed.")
+            new_versions += [version for version in versions if version.regenerated_from_id == draft_id][-1:]
+        if new_versions:
+            of_drafts = (
+                f"of {name_of(new_versions[-1].text)} is"
+                if len(new_versions) == 1
+                else f"of {plural(len(new_versions), 'draft')} are"
+            )
+            noun = "version" if len(new_versions) == 1 else "versions"
+            self.app.notify(f"The new {noun} {of_drafts} there: {key('review.difference')} on it shows what changed.")
 
     def undo(self) -> None:
-        """Take back the last change."""
+        """Undo the last change."""
         self.step_back(EventKind.UNDO)
 
     def redo(self) -> None:
-        """Do again what was taken back last."""
+        """Redo the last undone change."""
         self.step_back(EventKind.REDO)
 
 
-def _called(chosen: "Chosen") -> str:
-    return name_of(chosen.draft.text) if chosen.draft else plural(chosen.number, "draft")
+def _name_selection(selection: "Chosen") -> str:
+    return name_of(selection.draft.text) if selection.draft else plural(selection.number, "draft")

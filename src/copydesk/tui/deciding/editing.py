@@ -1,4 +1,4 @@
-"""Editing a draft's text: here, and in the user's own editor. What was typed is kept until the draft has it."""
+"""Edit a draft's text, here or in the user's editor. Typed text is autosaved until it is stored in the draft."""
 
 import asyncio
 import signal
@@ -33,32 +33,32 @@ if TYPE_CHECKING:
 
 FOLDER = "typed"
 EDITOR = "edit"
-"""The name of the one screen to edit on."""
+"""Name under which the one edit screen is installed."""
 
 
 class Edits(Acts):
-    """The two ways to edit."""
+    """Editing here and in an external editor."""
 
     def __init__(self, screen: "Decides") -> None:
         super().__init__(screen)
-        self._opened: set[str] = set()
-        """Drafts that were opened here: what is typed of these is no surprise."""
+        self._opened_ids: set[str] = set()
+        """Drafts opened in this session: their autosaved text is not reported as left over."""
 
     def _texts(self, desk: "Desk") -> TypedTexts:
         return TypedTexts(desk.settings.data_home / FOLDER)
 
     def offer_typed(self) -> None:
-        """Say what was typed and not saved when the console last ended."""
-        self.app.ask(self._offer)
+        """Notify about texts that were typed in an earlier session and not saved."""
+        self.app.ask(self._offer_autosaved)
 
-    async def _offer(self, desk: "Desk") -> None:
-        for typed in await asyncio.to_thread(self._texts(desk).every):
-            if typed.draft_id in self._opened:
+    async def _offer_autosaved(self, desk: "Desk") -> None:
+        for saved in await asyncio.to_thread(self._texts(desk).every):
+            if saved.draft_id in self._opened_ids:
                 continue
             try:
-                name = name_of((await desk.drafts.get(typed.draft_id)).text)
+                name = name_of((await desk.drafts.get(saved.draft_id)).text)
             except CopydeskError:
-                self.app.notify(f"What you typed for a draft that is gone is in {typed.path}.", severity="warning")
+                self.app.notify(f"What you typed for a draft that is gone is in {saved.path}.", severity="warning")
             else:
                 self.app.notify(
                     f"What you typed for {name} was not saved: {key('review.edit')} on it goes on.", severity="warning"
@@ -67,8 +67,8 @@ class Edits(Acts):
     # Here.
 
     def edit(self) -> None:
-        """Edit the draft under the cursor here."""
-        from copydesk.tui.modals.edit import EditScreen  # noqa: PLC0415 - for those who edit
+        """Edit the draft under the cursor in the built-in editor."""
+        from copydesk.tui.modals.edit import EditScreen  # noqa: PLC0415 - imported when first used
 
         draft = self.rows.current
         if draft is None:
@@ -77,36 +77,38 @@ class Edits(Acts):
             self.app.install_screen(EditScreen(), EDITOR)
         screen = self.app.get_screen(EDITOR)
         assert isinstance(screen, EditScreen)
-        # At once: what is typed ahead must not be taken for decisions.
+        # Push the screen before the draft is loaded: keys typed ahead must not be taken for review actions.
         self.app.push_screen(screen)
         opening = screen.expect()
         self.app.carry_out(lambda desk: self._edit(desk, draft.id, screen, opening), keys_wait=True)
 
     async def _edit(self, desk: "Desk", draft_id: str, screen: "EditScreen", opening: int) -> None:
-        self._opened.add(draft_id)
+        self._opened_ids.add(draft_id)
         try:
             draft = await desk.drafts.get(draft_id)
-            after_edit(draft.status, archived=draft.archived_at is not None)  # refused before anything is typed
-            typed = await asyncio.to_thread(self._texts(desk).find, draft_id)
-            connected = [each.details.platform for each in await desk.accounts.list()]
+            after_edit(draft.status, archived=draft.archived_at is not None)  # raises before anything is typed
+            saved = await asyncio.to_thread(self._texts(desk).find, draft_id)
+            connected = [account.details.platform for account in await desk.accounts.list()]
         except BaseException:
             screen.call_later(screen.give_up, opening)
             raise
-        screen.call_later(screen.begin, self._to_edit(desk, draft, typed, connected), opening)
+        screen.call_later(screen.begin, self._edit_session(desk, draft, saved, connected), opening)
 
-    def _to_edit(self, desk: "Desk", draft: "ListedDraft", typed: Typed | None, connected: Sequence[str]) -> "ToEdit":
+    def _edit_session(
+        self, desk: "Desk", draft: "ListedDraft", saved: Typed | None, connected: Sequence[str]
+    ) -> "ToEdit":
         from copydesk.tui.modals.edit import ToEdit  # noqa: PLC0415 - as above
 
-        texts, writing = self._texts(desk), asyncio.Lock()
-        version = typed.version if typed else draft.version
+        autosave, write_lock = self._texts(desk), asyncio.Lock()
+        version = saved.version if saved else draft.version
 
-        async def keep(text: str) -> None:
-            async with writing:
-                await asyncio.to_thread(texts.keep, draft.id, version, text)
+        async def keep_text(text: str) -> None:
+            async with write_lock:
+                await asyncio.to_thread(autosave.keep, draft.id, version, text)
 
         async def forget() -> None:
-            async with writing:
-                await asyncio.to_thread(texts.forget, draft.id)
+            async with write_lock:
+                await asyncio.to_thread(autosave.forget, draft.id)
 
         async def save(text: str) -> str:
             nonlocal version
@@ -115,25 +117,25 @@ class Edits(Acts):
             try:
                 await self._save(desk, draft, text, version)
             except ConflictError as error:
-                now = await desk.drafts.get(draft.id)
-                if now.version == version:
+                current = await desk.drafts.get(draft.id)
+                if current.version == version:
                     return words_of(error)
-                version = now.version
+                version = current.version
                 return f"{error.message} {key('edit.save')} again puts your text in the place of what is there now."
             except Exception as error:
                 return words_of(error)
             return ""
 
-        notice = f"You typed this {ago(typed.at, self.app.clock())} and did not save it." if typed else ""
+        notice = f"You typed this {ago(saved.at, self.app.clock())} and did not save it." if saved else ""
         return ToEdit(
             title=f"{draft.format.value} · {name_of(draft.text)}",
             text=draft.text,
             format=draft.format,
             platforms=platforms_of(draft.target_platforms, connected),
-            keep=keep,
+            keep=keep_text,
             save=save,
             forget=forget,
-            typed=typed.text if typed else None,
+            typed=saved.text if saved else None,
             notice=notice,
         )
 
@@ -148,39 +150,39 @@ class Edits(Acts):
     # In the user's editor.
 
     def edit_outside(self) -> None:
-        """Edit the draft under the cursor in the user's editor. There is none in a browser, which is no terminal."""
+        """Edit the draft under the cursor in the user's editor, which cannot run in a browser."""
         if self.app.is_web:
             edit_here = self.app.key("review.edit")
             self.app.notify(
                 f"Your editor cannot open in a browser. Press {edit_here} to edit here.", severity="warning"
             )
         elif draft := self.rows.current:
-            hold = HoldScreen("Opening your editor …")
-            self.app.push_screen(hold)
-            self.app.carry_out(lambda desk: self._edit_held(desk, draft.id, hold))
+            dialog = HoldScreen("Opening your editor …")
+            self.app.push_screen(dialog)
+            self.app.carry_out(lambda desk: self._edit_with_wait_dialog(desk, draft.id, dialog))
 
-    async def _edit_held(self, desk: "Desk", draft_id: str, hold: HoldScreen) -> None:
+    async def _edit_with_wait_dialog(self, desk: "Desk", draft_id: str, dialog: HoldScreen) -> None:
         try:
-            if not hold.left:
-                await self._edit_outside(desk, draft_id, hold)
+            if not dialog.left:
+                await self._edit_outside(desk, draft_id, dialog)
         finally:
-            hold.call_later(hold.let_go)
+            dialog.call_later(dialog.let_go)
 
-    async def _edit_outside(self, desk: "Desk", draft_id: str, hold: HoldScreen) -> None:
-        self._opened.add(draft_id)
+    async def _edit_outside(self, desk: "Desk", draft_id: str, dialog: HoldScreen) -> None:
+        self._opened_ids.add(draft_id)
         draft = await desk.drafts.get(draft_id)
         after_edit(draft.status, archived=draft.archived_at is not None)
-        words = command()
-        texts = self._texts(desk)
-        typed = await asyncio.to_thread(texts.find, draft_id)
-        if hold.left:
+        editor_command = command()
+        autosave = self._texts(desk)
+        saved = await asyncio.to_thread(autosave.find, draft_id)
+        if dialog.left:
             return
-        version = typed.version if typed else draft.version
-        path = typed.path if typed else await asyncio.to_thread(texts.keep, draft_id, version, draft.text)
+        version = saved.version if saved else draft.version
+        path = saved.path if saved else await asyncio.to_thread(autosave.keep, draft_id, version, draft.text)
         try:
-            await self._open(words, path)
+            await self._run_editor(editor_command, path)
         except SuspendNotSupported:
-            await asyncio.to_thread(texts.forget, draft_id)
+            await asyncio.to_thread(autosave.forget, draft_id)
             raise ConflictError(
                 "No editor can be opened in this terminal.", hint=f"Edit here: {key('review.edit')}."
             ) from None
@@ -191,40 +193,47 @@ class Edits(Acts):
             try:
                 await self._save(desk, draft, text, version)
             except CopydeskError as error:
-                raise ConflictError(str(error), hint=_kept(path)) from error
-        await asyncio.to_thread(texts.forget, draft_id)
+                raise ConflictError(str(error), hint=_autosave_hint(path)) from error
+        await asyncio.to_thread(autosave.forget, draft_id)
 
-    async def _open(self, words: tuple[str, ...], path: Path) -> None:
-        """Give the terminal to the editor until it ends. ConflictError where it did not end well; the file is kept."""
-        with self.app.suspend(), _undisturbed():
+    async def _run_editor(self, editor_command: tuple[str, ...], path: Path) -> None:
+        """Give the terminal to the editor until it exits.
+
+        Raise ConflictError if it cannot be started or fails; the file is kept.
+        """
+        with self.app.suspend(), _ignore_interrupts():
             try:
-                self.app.editor = await asyncio.create_subprocess_exec(*words, str(path))
-                ended = await self.app.editor.wait()
+                self.app.editor = await asyncio.create_subprocess_exec(*editor_command, str(path))
+                exit_code = await self.app.editor.wait()
             except OSError as error:
-                raise ConflictError(f"{words[0]} cannot be started: {error.strerror}.", hint=_kept(path)) from error
+                raise ConflictError(
+                    f"{editor_command[0]} cannot be started: {error.strerror}.", hint=_autosave_hint(path)
+                ) from error
             finally:
                 self.app.editor = None
-        if ended:
-            how = f"was ended by signal {-ended}" if ended < 0 else f"ended with {ended}"
-            raise ConflictError(f"{words[0]} {how}.", hint=_kept(path))
+        if exit_code:
+            reason = f"was ended by signal {-exit_code}" if exit_code < 0 else f"ended with {exit_code}"
+            raise ConflictError(f"{editor_command[0]} {reason}.", hint=_autosave_hint(path))
 
 
-def _kept(path: Path) -> str:
+def _autosave_hint(path: Path) -> str:
     return f"Your text is kept: {key('review.edit')} and {key('review.edit_outside')} go on with it. It is in {path}."
 
 
 @contextmanager
-def _undisturbed() -> Iterator[None]:
-    """Ctrl+C is the editor's meanwhile, and keys that it did not read are nobody's: `a` would approve a draft."""
+def _ignore_interrupts() -> Iterator[None]:
+    """Leave Ctrl+C to the editor, and discard keys that it did not read: an `a` would approve a draft."""
 
     def ignore(number: int, frame: FrameType | None) -> None:
-        """Not SIG_IGN, which the editor would inherit."""
+        """Do nothing. Not SIG_IGN, which the editor would inherit."""
 
-    before = {number: signal.signal(number, ignore) for number in (signal.SIGINT, signal.SIGQUIT)}
+    handlers = {
+        signal_number: signal.signal(signal_number, ignore) for signal_number in (signal.SIGINT, signal.SIGQUIT)
+    }
     try:
         yield
     finally:
-        for number, handler in before.items():
+        for number, handler in handlers.items():
             signal.signal(number, handler)
         with suppress(termios.error, OSError, ValueError):
             termios.tcflush(sys.__stdin__ or 0, termios.TCIFLUSH)

@@ -1,4 +1,4 @@
-"""What a person looks up of a draft, or takes away from it: its history, what changed, its text, its link."""
+"""Read-only actions on a draft: its history, its changes, copying its text or link."""
 
 from typing import TYPE_CHECKING
 
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 
 
 class Looks(Acts):
-    """Nothing here changes anything."""
+    """Actions that change nothing."""
 
     def history(self) -> None:
-        """Show what happened to the draft."""
+        """Show the draft's history."""
         if draft := self.rows.current:
             self.app.ask(lambda desk: self._history(desk, draft.id), opens=True)
 
@@ -28,11 +28,11 @@ class Looks(Acts):
         from copydesk.tui.modals.reading import ReadingScreen  # noqa: PLC0415 - for those who read it
         from copydesk.tui.pages.change import history_page  # noqa: PLC0415
 
-        story = await story_of(desk, draft_id, {status: sign.words for status, sign in STATUS.items()})
-        self.app.open_over(self.screen, ReadingScreen("History", history_page(story, draft_id)))
+        history = await story_of(desk, draft_id, {status: sign.words for status, sign in STATUS.items()})
+        self.app.open_over(self.screen, ReadingScreen("History", history_page(history, draft_id)))
 
     def difference(self) -> None:
-        """Show what changed since the version before, or in the one after; a draft that has but one says so."""
+        """Show the difference to the next version or, if there is none, to the previous one."""
         if draft := self.rows.current:
             self.app.ask(lambda desk: self._difference(desk, draft), opens=True)
 
@@ -41,12 +41,17 @@ class Looks(Acts):
         from copydesk.tui.pages.change import difference_page  # noqa: PLC0415
 
         old, new = await self._versions(desk, draft)
-        found = await desk.drafts.difference(old, new)
-        self.app.open_over(self.screen, ReadingScreen("What changed", difference_page(found), name_of(draft.text)))
+        difference = await desk.drafts.difference(old, new)
+        self.app.open_over(self.screen, ReadingScreen("What changed", difference_page(difference), name_of(draft.text)))
 
     async def _versions(self, desk: "Desk", draft: "ListedDraft") -> tuple[str, str]:
-        """The ids of the two versions that are to be compared: with the one after it, else with the one before."""
-        newer = [each.id for each in await desk.drafts.versions(draft.id) if each.regenerated_from_id == draft.id]
+        """Return the ids of the versions to compare, the older one first.
+
+        Raise ConflictError if the draft has only one version.
+        """
+        newer = [
+            version.id for version in await desk.drafts.versions(draft.id) if version.regenerated_from_id == draft.id
+        ]
         if newer:
             return draft.id, newer[-1]
         if draft.regenerated_from_id is not None:
@@ -56,13 +61,13 @@ class Looks(Acts):
         )
 
     def copy_text(self) -> None:
-        """Put the draft's text into the clipboard, without what cannot be seen."""
+        """Copy the draft's text to the clipboard, without invisible characters."""
         if draft := self.rows.current:
             self.app.copy_to_clipboard(clean_lines(draft.text))
             self.app.say(f"Copied the text of {name_of(draft.text)}")
 
     def copy_link(self) -> None:
-        """Put the link of its source into the clipboard."""
+        """Copy the link of the draft's source item to the clipboard."""
         if draft := self.rows.current:
             self.app.ask(lambda desk: self._copy_link(desk, draft))
 

@@ -1,4 +1,4 @@
-"""What came of what was done to drafts, in one sentence for a toast. Pure."""
+"""Describe the results of actions on drafts in one sentence for a toast. Pure."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -14,9 +14,9 @@ from copydesk.tui.naming import key
 from copydesk.tui.words import plural
 
 LISTED = 3
-"""Failures that a toast has room for."""
+"""Failures listed in a toast."""
 LONGEST = 40
-"""Characters of a draft's first line that name it."""
+"""Characters of a draft's first line that identify it."""
 TAKEN = {
     EDIT: "the edit",
     Action.APPROVE: "the approval",
@@ -28,105 +28,107 @@ TAKEN = {
     Action.RESCHEDULE: "the other time",
     Action.CANCEL_SCHEDULE: "the cancelled time",
 }
-"""What an undo takes back."""
+"""The name of an action in the description of its undo."""
 
 
 class Outcome(NamedTuple):
-    """What became of the drafts that something was done to."""
+    """The result of an action on one or more drafts."""
 
     action: str
     succeeded: tuple[str, ...]
     failed: Mapping[str, str] = {}
-    """Ids, and why not."""
+    """Errors by draft id."""
     how: str = ""
-    """Said after the action: `for Thu 12 Feb, 09:00`."""
+    """Appended to the action: `for Thu 12 Feb, 09:00`."""
     kind: EventKind = EventKind.CHANGE
     names: Mapping[str, str] = {}
-    """What some of the drafts are called."""
+    """Names of some of the drafts by id."""
     left: int = 0
-    """How many came since the list was read, and were left as they are."""
+    """Number of drafts left unchanged because they arrived after the list was loaded."""
     refused: bool = False
-    """Whether it failed because their state does not allow it, and for nothing else."""
+    """True if it failed only because the draft's status does not allow the action."""
 
     @property
     def status(self) -> Status | None:
-        """The state that the action leads to; None where it leaves it."""
+        """The status that the action leads to; None if it does not change the status."""
         return ACTIONS[Action(self.action)].to if self.action != EDIT else None
 
 
 def name_of(text: str) -> str:
-    """What a draft is called in a sentence: its first words."""
+    """Return the name of a draft in a sentence: the start of its first line, in quotes."""
+    # Cut first: the text may be long, and only its first line is needed.
     line = next((line for line in text[:1000].splitlines() if line.strip()), "")
     line = " ".join(clean(line).split())
     return f"“{line[: LONGEST - 1]}…”" if len(line) > LONGEST else f"“{line}”" if line else "A draft without text"
 
 
 def undo_key() -> str:
-    """Said after what can be taken back."""
+    """Return the hint appended to what can be undone."""
     return f"{key('review.undo')} undo"
 
 
 def redo_key() -> str:
-    """Said after what was taken back."""
+    """Return the hint appended to an undo."""
     return f"{key('review.redo')} redo"
 
 
 def done(words: Counter[str]) -> str:
-    """Of single decisions in a row: `Approved · u undo`, `12 approved, 3 rejected · u undo`."""
+    """Describe single actions in a row: `Approved · u undo`, `12 approved, 3 rejected · u undo`."""
     if words.total() == 1:
         (word,) = words
         return f"{word[:1].upper()}{word[1:]} · {undo_key()}"
-    return f"{', '.join(f'{number} {word}' for word, number in words.items())} · {undo_key()}"
+    return f"{', '.join(f'{number} {participle}' for participle, number in words.items())} · {undo_key()}"
 
 
 def word_of(outcome: Outcome) -> str:
-    """`approved`, `scheduled for Thu 12 Feb, 09:00`."""
+    """Return the past participle of the action and its details: `approved`, `scheduled for Thu 12 Feb, 09:00`."""
     return f"{DONE[outcome.action]} {outcome.how}".strip()
 
 
 def bulk(outcome: Outcome) -> str:
-    """`48 approved, 2 not: “A missing index…”: This draft is posted … · u undo`."""
+    """Describe a bulk action: `48 approved, 2 not: “A missing index…”: This draft is posted … · u undo`."""
     sentence = f"{len(outcome.succeeded)} {word_of(outcome)}"
     if outcome.left:
         sentence += f", {outcome.left} that came since {'was' if outcome.left == 1 else 'were'} left"
     if outcome.failed:
         sentence += f", {len(outcome.failed)} not: {failures(outcome)}"
+    # If every draft failed there is nothing to undo.
     return f"{sentence} · {undo_key()}" if outcome.succeeded else sentence
 
 
 def stopped(action: str, done: int, left: int) -> str:
-    """Of a bulk in the middle of which the console ended."""
+    """Describe a bulk action that was interrupted because the console exited."""
     rest = "draft was left as it was" if left == 1 else "drafts were left as they were"
     return f"{done:,} {DONE[action]}; {left:,} more {rest}. `copydesk draft undo` takes back what was done."
 
 
 def stopped_back(done: Undone, *, undo: bool) -> str:
-    """Of an undo or a redo in the middle of which the console ended."""
+    """Describe an undo or redo that was interrupted because the console exited."""
     what = f"{'Took back' if undo else 'Did again'} {TAKEN.get(done.action, clean(done.action))}"
     rest = f"`copydesk draft {'undo' if undo else 'redo'}` goes on with the other {done.left:,}."
     return f"{what} of {plural(len(done.succeeded), 'draft')}, then you quit. {rest}"
 
 
 def failures(outcome: Outcome) -> str:
-    """The first of them by name, each with the reason."""
-    said = [_failure(outcome, draft_id, why) for draft_id, why in _first(outcome.failed)]
-    left = len(outcome.failed) - len(said)
-    return " ".join(said) + (f" And {left} more." if left > 0 else "")
+    """Return the first failures by name, each with its reason."""
+    listed = [_failure(outcome, draft_id, reason) for draft_id, reason in _first(outcome.failed)]
+    remaining = len(outcome.failed) - len(listed)
+    return " ".join(listed) + (f" And {remaining} more." if remaining > 0 else "")
 
 
-def _failure(outcome: Outcome, draft_id: str, why: str) -> str:
-    """One that has no name is there no more."""
+def _failure(outcome: Outcome, draft_id: str, reason: str) -> str:
+    """Return one failure; a draft without a name was deleted."""
     name = outcome.names.get(draft_id)
-    return f"{name}: {why}" if name and why != GONE else GONE
+    return f"{name}: {reason}" if name and reason != GONE else GONE
 
 
 def named_failures(failed: Mapping[str, str]) -> list[str]:
-    """The ids of those that `failures` names."""
+    """Return the ids of the drafts that `format_failures` lists."""
     return [draft_id for draft_id, _ in _first(failed)]
 
 
 def back(outcome: Outcome) -> str:
-    """What an undo or a redo did: `Took back the approval of “A missing index…” · Ctrl+r redo`."""
+    """Describe an undo or redo: `Took back the approval of “A missing index…” · Ctrl+r redo`."""
     undo = outcome.kind is EventKind.UNDO
     what = TAKEN.get(outcome.action, clean(outcome.action))
     names = list(outcome.names.values())
@@ -142,5 +144,5 @@ def _first(failed: Mapping[str, str]) -> Sequence[tuple[str, str]]:
 
 
 def words_of(error: Exception) -> str:
-    """What went wrong, for the user."""
+    """Return the error message for the user."""
     return str(known(error))

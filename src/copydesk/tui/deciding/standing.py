@@ -1,4 +1,4 @@
-"""Where drafts stand: as they were read, and as they were changed from here since."""
+"""The state of drafts as loaded, and as changed here since."""
 
 from typing import NamedTuple
 
@@ -6,22 +6,22 @@ from copydesk.model.draft import Draft, Status
 
 
 class Standing(NamedTuple):
-    """Where a draft stands."""
+    """Status and archived state of a draft."""
 
     status: Status
     archived: bool
 
     @classmethod
     def of(cls, draft: Draft) -> "Standing":
-        """Of a draft as it was read."""
+        """Return the state of a draft as loaded."""
         return cls(draft.status, draft.archived_at is not None)
 
 
 class Mine(NamedTuple):
-    """A draft that was changed from here."""
+    """A change of a draft made here."""
 
     first: Standing
-    """As it stood in its row."""
+    """The state displayed in its row before the change."""
     now: Standing
     version: int
-    """Its own after the change; a row that is older does not know of it."""
+    """The draft's version after the change; rows with a lower version are out of date."""

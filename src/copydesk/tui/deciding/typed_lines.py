@@ -1,4 +1,4 @@
-"""What was typed into a question that the console ended before it was answered: it is offered there again."""
+"""Autosave for prompts: text typed into a prompt when the console exited is offered there the next time."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
@@ -14,46 +14,46 @@ FOLDER = "answers"
 
 
 class TypedLines:
-    """A line for each kind of question."""
+    """One autosaved line per kind of prompt."""
 
     def __init__(self) -> None:
-        self._found: dict[str, str] = {}
-        self._texts: TypedTexts | None = None
-        self._writing = asyncio.Lock()
-        self._typed: set[str] = set()
-        """The questions into which something was typed by now."""
+        self._lines: dict[str, str] = {}
+        self._autosave: TypedTexts | None = None
+        self._write_lock = asyncio.Lock()
+        self._typed_names: set[str] = set()
+        """The prompts into which something was typed in this session."""
 
     def open(self, desk: "Desk") -> None:
-        """Know where it is kept, which a question that is asked at once needs before anything was found."""
-        self._texts = self._texts or TypedTexts(desk.settings.data_home / FOLDER)
+        """Set the folder, which a prompt needs even before `load` has found anything."""
+        self._autosave = self._autosave or TypedTexts(desk.settings.data_home / FOLDER)
 
     async def begin(self, desk: "Desk") -> Sequence[str]:
-        """Find what was typed before; the names of those questions."""
+        """Load the lines of earlier sessions; return the names of their prompts."""
         self.open(desk)
-        assert self._texts is not None
-        every = await asyncio.to_thread(self._texts.every)
-        old = [each for each in every if each.draft_id not in self._typed]
-        self._found = {each.draft_id: clean(each.text) for each in old if each.text.strip()}
-        return tuple(self._found)
+        assert self._autosave is not None
+        saved = await asyncio.to_thread(self._autosave.every)
+        unchanged = [line for line in saved if line.draft_id not in self._typed_names]
+        self._lines = {line.draft_id: clean(line.text) for line in unchanged if line.text.strip()}
+        return tuple(self._lines)
 
     def offered(self, name: str) -> tuple[str, ...]:
-        """What was typed before, if there is anything."""
-        return (self._found[name],) if name in self._found else ()
+        """Return the line of an earlier session, if any."""
+        return (self._lines[name],) if name in self._lines else ()
 
     def keep(self, name: str) -> Callable[[str], Awaitable[None]]:
-        """Keeps what is typed now; raises OSError."""
+        """Return a function that autosaves the prompt's text; it raises OSError."""
 
-        async def kept(text: str) -> None:
-            self._typed.add(name)
-            async with self._writing:
-                if self._texts is not None and text.strip():
-                    await asyncio.to_thread(self._texts.keep, name, 0, text)
+        async def save(text: str) -> None:
+            self._typed_names.add(name)
+            async with self._write_lock:
+                if self._autosave is not None and text.strip():
+                    await asyncio.to_thread(self._autosave.keep, name, 0, text)
 
-        return kept
+        return save
 
     async def forget(self, name: str) -> None:
-        """It was answered, or is not to be."""
-        self._found.pop(name, None)
-        async with self._writing:
-            if self._texts is not None:
-                await asyncio.to_thread(self._texts.forget, name)
+        """Delete the prompt's autosaved line: it was answered or cancelled."""
+        self._lines.pop(name, None)
+        async with self._write_lock:
+            if self._autosave is not None:
+                await asyncio.to_thread(self._autosave.forget, name)

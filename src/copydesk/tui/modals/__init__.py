@@ -1,1 +1,1 @@
-"""What lies over a screen until it is answered."""
+"""Dialogs that lie over a screen until they are answered."""

@@ -1,4 +1,4 @@
-"""Two questions that lie over a screen: one for a line of text, one for a yes."""
+"""Two prompts that open over a screen: one for a line of text, one for a yes or no."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
@@ -24,20 +24,24 @@ from copydesk.tui.widgets.said_keys import clickable, said
 
 MOST_OFFERED = 9
 KEEP_AFTER = 0.3
-"""Seconds after which what was typed is in its file, where it is kept."""
-# Textual takes Alt with a digit for what a Mac types with it, `¡` for Alt+1; a Mac's terminal sends that by itself.
+"""Seconds between a keystroke and the autosave of the line, where it is saved at all."""
+# Textual maps Alt+digit to the character that a Mac types with it (`¡` for Alt+1). A Mac's terminal sends that
+# character by itself, so drop the mapping: elsewhere Alt+1 has to arrive as a key of its own.
 for _digit in range(1, MOST_OFFERED + 1):
     cast("dict[str, object]", ANSI_SEQUENCES_KEYS).pop(f"\x1b{_digit}", None)
 
 
 class LineScreen(Over[str | None], inherit_bindings=False):
-    """Asks for a line of text. What was answered before is offered by its number; None where it was left."""
+    """Ask for a line of text and return it, or None if the prompt is left.
+
+    Earlier answers are offered as suggestions, each taken by its number.
+    """
 
     CSS_PATH = sheet("ask.tcss")
     COMPONENT_CLASSES = set(INK)
     WHERE = (Where.LINE,)
-    # Before the line sees them: to it Alt+1 is a 1 that is typed.
-    BINDINGS = [replace(each, priority=True) for each in bindings(Where.LINE) if isinstance(each, Binding)]
+    # Priority bindings: otherwise the input would take Alt+1 as a typed 1.
+    BINDINGS = [replace(binding, priority=True) for binding in bindings(Where.LINE) if isinstance(binding, Binding)]
 
     def __init__(
         self,
@@ -49,66 +53,67 @@ class LineScreen(Over[str | None], inherit_bindings=False):
         keep: Callable[[str], Awaitable[None]] | None = None,
     ) -> None:
         super().__init__()
-        self._keep = keep
-        self._keeping: Timer | None = None
+        self._autosave = keep
+        self._autosave_timer: Timer | None = None
         self._question = clean(question)
         self._value = value
         self._hint = clean(hint)
-        self._offered = tuple(offered[:MOST_OFFERED])
+        self._suggestions = tuple(offered[:MOST_OFFERED])
 
     def compose(self) -> ComposeResult:
-        """The question, the line, what is offered."""
         with Vertical(id="ask"):
             yield Static(Content(self._question), classes="-question")
             yield Input(self._value, select_on_focus=False)
-            for number, offer in enumerate(self._offered, 1):
-                words = Content.assemble((f"{key(f'line.offer_{number}')} ", "$accent"), clean(offer))
-                yield Static(clickable(words, f"screen.offer({number})"), classes="-offer")
+            for number, suggestion in enumerate(self._suggestions, 1):
+                line = Content.assemble((f"{key(f'line.offer_{number}')} ", "$accent"), clean(suggestion))
+                yield Static(clickable(line, f"screen.offer({number})"), classes="-offer")
             if self._hint:
                 yield Static(Content(self._hint), classes="-hint")
 
     @on(Input.Changed)
-    def _typed(self) -> None:
-        if self._keep is not None and self._keeping is None:
-            self._keeping = self.set_timer(KEEP_AFTER, self.keep_typed)
+    def _schedule_autosave(self) -> None:
+        # A running timer is not restarted: a user who types without a pause is saved, too.
+        if self._autosave is not None and self._autosave_timer is None:
+            self._autosave_timer = self.set_timer(KEEP_AFTER, self.keep_typed)
 
     async def keep_typed(self) -> None:
-        """Keep now what was typed, where it is to be kept."""
-        self._keeping = None
-        if self._keep is not None:
-            with suppress(OSError):  # no more than a line is lost, and it stands there still
-                await self._keep(self.query_one(Input).value)
+        """Save the typed text now. Do nothing where no `autosave` callback was given."""
+        self._autosave_timer = None
+        if self._autosave is not None:
+            with suppress(OSError):  # at most one line is lost, and it is still in the input
+                await self._autosave(self.query_one(Input).value)
 
     def close(self, result: str | None = None) -> None:
-        """Close it; what was typed is kept no more, though it was about to be."""
-        self._keep = None
+        """Close with `result` and drop a pending autosave: the answer is given, nothing is left to restore."""
+        # A timer that is still running finds no callback and does nothing.
+        self._autosave = None
         super().close(result)
 
     @on(Input.Submitted)
-    def _answer(self, event: Input.Submitted) -> None:
+    def _submit(self, event: Input.Submitted) -> None:
         self.close(event.value)
 
     async def action_take(self) -> None:
-        """Answer with what stands in the line."""
+        """Answer with the text in the line."""
         await self.query_one(Input).action_submit()
 
     def action_offer(self, number: int) -> None:
-        """Answer with one of those that are offered."""
-        if number <= len(self._offered):
-            self.close(self._offered[number - 1])
+        """Answer with suggestion `number`, counted from 1; ignore a number that has none."""
+        if number <= len(self._suggestions):
+            self.close(self._suggestions[number - 1])
 
     def action_leave(self) -> None:
-        """Answer nothing."""
+        """Close without an answer."""
         self.close(None)
 
 
 def yes_or_no() -> Content:
-    """How a yes is given, or not."""
+    """Return the clickable line with the keys for yes and no."""
     return said("yes", {"yes": "yes", "no": "no"})
 
 
 class YesScreen(Over[bool], inherit_bindings=False):
-    """Asks for a yes, for what cannot be undone. Enter is no."""
+    """Ask for confirmation of what cannot be undone; return True for yes. Enter means no."""
 
     CSS_PATH = sheet("ask.tcss")
     COMPONENT_CLASSES = set(INK)
@@ -120,11 +125,10 @@ class YesScreen(Over[bool], inherit_bindings=False):
         self._question = clean(question)
 
     def compose(self) -> ComposeResult:
-        """The question, and how it is answered."""
         with Vertical(id="ask"):
             yield Static(Content(self._question), classes="-question")
             yield Static(yes_or_no(), classes="-hint")
 
-    def action_answer(self, yes: bool) -> None:  # noqa: FBT001 - Textual hands it over so
-        """Yes or no."""
+    def action_answer(self, yes: bool) -> None:  # noqa: FBT001 - Textual passes it by position
+        """Close with the answer."""
         self.close(yes)

@@ -1,4 +1,4 @@
-"""A new draft: its fields, and beside them how it would stand where it is meant to go. What is typed is kept."""
+"""The form of a new draft, with a preview per platform beside it. The form is autosaved while it is filled in."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -33,14 +33,14 @@ if TYPE_CHECKING:
     from copydesk.desk import Desk
 
 LOOK_AFTER = 0.15
-"""Seconds without a key after which the preview follows."""
-_TO_BE_WRITTEN = "The text is still to be written; how it stands where it goes is shown with the draft, in Review."
-_DOES = {"save": "makes the draft", "next": "next", "clear": "empties it", "leave": "leaves"}
-_NOTHING = "Type, and here is what it comes to on each platform."
+"""Seconds without a keystroke after which the preview is updated."""
+_PREVIEW_PENDING = "The text is still to be written; how it stands where it goes is shown with the draft, in Review."
+_KEY_LABELS = {"save": "makes the draft", "next": "next", "clear": "empties it", "leave": "leaves"}
+_EMPTY_PREVIEW = "Type, and here is what it comes to on each platform."
 
 
 class ComposeScreen(TypedForm, inherit_bindings=False):
-    """Ctrl+s makes the draft, Esc leaves; True where it was made."""
+    """The compose form: Ctrl+s creates the draft, Esc leaves. Returns True if a draft was created."""
 
     CSS_PATH = sheet("compose.tcss")
     COMPONENT_CLASSES = set(INK)
@@ -55,7 +55,7 @@ class ComposeScreen(TypedForm, inherit_bindings=False):
     preview = getters.query_one("#preview", Page)
 
     class Looked(Message, bubble=False):
-        """How it would stand."""
+        """The preview of the typed text is ready, with or without its images."""
 
         def __init__(self, composed: Composed, previews: Sequence[Preview], pictures: Sequence[Pictured]) -> None:
             super().__init__()
@@ -65,131 +65,126 @@ class ComposeScreen(TypedForm, inherit_bindings=False):
 
     def __init__(self) -> None:
         super().__init__()
-        self._asked: ToCompose | None = None
+        self._request: ToCompose | None = None
         self._loaded = Composed()
-        self._waiting: Timer | None = None
-        self._looking = Latest(self._look)
-        self._pictures = GivenPictures()
-
-    # What is on it.
+        self._preview_timer: Timer | None = None
+        self._previews = Latest(self._load_preview)
+        self._images = GivenPictures()
 
     def compose(self) -> ComposeResult:
-        """The fields, what comes of them, and the keys."""
         with Vertical(id="compose"):
             yield Static(Content("A new draft"), id="compose-title")
             with Container(id="compose-body"):
                 yield ComposeForm(id="compose-form")
                 yield Page(id="preview")
             yield Static(Content(""), id="compose-notice")
-            yield SaidKeys("compose", _DOES, id="compose-keys")
+            yield SaidKeys("compose", _KEY_LABELS, id="compose-keys")
 
     def begin(self, asked: ToCompose) -> None:
-        """Compose this from now on."""
-        self._asked = asked
+        """Load `request` into the form, at once or when the form is mounted."""
+        self._request = asked
         if self.is_mounted:
             self._load(asked)
 
     def on_mount(self) -> None:
-        """Show what is asked for."""
+        """Load the request that was passed before the form was mounted."""
         self.preview.set_title("Preview")
-        if self._asked is not None:
-            self._load(self._asked)
+        if self._request is not None:
+            self._load(self._request)
 
-    def _load(self, asked: ToCompose) -> None:
+    def _load(self, request: ToCompose) -> None:
         self.take_in(typing=True)
-        self._pictures.forget()
-        self._fill(asked.begun)
+        self._images.forget()
+        self._fill(request.begun)
         self._loaded = self.composed
-        self.notice(asked.notice)
-        self.query_one("#text" if asked.begun.way == TEXT else "#url").focus(scroll_visible=False)
-        # The first line, too, which Textual scrolls away for what it gives the focus before there is a layout.
+        self.notice(request.notice)
+        self.query_one("#text" if request.begun.way == TEXT else "#url").focus(scroll_visible=False)
+        # Scroll to the top after layout: focusing a widget that has no layout yet makes Textual scroll the first line
+        # away.
         self.call_after_refresh(self.form.scroll_home, animate=False)
 
     def _fill(self, composed: Composed) -> None:
         self.form.fill(composed)
-        self._look_now()
-
-    # What is typed.
+        self._update_preview()
 
     @property
     def composed(self) -> Composed:
-        """What stands in the fields."""
+        """Return the current values of the fields."""
         return self.form.composed
 
     @on(ComposeForm.Changed)
-    def _follow(self) -> None:
-        if self._waiting is not None:
-            self._waiting.stop()
-        self._waiting = self.set_timer(LOOK_AFTER, self._look_now)
+    def _schedule_preview(self) -> None:
+        if self._preview_timer is not None:
+            self._preview_timer.stop()
+        self._preview_timer = self.set_timer(LOOK_AFTER, self._update_preview)
+        # Filling the form posts a change, too; that is nothing to autosave.
         if self.composed != self._loaded:
             self.keep_later()
 
     @property
     def changed(self) -> bool:
-        """Whether there is anything to lose."""
+        """Return True if leaving the form would lose something."""
         return self.composed.anything
 
     async def keep(self) -> None:
-        """Keep what stands there in its file; OSError."""
-        if self._asked is not None:
-            await self._asked.keep(self.composed)
+        """Write the fields to the autosave file. Raise OSError if that fails."""
+        if self._request is not None:
+            await self._request.keep(self.composed)
 
-    # What comes of it.
-
-    def _look_now(self) -> None:
+    def _update_preview(self) -> None:
         composed, desk = self.composed, self.app.desk
         if composed.way == WRITTEN:
-            self.preview.show([plain(_TO_BE_WRITTEN, "dim")])
+            self.preview.show([plain(_PREVIEW_PENDING, "dim")])
         elif not composed.text.strip():
-            self.preview.show([plain(_NOTHING, "dim")])
+            self.preview.show([plain(_EMPTY_PREVIEW, "dim")])
         elif desk is not None:
-            self.app.ask(lambda _: self._looking.wish((desk, composed)))
+            self.app.ask(lambda _: self._previews.wish((desk, composed)))
 
-    async def _look(self, wish: "tuple[Desk, Composed]") -> None:
-        desk, composed = wish
-        given = pictures_of(composed)
+    async def _load_preview(self, request: "tuple[Desk, Composed]") -> None:
+        desk, composed = request
+        images = pictures_of(composed)
         previews = await desk.posting.preview(
             composed.text,
             Format(composed.format),
             listed(composed.platforms),
             tags=listed(composed.tags),
-            alts=[picture.alt for picture in given],
+            alts=[picture.alt for picture in images],
         )
-        # The counts follow the typing at once, the pictures when they were read.
-        self.post_message(self.Looked(composed, previews, self._pictures.known(given)))
-        if given:
-            pictures = await self._pictures.see(self.app, desk, given, self.preview.room.width)
-            self.post_message(self.Looked(composed, previews, pictures))
+        # Post the counts at once: loading images may take seconds, and the counts must keep up with the typing.
+        self.post_message(self.Looked(composed, previews, self._images.known(images)))
+        if images:
+            loaded = await self._images.see(self.app, desk, images, self.preview.room.width)
+            self.post_message(self.Looked(composed, previews, loaded))
 
     @on(Looked)
-    def _show_look(self, message: Looked) -> None:
+    def _show_preview(self, message: Looked) -> None:
+        # The form may have been emptied or switched while the preview was computed.
         if message.composed.way != self.composed.way or not self.composed.text.strip():
             return
         self.preview.show_more(preview_page(message.previews, message.pictures))
 
-    # The end.
-
     async def save(self) -> str:
-        """Make the draft; why not, or nothing."""
-        return await self._asked.make(self.composed) if self._asked is not None else ""
+        """Create the draft. Return why it was refused, or an empty string."""
+        return await self._request.make(self.composed) if self._request is not None else ""
 
     def action_clear(self) -> None:
-        """Throw away what stands there, after a yes."""
+        """Ask for confirmation, then empty the form."""
         if self.composed.anything and not self.idle:
-            self.app.push_screen(YesScreen("Throw away what stands here?"), self._cleared)
+            self.app.push_screen(YesScreen("Throw away what stands here?"), self._clear_if_confirmed)
 
-    def _cleared(self, yes: bool | None) -> None:  # noqa: FBT001 - Textual hands it over so
-        if yes and self._asked is not None:
+    def _clear_if_confirmed(self, yes: bool | None) -> None:  # noqa: FBT001 - Textual passes it by position
+        if yes and self._request is not None:
             self.stop_keeping()
             self._fill(Composed())
             self._loaded = self.composed
             self.notice("")
-            self.app.run_worker(self._asked.forget(), exit_on_error=False)
+            self.app.run_worker(self._request.forget(), exit_on_error=False)
 
     async def forget(self) -> None:
-        """What was kept is not wanted; OSError."""
-        if self._waiting is not None:
-            self._waiting.stop()
-        asked, self._asked = self._asked, None
-        if asked is not None:
-            await asked.forget()
+        """Delete the autosave file and drop the request. Raise OSError if the file cannot be deleted."""
+        if self._preview_timer is not None:
+            self._preview_timer.stop()
+        # Drop the request before awaiting: the form may be started again while the file is being deleted.
+        request, self._request = self._request, None
+        if request is not None:
+            await request.forget()

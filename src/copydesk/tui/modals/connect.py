@@ -1,4 +1,4 @@
-"""Connecting an account: which platform, and the way through the browser."""
+"""Dialogs that connect an account: choosing the platform, and signing in through the browser."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
@@ -31,11 +31,11 @@ if TYPE_CHECKING:
 
 SERVER = "url"
 LONGEST = 4000
-"""Characters of an answer: tokens are long."""
+"""Characters of a field. Access tokens may be this long."""
 
 
 class PlatformScreen(Over[str | None], inherit_bindings=False):
-    """Lets a platform be chosen."""
+    """Choose a platform; return its name, or None if the dialog is left."""
 
     CSS_PATH = sheet("over.tcss")
     COMPONENT_CLASSES = set(INK)
@@ -47,42 +47,46 @@ class PlatformScreen(Over[str | None], inherit_bindings=False):
         self._names = names
 
     def compose(self) -> ComposeResult:
-        """One list."""
         yield Names(id="over")
 
     def on_mount(self) -> None:
-        """Show them."""
         names = self.query_one(Names)
         names.set_title(f"Connect an account of … · {key('list.open')} takes it · {key('pick.leave')} leaves")
         names.show(self._names)
 
     def on_line_list_opened(self) -> None:
-        """That one."""
+        """Enter or a click on a line chooses it."""
         self.action_take()
 
     def action_take(self) -> None:
-        """The one that the cursor is on."""
+        """Choose the platform under the cursor."""
         self.close(self.query_one(Names).current)
 
     def action_leave(self) -> None:
-        """None of them."""
+        """Close without a choice."""
         self.close(None)
 
 
 def fields_of(way: "WayIn") -> list[Field]:
-    """What a platform asks for, as lines to fill in."""
-    shown = way.server or "https://…"
-    server = Field(SERVER, "server", shown, longest=LONGEST)
-    asked = [
-        Field(each.name, each.name.replace("_", " "), _shown(each), longest=LONGEST, secret=each.secret)
-        for each in way.wants
+    """Return the form fields for the platform's credentials and server."""
+    default_server = way.server or "https://…"
+    server = Field(SERVER, "server", default_server, longest=LONGEST)
+    credentials = [
+        Field(
+            credential.name,
+            credential.name.replace("_", " "),
+            _placeholder(credential),
+            longest=LONGEST,
+            secret=credential.secret,
+        )
+        for credential in way.wants
     ]
-    # Where the user has to say where it is, that comes first.
-    return [*asked, server] if way.server else [server, *asked]
+    # Where there is no default server, the user cannot fill in anything before the address: ask for it first.
+    return [*credentials, server] if way.server else [server, *credentials]
 
 
-class _Asked(Protocol):
-    """What a platform asks for."""
+class _CredentialPrompt(Protocol):
+    """The part of a credential field that its placeholder shows."""
 
     @property
     def question(self) -> str: ...
@@ -91,12 +95,12 @@ class _Asked(Protocol):
     def optional(self) -> bool: ...
 
 
-def _shown(asked: _Asked) -> str:
-    return f"{asked.question} (may stay empty)" if asked.optional else asked.question
+def _placeholder(credential: _CredentialPrompt) -> str:
+    return f"{credential.question} (may stay empty)" if credential.optional else credential.question
 
 
 class SignInScreen(Over[str | None], inherit_bindings=False):
-    """Waits for the browser to come back; the account's name, or None."""
+    """Wait for the browser's redirect; return the account's label, or None if the dialog is left."""
 
     CSS_PATH = sheet("fields.tcss")
     COMPONENT_CLASSES = set(INK)
@@ -106,7 +110,7 @@ class SignInScreen(Over[str | None], inherit_bindings=False):
     app = getters.app(DeskApp)
 
     class Shown(Message, bubble=False):
-        """There is a page to say yes on."""
+        """The authorization page is known; `opened` is True if a browser could be opened on it."""
 
         def __init__(self, page: str, *, opened: bool) -> None:
             super().__init__()
@@ -114,7 +118,7 @@ class SignInScreen(Over[str | None], inherit_bindings=False):
             self.opened = opened
 
     class Ended(Message, bubble=False):
-        """The account is connected, or it is not."""
+        """Signing in has ended: connected as `label`, or failed with `error`."""
 
         def __init__(self, label: str = "", error: CopydeskError | None = None) -> None:
             super().__init__()
@@ -123,16 +127,15 @@ class SignInScreen(Over[str | None], inherit_bindings=False):
 
     def __init__(self, way: "WayIn", given: Mapping[str, str], server: str) -> None:
         super().__init__()
-        self._way = way
-        self._given = given
+        self._login = way
+        self._credentials = given
         self._server = server
-        self._pasted: asyncio.Future[str] | None = None
-        self._going: Worker[None] | None = None
+        self._pasted_url: asyncio.Future[str] | None = None
+        self._sign_in_worker: Worker[None] | None = None
 
     def compose(self) -> ComposeResult:
-        """Where to go, and a line for what is pasted."""
         with Vertical(id="sign-in"):
-            yield Static(Content(f"Connect an account of {clean(self._way.platform)}"), classes="-title")
+            yield Static(Content(f"Connect an account of {clean(self._login.platform)}"), classes="-title")
             yield Static(Content("Asking the server for the page …"), id="page")
             yield Input(placeholder="or paste here the address that the browser ended at", id="pasted")
             yield Static(Content(""), id="wrong")
@@ -140,69 +143,71 @@ class SignInScreen(Over[str | None], inherit_bindings=False):
 
     @property
     def idle(self) -> bool:
-        """What is waited for may itself need the keys to the accounts."""
-        return self._going is not None and not self._going.is_finished
+        """Return True while signing in: the desk may have to ask for the passphrase of the credentials meanwhile."""
+        return self._sign_in_worker is not None and not self._sign_in_worker.is_finished
 
     def on_mount(self) -> None:
-        """Begin."""
         self._begin()
 
     def _begin(self) -> None:
         desk = self.app.desk
         if desk is not None:
-            self._pasted = asyncio.get_running_loop().create_future()
-            self._going = self.run_worker(self._go(desk), exit_on_error=False)
+            self._pasted_url = asyncio.get_running_loop().create_future()
+            self._sign_in_worker = self.run_worker(self._sign_in(desk), exit_on_error=False)
 
-    async def _go(self, desk: "Desk") -> None:
-        from copydesk.desk import signing_in  # noqa: PLC0415 - with it comes the network
+    async def _sign_in(self, desk: "Desk") -> None:
+        from copydesk.desk import signing_in  # noqa: PLC0415 - imports the network code
 
-        assert self._pasted is not None
-        pasted = self._pasted
+        assert self._pasted_url is not None
+        pasted_url = self._pasted_url
 
-        async def paste() -> str:
-            return await pasted
+        async def wait_for_paste() -> str:
+            return await pasted_url
 
-        by = (desk.accounts, self._way, self._given, self._server, self._show)
+        arguments = (desk.accounts, self._login, self._credentials, self._server, self._show)
         try:
             try:
-                kept = await signing_in.through_browser(*by, paste)
+                account = await signing_in.through_browser(*arguments, wait_for_paste)
             except signing_in.NobodyListensError:
-                kept = await signing_in.by_hand(*by, paste)
+                # The local port for the redirect cannot be used: the user pastes the final address instead.
+                account = await signing_in.by_hand(*arguments, wait_for_paste)
         except CopydeskError as error:
             self.post_message(self.Ended(error=error))
         else:
-            self.post_message(self.Ended(kept.label))
+            self.post_message(self.Ended(account.label))
 
     async def _show(self, page: str) -> None:
         opened = is_link(page) and await open_link(self.app, page)
         self.post_message(self.Shown(page, opened=opened))
 
     @on(Shown)
-    def _say_page(self, message: Shown) -> None:
-        how = "Say yes in your browser. If none opened, open this page in one:"
+    def _show_page(self, message: Shown) -> None:
+        instructions = "Say yes in your browser. If none opened, open this page in one:"
         if not message.opened:
-            how = "There is no browser here. Open this page in one, say yes, and paste where it ended:"
-        self.query_one("#page", Static).update(Content(f"{how}\n\n{clean(message.page)}"))
+            instructions = "There is no browser here. Open this page in one, say yes, and paste where it ended:"
+        self.query_one("#page", Static).update(Content(f"{instructions}\n\n{clean(message.page)}"))
 
     @on(Input.Submitted)
-    def _take(self, event: Input.Submitted) -> None:
-        """What was pasted; after a failure Enter begins anew."""
-        if self._going is None or self._going.is_finished:
+    def _accept_paste(self, event: Input.Submitted) -> None:
+        """Hand over the pasted address; after a failure Enter starts again."""
+        if self._sign_in_worker is None or self._sign_in_worker.is_finished:
             self.query_one("#wrong", Static).update(Content(""))
             event.input.value = ""
             self._begin()
-        elif self._pasted is not None and not self._pasted.done() and event.value.strip():
-            self._pasted.set_result(event.value)
+        # A second Enter must not set the result again: asyncio would raise InvalidStateError.
+        elif self._pasted_url is not None and not self._pasted_url.done() and event.value.strip():
+            self._pasted_url.set_result(event.value)
 
     @on(Ended)
-    def _end(self, message: Ended) -> None:
+    def _show_outcome(self, message: Ended) -> None:
         if message.error is None:
             self.close(message.label)
         else:
             self.query_one("#wrong", Static).update(Content(f"{clean(str(message.error))} Enter begins anew."))
 
     def action_leave(self) -> None:
-        """Wait no longer."""
-        if self._going is not None:
-            self._going.cancel()
+        """Cancel signing in and close."""
+        if self._sign_in_worker is not None:
+            # Also closes the local port that waits for the redirect.
+            self._sign_in_worker.cancel()
         self.close(None)

@@ -1,4 +1,4 @@
-"""A text to edit, over a screen. What is typed is kept as it is typed."""
+"""The editor of a draft's text, over a screen. The text is autosaved as it is typed."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from typing import NamedTuple
@@ -23,25 +23,25 @@ from copydesk.tui.widgets.typing import Typing
 
 
 class ToEdit(NamedTuple):
-    """What is to be edited, and what is done with it."""
+    """The text to edit, and the callbacks that autosave, save and discard it."""
 
     title: str
     text: str
     format: Format
     platforms: Sequence[str]
     keep: Callable[[str], Awaitable[None]]
-    """Keeps what is typed; raises OSError."""
+    """Write the typed text to the autosave file. Raises OSError."""
     save: Callable[[str], Awaitable[str]]
-    """Saves it; why not, or nothing."""
+    """Save the text; return why it was refused, or an empty string."""
     forget: Callable[[], Awaitable[None]]
-    """What was kept is not wanted."""
+    """Delete the autosave file."""
     typed: str | None = None
-    """What was typed before and not saved."""
+    """Text restored from an earlier autosave, or None."""
     notice: str = ""
 
 
 class Lengths(Standing):
-    """The counts of the platforms."""
+    """The length of the text on each platform, wrapped to the widget's width."""
 
     def __init__(self) -> None:
         super().__init__(id="lengths")
@@ -50,17 +50,17 @@ class Lengths(Standing):
         self._platforms: Sequence[str] = ()
 
     def show(self, text: str, format: Format, platforms: Sequence[str]) -> None:
-        """Count this text."""
+        """Count this text for `platforms` and redraw."""
         self._text, self._format, self._platforms = text, format, platforms
         self.refresh()
 
     def lines(self, width: int) -> list[Content]:
-        """As many lines as it takes."""
+        """Return the counts in as many lines as they take."""
         return lengths(self._text, self._format, self._platforms, width)
 
 
 class EditScreen(TypedForm, inherit_bindings=False):
-    """Ctrl+s saves, Esc leaves; True where it was saved."""
+    """The text editor: Ctrl+s saves, Esc leaves. Returns True if the text was saved."""
 
     CSS_PATH = sheet("deciding.tcss")
     COMPONENT_CLASSES = set(INK)
@@ -72,13 +72,13 @@ class EditScreen(TypedForm, inherit_bindings=False):
 
     def __init__(self) -> None:
         super().__init__()
-        self._asked: ToEdit | None = None
+        self._request: ToEdit | None = None
         self._loaded = ""
-        self._opening = 0
-        """The how manieth text it waits for or shows; it grows when that is left, too."""
+        self._load_id = 0
+        """Identifies the text that is loading or shown. Incremented on leaving, too, so that a text which arrives later
+        is dropped."""
 
     def compose(self) -> ComposeResult:
-        """The text, below it what it comes to, and the keys."""
         with Vertical(id="edit"):
             yield Static(id="edit-title")
             yield Typing(id="typing", soft_wrap=True, tab_behavior="focus")
@@ -87,48 +87,49 @@ class EditScreen(TypedForm, inherit_bindings=False):
             yield SaidKeys("edit", {"save": "saves", "leave": "leaves"}, id="edit-keys")
 
     def expect(self) -> int:
-        """Another text is on its way; what it is called when it comes, or does not."""
-        self._opening += 1
-        return self._opening
+        """Announce a text that is being loaded; return its id for `start` or `cancel_loading`."""
+        self._load_id += 1
+        return self._load_id
 
     def begin(self, asked: ToEdit, opening: int) -> None:
-        """Edit this from now on, unless it was left before it came."""
-        if opening == self._opening:
-            self._asked = asked
+        """Edit the text of `request`, unless the dialog was left while the text was loading."""
+        if opening == self._load_id:
+            self._request = asked
             self._load(asked)
 
     def give_up(self, opening: int) -> None:
-        """There is nothing to edit."""
-        if opening == self._opening:
-            self.close(False)  # noqa: FBT003 - as Textual has it
+        """Close the dialog, because the text with this id could not be loaded."""
+        if opening == self._load_id:
+            self.close(False)  # noqa: FBT003 - `dismiss` takes it by position
 
     def on_screen_resume(self) -> None:
-        """Until there is something to edit nothing is taken in."""
-        if self._asked is None:
+        """Empty and lock the editor until the text has been loaded."""
+        if self._request is None:
             self.query_one(Typing).read_only = True
             self.query_one(Typing).load_text("")
             self.query_one("#edit-title", Static).update(Content("…"))
             self.notice("")
 
-    def _load(self, asked: ToEdit) -> None:
-        text = asked.text if asked.typed is None else asked.typed
+    def _load(self, request: ToEdit) -> None:
+        text = request.text if request.typed is None else request.typed
         self._loaded = clean_lines(text)
-        self.query_one("#edit-title", Static).update(Content(clean(asked.title)))
-        shows = (
+        self.query_one("#edit-title", Static).update(Content(clean(request.title)))
+        notice = (
             f"Characters that cannot be seen are left out here; {key('review.edit_outside')} shows the text as it is."
         )
-        hidden = shows if self._loaded != text else ""
-        self.notice(" ".join(part for part in (asked.notice, hidden) if part))
+        # The text area cannot show control characters; `clean_lines` dropped them from what is edited here.
+        hidden_notice = notice if self._loaded != text else ""
+        self.notice(" ".join(part for part in (request.notice, hidden_notice) if part))
         self.take_in(typing=True)
         area = self.query_one(Typing)
         area.read_only = False
         area.load_text(self._loaded)
         area.move_cursor(area.document.end)
-        self._count()
+        self._update_lengths()
 
-    def _count(self) -> None:
-        if self._asked is not None:
-            self.query_one(Lengths).show(self._text, self._asked.format, self._asked.platforms)
+    def _update_lengths(self) -> None:
+        if self._request is not None:
+            self.query_one(Lengths).show(self._text, self._request.format, self._request.platforms)
 
     @property
     def _text(self) -> str:
@@ -136,39 +137,41 @@ class EditScreen(TypedForm, inherit_bindings=False):
 
     @property
     def changed(self) -> bool:
-        """Whether there is anything to lose."""
-        asked = self._asked
-        return asked is not None and (self._text != self._loaded or asked.typed is not None)
+        """Return True if leaving the editor would lose something, including a restored autosave."""
+        request = self._request
+        return request is not None and (self._text != self._loaded or request.typed is not None)
 
     @property
     def idle(self) -> bool:
-        """Nor is anything typed before it is there."""
-        return self._asked is None or super().idle
+        """Return True while the text is loading or being saved."""
+        return self._request is None or super().idle
 
     @on(TextArea.Changed)
     def _typed(self) -> None:
-        self._count()
+        self._update_lengths()
+        # Loading the text counts as a change for Textual, but there is nothing to autosave.
         if self._text != self._loaded:
             self.keep_later()
 
     async def keep(self) -> None:
-        """Keep the text in its file; OSError."""
-        if self._asked is not None:
-            await self._asked.keep(self._text)
+        """Write the text to the autosave file. Raise OSError if that fails."""
+        if self._request is not None:
+            await self._request.keep(self._text)
 
     async def action_save(self) -> None:
-        """Save it, once it is there."""
-        if self._asked is not None:
+        """Save, once the text is loaded."""
+        if self._request is not None:
             await super().action_save()
 
     async def save(self) -> str:
-        """Save the text; why not, or nothing."""
-        return await self._asked.save(self._text) if self._asked is not None else ""
+        """Save the text. Return why it was refused, or an empty string."""
+        return await self._request.save(self._text) if self._request is not None else ""
 
     async def forget(self) -> None:
-        """What was kept is not wanted."""
-        self._opening += 1
-        if self._asked is not None:
-            forget = self._asked.forget
-            self.app.carry_out(lambda _: forget())
-        self._asked = None
+        """Delete the autosave file in the background and drop the request."""
+        self._load_id += 1
+        if self._request is not None:
+            # Queued behind the writes in progress, and completed even if the console is closing.
+            discard = self._request.forget
+            self.app.carry_out(lambda _: discard())
+        self._request = None

@@ -1,4 +1,4 @@
-"""A list of feeds is added: a line for each as it is tested."""
+"""Progress of an OPML import: one line per feed as it is tested and added."""
 
 import asyncio
 from collections import Counter
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 class FeedImport(Over[None], inherit_bindings=False):
-    """The feeds that are settled, a bar, and how many of them were added. What is not settled can be left."""
+    """The feeds that have been processed, a progress bar, and counts per outcome. Leaving stops the rest."""
 
     CSS_PATH = sheet("sources.tcss")
     COMPONENT_CLASSES = set(INK)
@@ -41,93 +41,94 @@ class FeedImport(Over[None], inherit_bindings=False):
 
     def __init__(self, feeds: "Sequence[Outline]") -> None:
         super().__init__()
-        self._asked = feeds
-        self._settled: list[TriedFeed] = []
+        self._outlines = feeds
+        self._results: list[TriedFeed] = []
         self._counts: Counter[str] = Counter()
-        self._adding: asyncio.Task[None] | None = None
-        self._over = False
-        self._left = False
-        """Whether nobody waits for it any more: what has not begun by then does not."""
+        self._import_task: asyncio.Task[None] | None = None
+        self._finished = False
+        self._closed_by_user = False
+        """True once the dialog was left: an import that has not started by then must not start."""
 
     def compose(self) -> ComposeResult:
-        """The list and two lines."""
         with Vertical(id="feeds"):
             yield FeedList()
             yield Static(id="progress")
             yield Static(id="next")
 
     def on_mount(self) -> None:
-        """Begin."""
-        self.feeds.set_title(f"Feeds of the list · {len(self._asked)}")
+        self.feeds.set_title(f"Feeds of the list · {len(self._outlines)}")
         self.feeds.say([plain("Reading them …", "dim")])
-        self._begin(self._asked, test=True)
+        self._begin(self._outlines, test=True)
 
-    def _begin(self, asked: "Sequence[Outline]", *, test: bool) -> None:
-        self._over = False
-        self._say()
-        self.app.ask(lambda desk: self._add(desk, asked, test=test))
+    def _begin(self, outlines: "Sequence[Outline]", *, test: bool) -> None:
+        self._finished = False
+        self._update_progress()
+        self.app.ask(lambda desk: self._import(desk, outlines, test=test))
 
-    async def _add(self, desk: "Desk", asked: "Sequence[Outline]", *, test: bool) -> None:
-        if self._left:
+    async def _import(self, desk: "Desk", outlines: "Sequence[Outline]", *, test: bool) -> None:
+        # The task may start only after the dialog was closed.
+        if self._closed_by_user:
             return
 
-        def hear(tried: "TriedFeed") -> None:
-            self.post_message(FeedSettled(tried))
+        def report(result: "TriedFeed") -> None:
+            self.post_message(FeedSettled(result))
 
-        self._adding = asyncio.create_task(desk.sources.import_each(asked, hear, test=test))
+        self._import_task = asyncio.create_task(desk.sources.import_each(outlines, report, test=test))
         try:
-            (outcome,) = await asyncio.gather(self._adding, return_exceptions=True)
+            # `return_exceptions`: leaving the dialog cancels the import task, which is no error to report.
+            (outcome,) = await asyncio.gather(self._import_task, return_exceptions=True)
             if isinstance(outcome, Exception):
                 raise outcome
         finally:
+            # After a failure or cancellation, too: the keys for the next step depend on it.
             self.post_message(FeedsEnded())
 
     @on(FeedSettled)
-    def _settle(self, message: FeedSettled) -> None:
-        """One more line; the cursor follows where it stood on the last one."""
-        at_end = self.feeds.cursor >= len(self._settled) - 1
-        self._settled.append(message.tried)
+    def _append_result(self, message: FeedSettled) -> None:
+        """Append a line; the cursor follows if it was on the last one."""
+        at_end = self.feeds.cursor >= len(self._results) - 1
+        self._results.append(message.tried)
         self._counts[message.tried.outcome] += 1
-        self.feeds.show(self._settled, len(self._settled) - 1 if at_end else self.feeds.cursor)
-        self._say()
+        self.feeds.show(self._results, len(self._results) - 1 if at_end else self.feeds.cursor)
+        self._update_progress()
 
     @on(FeedsEnded)
-    def _end(self) -> None:
-        self._over = True
-        if not self._settled:
+    def _mark_finished(self) -> None:
+        self._finished = True
+        if not self._results:
             self.feeds.say([plain("There is no feed in this file.", "warn")])
-        self._say()
+        self._update_progress()
 
     @property
     def _failed(self) -> "list[Outline]":
-        return [tried.feed for tried in self._settled if tried.outcome == "failed"]
+        return [result.feed for result in self._results if result.outcome == "failed"]
 
-    def _say(self) -> None:
-        done, asked = len(self._settled), len(self._asked)
-        full, empty = bar(done / asked if asked else 1.0, 20)
+    def _update_progress(self) -> None:
+        processed, total = len(self._results), len(self._outlines)
+        full, empty = bar(processed / total if total else 1.0, 20)
         counts = [f"{count} {sign.words}" for name, sign in OUTCOME.items() if (count := self._counts[name])]
         gauge = Content.assemble((full, "$accent"), (empty, "$border-blurred"))
-        self.query_one("#progress", Static).update(gauge + Content(f" {done}/{asked}  {' · '.join(counts)}"))
-        self.query_one("#next", Static).update(Content(self._next()))
+        self.query_one("#progress", Static).update(gauge + Content(f" {processed}/{total}  {' · '.join(counts)}"))
+        self.query_one("#next", Static).update(Content(self._next_keys()))
 
-    def _next(self) -> str:
-        if not self._over:
+    def _next_keys(self) -> str:
+        if not self._finished:
             return f"{key('feeds.close')} stops it; what was added stays."
         closes = f"{key('feeds.close')} closes"
         return f"{key('feeds.add_failed')} adds those that failed all the same · {closes}" if self._failed else closes
 
     def action_add_failed(self) -> None:
-        """Add those that could not be read, without a test."""
+        """Add the feeds that could not be read, without testing them again."""
         failed = self._failed
-        if self._over and failed:
-            self._settled = [tried for tried in self._settled if tried.outcome != "failed"]
+        if self._finished and failed:
+            self._results = [result for result in self._results if result.outcome != "failed"]
             del self._counts["failed"]
-            self.feeds.show(self._settled)
+            self.feeds.show(self._results)
             self._begin(failed, test=False)
 
     def action_close(self) -> None:
-        """Stop, where it goes on; else close."""
-        self._left = True
-        if self._adding is not None:
-            self._adding.cancel()
+        """Close, and stop the import if it is still running."""
+        self._closed_by_user = True
+        if self._import_task is not None:
+            self._import_task.cancel()
         self.close(None)

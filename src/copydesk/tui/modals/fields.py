@@ -1,4 +1,4 @@
-"""A small form that lies over a screen: a few lines to fill in, kept until the desk has taken them."""
+"""A small form over a screen: a few lines to fill in, kept open until the desk has accepted them."""
 
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from functools import partial
@@ -26,29 +26,29 @@ if TYPE_CHECKING:
     from copydesk.desk import Desk
 
 Submit = Callable[["Desk", Mapping[str, str]], Awaitable[str]]
-"""Hands what was filled in to the desk, by the fields' names, and says what came of it. A CopydeskError is shown, and
-the form stays."""
+"""Pass the values, by field name, to the desk and return a message for the user. A CopydeskError is shown in the form,
+which stays open."""
 
 
 class Field(NamedTuple):
-    """One line to fill in."""
+    """One input line of the form."""
 
     name: str
     label: str
     shown: str = ""
-    """What stands there while it is empty."""
+    """The placeholder."""
     digits: bool = False
-    """Whether only digits can be typed."""
+    """Accept digits only."""
     longest: int = 200
     offered: Sequence[str] = ()
-    """What is completed while it is typed; the right arrow takes it."""
+    """Completions while typing; the right arrow accepts one."""
     value: str = ""
     secret: bool = False
-    """Whether nobody is to read it over the shoulder."""
+    """Mask the typed characters."""
 
 
 class FieldsScreen(Over[str | None], inherit_bindings=False):
-    """Asks for a few lines. Answers what `submit` said of them, None where the form was left."""
+    """Ask for a few lines. Returns the message from `submit`, or None if the form is left."""
 
     CSS_PATH = sheet("fields.tcss")
     COMPONENT_CLASSES = set(INK)
@@ -58,14 +58,14 @@ class FieldsScreen(Over[str | None], inherit_bindings=False):
     app = getters.app(DeskApp)
 
     class Taken(Message, bubble=False):
-        """The desk has taken it."""
+        """The desk has accepted the values."""
 
         def __init__(self, said: str) -> None:
             super().__init__()
             self.said = said
 
     class Refused(Message, bubble=False):
-        """The desk has not."""
+        """The desk has rejected the values."""
 
         def __init__(self, error: CopydeskError) -> None:
             super().__init__()
@@ -77,16 +77,15 @@ class FieldsScreen(Over[str | None], inherit_bindings=False):
         self._fields = fields
         self._submit = submit
         self._hint = clean(hint)
-        self._asking = False
-        self._submitting: Asked | None = None
+        self._is_submitting = False
+        self._submit_task: Asked | None = None
 
     @property
     def idle(self) -> bool:
-        """While the desk is asked, which may need more."""
-        return self._asking
+        """Return True while the desk works on the values: it may have to prompt for something, such as a passphrase."""
+        return self._is_submitting
 
     def compose(self) -> ComposeResult:
-        """A line a field."""
         with Vertical(id="fields"):
             yield Static(Content(self._title), classes="-title")
             with VerticalScroll(can_focus=False):
@@ -101,45 +100,47 @@ class FieldsScreen(Over[str | None], inherit_bindings=False):
 
     @property
     def inputs(self) -> Iterator[Input]:
-        """The lines, in order."""
+        """Return the inputs in the order of the fields."""
         return iter(self.query(Input))
 
     @on(Input.Submitted)
     def action_save(self) -> None:
-        """Hand it to the desk."""
-        if self._asking:
+        """Submit the values, unless they are being submitted already."""
+        if self._is_submitting:
             return
-        self._asking = self.app.desk is not None
+        # Without a desk the task reports that and ends: neither message would arrive to reset the flag.
+        self._is_submitting = self.app.desk is not None
         values = {field.name: line.value.strip() for field, line in zip(self._fields, self.inputs, strict=True)}
-        self._submitting = self.app.ask(partial(self._save, values), keys_wait=True)
+        self._submit_task = self.app.ask(partial(self._save, values), keys_wait=True)
 
     async def _save(self, values: Mapping[str, str], desk: "Desk") -> None:
         try:
-            said = await self._submit(desk, values)
+            message = await self._submit(desk, values)
         except Exception as error:
+            # Whatever it is: the form must become usable again.
             self.post_message(self.Refused(known(error)))
         else:
-            self.post_message(self.Taken(said))
+            self.post_message(self.Taken(message))
 
     @on(Taken)
-    def _close(self, message: Taken) -> None:
+    def _close_with_message(self, message: Taken) -> None:
         self.close(message.said)
 
     @on(Refused)
-    def _say_wrong(self, message: Refused) -> None:
-        self._asking = False
+    def _show_error(self, message: Refused) -> None:
+        self._is_submitting = False
         self.query_one("#wrong", Static).update(Content(clean(str(message.error))))
 
     def action_next_field(self, by: int) -> None:
-        """The next line, or the one before."""
+        """Focus the next input (`by` 1) or the previous one (-1), wrapping around."""
         lines = list(self.inputs)
-        at = next((at for at, line in enumerate(lines) if line.has_focus), 0)
-        lines[(at + by) % len(lines)].focus()
+        index = next((index for index, line in enumerate(lines) if line.has_focus), 0)
+        lines[(index + by) % len(lines)].focus()
 
     def action_leave(self) -> None:
-        """Leave it; nothing is kept but what the desk has written by now."""
-        if self._submitting is not None and self._asking:
-            self._submitting.cancel()
+        """Close and cancel a submission in progress; what the desk has written by then stays."""
+        if self._submit_task is not None and self._is_submitting:
+            self._submit_task.cancel()
             self.app.notify("It was left before it was done; what is done all the same is on the screen.")
         self.close(None)
 

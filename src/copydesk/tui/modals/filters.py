@@ -1,4 +1,4 @@
-"""Chooses what of a tab is shown: a format, a source, tags."""
+"""The filter dialog of the review queue: format, source and tags."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -21,7 +21,7 @@ from copydesk.tui.widgets.line_list import LineList
 
 
 class Option(NamedTuple):
-    """Something that drafts can have."""
+    """A value that drafts can be filtered by; `kind` is "format", "source" or "tag"."""
 
     kind: str
     value: str
@@ -29,21 +29,21 @@ class Option(NamedTuple):
 
 
 class Options(LineList[Option]):
-    """One line for each, those that are chosen with a sign."""
+    """The options, one per line, with a check mark on the selected ones."""
 
     def __init__(self) -> None:
         super().__init__()
         self.chosen: frozenset[Option] = frozenset()
 
     def draw(self, row: Option, width: int) -> Content:
-        """One in `width` cells."""
-        sign = "[x] " if row in self.chosen else "[ ] "
-        head = Content.assemble((sign, "accent" if row in self.chosen else "dim"), (f"{row.kind:<7} ", "dim"))
+        """Return the option's line, fitted to `width` cells."""
+        checkbox = "[x] " if row in self.chosen else "[ ] "
+        head = Content.assemble((checkbox, "accent" if row in self.chosen else "dim"), (f"{row.kind:<7} ", "dim"))
         return head + fit(cell(row.name), max(width - head.cell_length, 0))
 
 
 class FilterScreen(Over[View | None], inherit_bindings=False):
-    """Lies over the review; the view with other filters, or None where it was left."""
+    """Choose the filters of a tab; return the view with the new filters, or None if the dialog is left."""
 
     CSS_PATH = sheet("filters.tcss")
     COMPONENT_CLASSES = set(INK)
@@ -60,56 +60,63 @@ class FilterScreen(Over[View | None], inherit_bindings=False):
         ]
 
     def compose(self) -> ComposeResult:
-        """One list."""
         yield Options()
 
     def on_mount(self) -> None:
-        """What is chosen by now, with the cursor on it."""
+        """Check the current filters and put the cursor on the first of them."""
         options = self.query_one(Options)
-        taken = {("format", self._view.format), ("source", self._view.source_id)}
-        taken |= {("tag", tag) for tag in self._view.tags}
-        options.chosen = frozenset(each for each in self._options if (each.kind, each.value) in taken)
-        first = next((at for at, each in enumerate(self._options) if each in options.chosen), 0)
+        active = {("format", self._view.format), ("source", self._view.source_id)}
+        active |= {("tag", tag) for tag in self._view.tags}
+        options.chosen = frozenset(option for option in self._options if (option.kind, option.value) in active)
+        first = next((index for index, option in enumerate(self._options) if option in options.chosen), 0)
         options.show(self._options, first)
-        takes, shows = f"{key('filter.take')} takes", f"{key('filter.show')} shows"
-        none, leaves = f"{key('filter.clear')} none", f"{key('filter.leave')} leaves"
-        options.set_title(f"Show only · {takes} · {shows} · {none} · {leaves}")
+        take_hint, show_hint = f"{key('filter.take')} takes", f"{key('filter.show')} shows"
+        clear_hint, leave_hint = f"{key('filter.clear')} none", f"{key('filter.leave')} leaves"
+        options.set_title(f"Show only · {take_hint} · {show_hint} · {clear_hint} · {leave_hint}")
 
     def action_take(self) -> None:
-        """Take it or leave it out; a draft has one format and one source, and any number of tags."""
+        """Toggle the option under the cursor.
+
+        A new format or source replaces the old one; up to `MAX_TAGS` tags add up.
+        """
         options = self.query_one(Options)
         option = options.current
         if option is None:
             return
-        chosen = options.chosen - {option}
+        selected = options.chosen - {option}
         if option not in options.chosen:
-            one_only = option.kind != "tag"
-            chosen = frozenset(each for each in chosen if not one_only or each.kind != option.kind) | {option}
-        if sum(each.kind == "tag" for each in chosen) <= MOST_TAGS:
-            options.chosen = chosen
+            is_exclusive = option.kind != "tag"
+            selected = frozenset(other for other in selected if not is_exclusive or other.kind != option.kind) | {
+                option
+            }
+        if sum(other.kind == "tag" for other in selected) <= MOST_TAGS:
+            options.chosen = selected
             options.forget_lines()
 
     def on_line_list_opened(self) -> None:
-        """Enter on a line shows what is chosen; with nothing chosen, what the cursor is on."""
+        """Enter applies the filters, as `action_show` does."""
         self.action_show()
 
     def action_show(self) -> None:
-        """Show what is chosen; with nothing chosen before and now, what the cursor is on."""
+        """Close with the selected filters.
+
+        If none is selected and none was active before, filter by the option under the cursor: Enter alone is enough.
+        """
         options = self.query_one(Options)
         if not options.chosen and not self._view.narrowed:
             self.action_take()
-        by_kind = {each.kind: each.value for each in options.chosen}
+        by_kind = {option.kind: option.value for option in options.chosen}
         kind = by_kind.get("format")
-        tags = tuple(sorted(each.value for each in options.chosen if each.kind == "tag"))
+        tags = tuple(sorted(option.value for option in options.chosen if option.kind == "tag"))
         changed = {"format": Format(kind) if kind else None, "source_id": by_kind.get("source"), "tags": tags}
         self.close(replace(self._view, **changed))
 
     def action_clear(self) -> None:
-        """Choose nothing."""
+        """Uncheck all options."""
         options = self.query_one(Options)
         options.chosen = frozenset()
         options.forget_lines()
 
     def action_leave(self) -> None:
-        """Leave it as it was."""
+        """Close without changing the filters."""
         self.close(None)

@@ -1,4 +1,4 @@
-"""Lies over a screen for a moment, so that keys that are pressed ahead decide nothing."""
+"""A dialog that swallows keys while something is in progress, so that keys typed ahead trigger nothing."""
 
 from textual.app import ComposeResult
 from textual.content import Content
@@ -11,7 +11,7 @@ from copydesk.tui.styles import sheet
 
 
 class HoldScreen(Over[None], inherit_bindings=False):
-    """Takes no key but the one that leaves it."""
+    """Accept no key but the one that leaves."""
 
     CSS_PATH = sheet("deciding.tcss")
     WHERE: tuple[Where, ...] = (Where.HOLD,)
@@ -19,35 +19,33 @@ class HoldScreen(Over[None], inherit_bindings=False):
 
     def __init__(self, words: str) -> None:
         super().__init__()
-        self._words = words
+        self._message = words
         self.left = False
-        """Whether the user does not want any more what is waited for."""
+        """True if the user stopped waiting."""
 
     def compose(self) -> ComposeResult:
-        """What is waited for."""
-        yield Static(Content(f"{self._words} · {key('hold.leave')} leaves"), id="hold")
+        yield Static(Content(f"{self._message} · {key('hold.leave')} leaves"), id="hold")
 
     @property
     def idle(self) -> bool:
-        """Always."""
+        """Always True: there is nothing to type or answer."""
         return True
 
     def let_go(self) -> None:
-        """Back to the screen below."""
+        """Close, because the wait is over."""
         self.close()
 
     def action_leave(self) -> None:
-        """Wait no longer."""
+        """Stop waiting."""
         self.left = True
         self.close()
 
 
 class LastScreen(HoldScreen, inherit_bindings=False):
-    """Takes no key at all: the console goes when what is waited for is there."""
+    """Accept no key at all: the console exits as soon as the wait is over."""
 
     WHERE = ()
     BINDINGS = []
 
     def compose(self) -> ComposeResult:
-        """What is waited for."""
-        yield Static(Content(self._words), id="hold")
+        yield Static(Content(self._message), id="hold")

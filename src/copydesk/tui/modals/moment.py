@@ -1,4 +1,4 @@
-"""Asks for a time, and shows while one types how it is read."""
+"""A prompt for a time, with its interpretation shown while typing."""
 
 from collections.abc import Awaitable, Callable
 from typing import NamedTuple
@@ -16,45 +16,45 @@ EXAMPLES = "tomorrow 9 · fri 14:30 · in 2 hours"
 
 
 class Said(NamedTuple):
-    """How a time is read, or why it cannot be."""
+    """The interpretation of a typed time, or why it cannot be parsed."""
 
     words: str
     good: bool
 
 
 class MomentScreen(LineScreen):
-    """A line whose meaning stands below it; Enter takes it when it has one. `read` gives the meaning."""
+    """A line with its interpretation below it; Enter accepts it once it can be parsed. `parse` parses it."""
 
     app = getters.app(DeskApp)
 
     def __init__(self, question: str, read: Callable[[str], Awaitable[Said]]) -> None:
         super().__init__(question, hint=EXAMPLES)
-        self._read = read
-        self._reading = Latest(self._show)
+        self._parse = read
+        self._parser = Latest(self._update_meaning)
 
     @on(Input.Changed)
-    def _changed(self, event: Input.Changed) -> None:
-        self.app.ask(lambda _: self._reading.wish(event.value))
+    def _parse_typed(self, event: Input.Changed) -> None:
+        self.app.ask(lambda _: self._parser.wish(event.value))
 
-    async def _show(self, text: str) -> None:
-        self._say(await self._read(text) if text.strip() else Said(EXAMPLES, good=True))
+    async def _update_meaning(self, text: str) -> None:
+        self._show_meaning(await self._parse(text) if text.strip() else Said(EXAMPLES, good=True))
 
-    def _say(self, said: Said) -> None:
-        if not self.is_attached:  # it was left meanwhile
+    def _show_meaning(self, meaning: Said) -> None:
+        if not self.is_attached:  # closed while the time was parsed
             return
-        style = "$success" if said.good else "$warning"
+        style = "$success" if meaning.good else "$warning"
         hint = self.query_one(".-hint", Static)
-        hint.update(Content.styled(clean(said.words), style) if said.words != EXAMPLES else Content(EXAMPLES))
+        hint.update(Content.styled(clean(meaning.words), style) if meaning.words != EXAMPLES else Content(EXAMPLES))
 
     @on(Input.Submitted)
-    def _take(self, event: Input.Submitted) -> None:
-        # Before it is answered it is read once more: it may have been typed just now.
+    def _submit_parsed(self, event: Input.Submitted) -> None:
+        # Parse once more before answering: the interpretation on the screen may belong to an earlier keystroke.
         event.prevent_default()
-        self.app.ask(lambda _: self._answer_read(event.value), keys_wait=True)
+        self.app.ask(lambda _: self._answer_if_valid(event.value), keys_wait=True)
 
-    async def _answer_read(self, text: str) -> None:
-        said = await self._read(text)
-        if said.good:
+    async def _answer_if_valid(self, text: str) -> None:
+        meaning = await self._parse(text)
+        if meaning.good:
             self.close(text)
         else:
-            self._say(said)
+            self._show_meaning(meaning)

@@ -1,4 +1,4 @@
-"""What lies over a screen, asks something, and goes away again."""
+"""Base class of the dialogs that open over a screen, ask for something and close again."""
 
 from typing import TypeVar
 
@@ -8,18 +8,23 @@ Result = TypeVar("Result")
 
 
 class Over(ModalScreen[Result], inherit_bindings=False):
-    """Closes itself and nothing else: Textual's `dismiss` takes away whatever is on top, be it another screen."""
+    """A modal screen that closes itself only.
+
+    Textual's `dismiss` pops whatever is on top of the stack, which may be another dialog that opened in between.
+    """
 
     _result: tuple[Result | None] | None = None
-    """What it closes with as soon as nothing lies over it."""
+    """The result of a `close` that waits until no other screen covers this one. A tuple, because the result may be
+    None."""
 
     @property
     def idle(self) -> bool:
-        """Whether nothing is typed or answered here for now, so that a question that nobody asked for may come."""
+        """Return True while the dialog takes no input, so that an unrequested prompt may open over it."""
         return False
 
     def close(self, result: Result | None = None) -> None:
-        """Close it with this. What lies over it is answered first; one that is closed already stays as it was."""
+        """Close with `result`, once the dialogs above this one are answered. Do nothing if it is closed already."""
+        # Only the top screen can be dismissed; a covered one keeps its result until it is on top again.
         if self.is_active:
             self._result = None
             self.dismiss(result)
@@ -27,6 +32,6 @@ class Over(ModalScreen[Result], inherit_bindings=False):
             self._result = (result,)
 
     def on_screen_resume(self) -> None:
-        """Nothing lies over it any more."""
+        """Close now if `close` was called while another screen covered this one."""
         if self._result is not None:
             self.close(*self._result)

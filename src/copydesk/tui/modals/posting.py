@@ -1,4 +1,4 @@
-"""Asks whether a draft is to be posted now, once it is known where it goes."""
+"""The confirmation of "post now", which first loads where the draft would go."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from typing import NamedTuple
@@ -17,7 +17,7 @@ from copydesk.tui.naming import key
 
 
 class Plan(NamedTuple):
-    """Where a draft goes when it is posted now."""
+    """The question to confirm, and warnings. `possible` is False if the draft cannot be posted now."""
 
     question: str
     warnings: Sequence[str] = ()
@@ -25,17 +25,16 @@ class Plan(NamedTuple):
 
 
 class PostScreen(YesScreen):
-    """A yes counts only when the accounts are on the screen."""
+    """A yes counts only once the target accounts are on the screen."""
 
     app = getters.app(DeskApp)
 
     def __init__(self, read: Callable[[], Awaitable[Plan]]) -> None:
         super().__init__("Post now?")
-        self._read = read
+        self._load_plan = read
         self._ready = False
 
     def compose(self) -> ComposeResult:
-        """The question, what stands against it, and how it is answered."""
         with Vertical(id="ask"):
             yield Static(Content("Post now? Looking where it goes …"), classes="-question")
             yield Static(Content(""), classes="-warning")
@@ -43,26 +42,27 @@ class PostScreen(YesScreen):
 
     @property
     def idle(self) -> bool:
-        """Until there is something to say yes to."""
+        """Return True until the question can be answered with yes."""
         return not self._ready
 
     def on_mount(self) -> None:
-        """Look where it goes."""
+        """Load the plan."""
         self.app.ask(lambda _: self._show())
 
     async def _show(self) -> None:
         try:
-            plan = await self._read()
+            plan = await self._load_plan()
         except CopydeskError as error:
             plan = Plan(self.app.advice(str(error)), possible=False)
+        # The dialog may have been closed while the plan was loading.
         if not self.is_attached:
             return
         self.query_one(".-question", Static).update(Content(clean(plan.question)))
-        self.query_one(".-warning", Static).update(Content("\n".join(clean(each) for each in plan.warnings)))
+        self.query_one(".-warning", Static).update(Content("\n".join(clean(warning) for warning in plan.warnings)))
         self.query_one(".-hint", Static).update(yes_or_no() if plan.possible else Content(f"{key('yes.no')} closes"))
         self._ready = plan.possible
 
-    def action_answer(self, yes: bool) -> None:  # noqa: FBT001 - Textual hands it over so
-        """Yes or no."""
+    def action_answer(self, yes: bool) -> None:  # noqa: FBT001 - Textual passes it by position
+        """Close with the answer; ignore a yes until the plan is shown."""
         if not yes or self._ready:
             self.close(yes)

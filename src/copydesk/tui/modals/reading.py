@@ -1,4 +1,4 @@
-"""A page to read that lies over a screen."""
+"""A dialog with a page to read."""
 
 from collections.abc import Sequence
 
@@ -24,19 +24,16 @@ class ReadingScreen(Over[None], inherit_bindings=False):
     def __init__(self, title: str, blocks: Sequence[Block], about: str = "") -> None:
         super().__init__()
         self._title = title
-        self._about = about
+        self._subject = about
         self._blocks = blocks
 
     def compose(self) -> ComposeResult:
-        """One page."""
         yield Page(self._blocks, id="reading")
 
     def on_mount(self) -> None:
-        """Say what it is, and how to get out."""
-        # What it is about may be long: how to get out stands before it.
-        about = f" · {self._about}" if self._about else ""
-        self.query_one(Page).set_title(f"{self._title} · {key('help.close')} closes{about}")
+        # The subject may be long and is cut off at the end: put the key that closes the dialog before it.
+        suffix = f" · {self._subject}" if self._subject else ""
+        self.query_one(Page).set_title(f"{self._title} · {key('help.close')} closes{suffix}")
 
     def action_close(self) -> None:
-        """Back to the screen below."""
         self.close()

@@ -1,4 +1,4 @@
-"""What lies over the schedule: a plan to agree to, approved drafts to choose from."""
+"""Dialogs of the schedule: confirming an automatic schedule, and choosing an approved draft."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -22,7 +22,7 @@ from copydesk.tui.words import plural
 
 
 class PlanScreen(Over[bool], inherit_bindings=False):
-    """Shows what the automatic schedule would do; True where it is to be done."""
+    """Show what the automatic schedule would do; return True if it is accepted."""
 
     CSS_PATH = sheet("over.tcss")
     COMPONENT_CLASSES = set(INK)
@@ -35,33 +35,31 @@ class PlanScreen(Over[bool], inherit_bindings=False):
         self._blocks = plan_page(plan, zone, now)
 
     def compose(self) -> ComposeResult:
-        """One page."""
         yield Page(self._blocks, id="over")
 
     def on_mount(self) -> None:
-        """Say what Enter does."""
         count = plural(len(self._plan.scheduled), "draft")
         self.query_one(Page).set_title(f"Schedule {count} · {key('plan.do')} does it · {key('plan.leave')} leaves")
 
-    def action_answer(self, yes: bool) -> None:  # noqa: FBT001 - Textual hands it over so
-        """Do it, or leave it."""
+    def action_answer(self, yes: bool) -> None:  # noqa: FBT001 - Textual passes it by position
+        """Close with the answer."""
         self.close(yes)
 
 
 class Drafts(LineList[ListedDraft]):
-    """Drafts to choose from."""
+    """A list of drafts, drawn as in the review queue."""
 
     def __init__(self, now: datetime, *, id: str | None = None) -> None:
         super().__init__(id=id)
         self._now = now
 
     def draw(self, row: ListedDraft, width: int) -> Content:
-        """One draft, as the queue shows it."""
+        """Return the draft's line, fitted to `width` cells."""
         return draft_row(row, self._now, width)
 
 
 class PickScreen(Over[str | None], inherit_bindings=False):
-    """Lets one of the approved drafts be chosen; its id, or None."""
+    """Choose one of the approved drafts; return its id, or None if the dialog is left."""
 
     CSS_PATH = sheet("over.tcss")
     COMPONENT_CLASSES = set(INK)
@@ -75,24 +73,22 @@ class PickScreen(Over[str | None], inherit_bindings=False):
         self._now = now
 
     def compose(self) -> ComposeResult:
-        """One list."""
         yield Drafts(self._now, id="over")
 
     def on_mount(self) -> None:
-        """Show them."""
         drafts = self.query_one(Drafts)
         drafts.set_title(self._title)
         drafts.show(self._drafts)
 
     def on_line_list_opened(self) -> None:
-        """That one."""
+        """Enter or a click on a line chooses it."""
         self.action_take()
 
     def action_take(self) -> None:
-        """The one that the cursor is on."""
+        """Choose the draft under the cursor."""
         current = self.query_one(Drafts).current
         self.close(current.id if current else None)
 
     def action_leave(self) -> None:
-        """None of them."""
+        """Close without a choice."""
         self.close(None)

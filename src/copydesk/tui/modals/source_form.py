@@ -1,4 +1,4 @@
-"""The form of a source: a new one, which shows what it would bring before it is saved, or one that is there."""
+"""The form of a source. A new one is fetched once, to show what it holds, before it is saved."""
 
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, ClassVar
@@ -46,12 +46,15 @@ _HINTS = {
     "exclude": "words, /expressions/: none may be in it",
     "tags": "put on every draft made of it",
 }
-_ALL_THE_SAME = "saves it all the same"
+_SAVE_UNTESTED = "saves it all the same"
 _LABELS = {"url": "address", "query": "search"}
 
 
 class SourceForm(Over[Source | None], inherit_bindings=False):
-    """Fields, a line that says what is next, and the entries that were found. Gives the source that was saved."""
+    """Fields, a line with the next step, and the entries found.
+
+    Returns the saved source, or None if the form is left.
+    """
 
     CSS_PATH = sheet("sources.tcss")
     COMPONENT_CLASSES = set(INK)
@@ -65,16 +68,15 @@ class SourceForm(Over[Source | None], inherit_bindings=False):
     def __init__(self, source: Source | None = None) -> None:
         super().__init__()
         self._source = source
-        self._begun = entered_of(source) if source else Entered(Place(SourceType.RSS, ""), "")
-        self._chosen = source is not None
-        """Whether the user said the type; until then the address does."""
-        self._tried: tuple[Place, Tried] | None = None
+        self._initial = entered_of(source) if source else Entered(Place(SourceType.RSS, ""), "")
+        self._type_is_set = source is not None
+        """True if the user chose the type; until then it is guessed from the address."""
+        self._tested: tuple[Place, Tried] | None = None
         self._busy = False
-        self._reading: Asked | None = None
-        self._leaving = False
+        self._test_task: Asked | None = None
+        self._leave_confirmed = False
 
     def compose(self) -> ComposeResult:
-        """The title, the fields, what is next, what was found."""
         title = f"Edit {clean(self._source.name)}" if self._source else "New source"
         with Vertical(id="form"):
             yield Static(Content(title), classes="-question")
@@ -83,191 +85,188 @@ class SourceForm(Over[Source | None], inherit_bindings=False):
             yield Page(id="found")
 
     def _fields(self) -> Iterable[Widget]:
-        values = self._begun._asdict() | {"url": self._begun.place.url, "query": self._begun.place.query}
+        values = self._initial._asdict() | {"url": self._initial.place.url, "query": self._initial.place.query}
         for name in self.OLD if self._source else self.NEW:
-            typed = TypingLine(
+            line = TypingLine(
                 values[name], placeholder=_HINTS[name], id=name, max_length=LONGEST, select_on_focus=False
             )
-            yield Horizontal(Static(_LABELS.get(name, name), classes="-label"), typed, id=f"{name}-line")
+            yield Horizontal(Static(_LABELS.get(name, name), classes="-label"), line, id=f"{name}-line")
             if name == "url" and self._source is None:
-                words = {kind.value: SOURCE[kind] for kind in SourceType}
-                choice = Choice(words, self._begun.place.type, id="type")
+                labels = {kind.value: SOURCE[kind] for kind in SourceType}
+                choice = Choice(labels, self._initial.place.type, id="type")
                 yield Horizontal(Static("type", classes="-label"), choice)
 
     def on_mount(self) -> None:
-        """Begin with the first field."""
-        self._show_search()
-        self._forget_found()
-        self._say_next()
+        self._update_search_line()
+        self._hide_outdated_result()
+        self._show_next_step()
         self.query_one(Input).focus()
 
-    # What is typed.
-
     @property
-    def _entered(self) -> Entered:
-        texts = {str(typed.id): typed.value.strip() for typed in self.query(Input)}
+    def _form(self) -> Entered:
+        texts = {str(line.id): line.value.strip() for line in self.query(Input)}
         url, query = texts.pop("url"), texts.pop("query")
-        place = Place(self._type, url, query if self._type in SEARCHED else "")
-        return self._begun._replace(place=place, **texts)
+        location = Place(self._type, url, query if self._type in SEARCHED else "")
+        return self._initial._replace(place=location, **texts)
 
     @property
     def _type(self) -> SourceType:
         return self._source.type if self._source else SourceType(self.query_one(Choice).value)
 
     @on(Input.Changed)
-    def _typed(self, event: Input.Changed) -> None:
-        if event.input.id == "url" and not self._chosen:
+    def _follow_typing(self, event: Input.Changed) -> None:
+        # Guess the type from the address until the user chooses one.
+        if event.input.id == "url" and not self._type_is_set:
             self.query_one(Choice).value = type_of(event.value.strip())
-        self._show_search()
-        self._leaving = False
-        self._forget_found()
-        self._say_next()
+        self._update_search_line()
+        # Every edit makes leaving ask for a second press again.
+        self._leave_confirmed = False
+        self._hide_outdated_result()
+        self._show_next_step()
 
     @on(Choice.Turned)
-    def _turned(self) -> None:
-        self._chosen = True
-        self._show_search()
-        self._forget_found()
-        self._say_next()
+    def _follow_type(self) -> None:
+        self._type_is_set = True
+        self._update_search_line()
+        self._hide_outdated_result()
+        self._show_next_step()
 
-    def _forget_found(self) -> None:
-        """What was found elsewhere is not shown."""
-        if self._tried is None or self._tried[0] != self._entered.place:
+    def _hide_outdated_result(self) -> None:
+        """Hide the entries if they were found at another address than the one typed now."""
+        if self._tested is None or self._tested[0] != self._form.place:
             self.query_one("#found").display = False
 
-    def _show_search(self) -> None:
+    def _update_search_line(self) -> None:
         self.query_one("#query-line").display = self._type in SEARCHED
 
-    # What is next.
-
-    def _say_next(self) -> None:
-        entered, leaves = self._entered, said_key("source_form.leave", "leaves")
+    def _show_next_step(self) -> None:
+        form, leave_link = self._form, said_key("source_form.leave", "leaves")
         if self._busy:
-            self._say("Reading it …", role="accent")
-        elif not entered.place.url:
-            self._say("Type its address. ", leaves, ".")
-        elif self._is_read(entered.place):
-            self._say(said_key("source_form.go_on", "saves it"), ". ", leaves, ".", role="good")
-        elif self._tried is not None and self._tried[0] == entered.place:
-            again, saves = said_key("source_form.go_on", "tries again"), said_key("source_form.save", _ALL_THE_SAME)
-            self._say(again, ", ", saves, ", ", leaves, ".", role="warn")
+            self._set_step("Reading it …", role="accent")
+        elif not form.place.url:
+            self._set_step("Type its address. ", leave_link, ".")
+        elif self._is_tested(form.place):
+            self._set_step(said_key("source_form.go_on", "saves it"), ". ", leave_link, ".", role="good")
+        elif self._tested is not None and self._tested[0] == form.place:
+            retry_link, save_link = (
+                said_key("source_form.go_on", "tries again"),
+                said_key("source_form.save", _SAVE_UNTESTED),
+            )
+            self._set_step(retry_link, ", ", save_link, ", ", leave_link, ".", role="warn")
         else:
-            reads = said_key("source_form.go_on", "reads it once, to show what it holds")
-            self._say(reads, ". ", leaves, ".")
+            read_link = said_key("source_form.go_on", "reads it once, to show what it holds")
+            self._set_step(read_link, ". ", leave_link, ".")
 
-    def _say(self, *words: str | Content, role: str = "dim") -> None:
+    def _set_step(self, *parts: str | Content, role: str = "dim") -> None:
         line = self.query_one("#next", Prose)
         line.set_classes(f"-{role}")
-        line.update(Content.assemble(*words))
+        line.update(Content.assemble(*parts))
 
-    def _is_read(self, place: Place) -> bool:
-        """Whether what stands there was read, now or before."""
-        if self._source is not None and place == self._begun.place:
+    def _is_tested(self, location: Place) -> bool:
+        """Return True if this location was read successfully, now or when the source was saved."""
+        if self._source is not None and location == self._initial.place:
             return True
-        return self._tried is not None and self._tried[0] == place and self._tried[1].ok
+        return self._tested is not None and self._tested[0] == location and self._tested[1].ok
 
     @on(Input.Submitted)
     def action_go_on(self) -> None:
-        """Test what was not tested; else save."""
-        place = self._entered.place
-        if self._busy or not place.url or self.app.desk is None:
+        """Test an address that was not tested yet; otherwise save."""
+        location = self._form.place
+        if self._busy or not location.url or self.app.desk is None:
             return
-        if self._is_read(place):
+        if self._is_tested(location):
             self.action_save()
             return
         self._busy = True
-        self._say_next()
-        self._reading = self.app.ask(lambda desk: self._try(desk, place), ended=self._done)
+        self._show_next_step()
+        self._test_task = self.app.ask(lambda desk: self._test(desk, location), ended=self._clear_busy)
 
-    def _done(self) -> None:
-        """What was asked for last has ended, whatever came of it."""
+    def _clear_busy(self) -> None:
         self._busy = False
 
-    async def _try(self, desk: "Desk", place: Place) -> None:
+    async def _test(self, desk: "Desk", location: Place) -> None:
         try:
-            result = await desk.sources.try_out(place.type, place.url, config=place.config)
+            result = await desk.sources.try_out(location.type, location.url, config=location.config)
         except Exception as error:
-            self._refuse(error)
+            self._report_error(error)
         else:
-            self.post_message(PlaceTried(place, result))
+            self.post_message(PlaceTried(location, result))
 
-    def _refuse(self, error: Exception) -> None:
-        """Say it in the form; what nobody expected goes on to whoever tells it."""
-        known = isinstance(error, CopydeskError)
-        self.post_message(SourceRefused(str(error) if known else "That went wrong."))
-        if not known:
+    def _report_error(self, error: Exception) -> None:
+        """Show the error in the form; re-raise one that is not a CopydeskError, so that it is reported as a bug."""
+        expected = isinstance(error, CopydeskError)
+        self.post_message(SourceRefused(str(error) if expected else "That went wrong."))
+        if not expected:
             raise error
 
     @on(PlaceTried)
-    def _show_tried(self, message: PlaceTried) -> None:
-        """Unless another address stands there by now: what was found elsewhere is not shown."""
-        self._tried = (message.place, message.result)
-        if message.place == self._entered.place:
-            self._show_found(trial_page(message.result))
+    def _show_tested(self, message: PlaceTried) -> None:
+        """Show the entries, unless another address was typed while they were fetched."""
+        self._tested = (message.place, message.result)
+        if message.place == self._form.place:
+            self._show_result(trial_page(message.result))
             if message.result.title:
                 self.query_one("#name", Input).placeholder = cell(message.result.title)
-        self._say_next()
+        self._show_next_step()
 
     @on(SourceRefused)
-    def _show_refusal(self, message: SourceRefused) -> None:
-        self._say_next()
-        self._show_found([plain(cell(message.why), "bad")])
+    def _show_error(self, message: SourceRefused) -> None:
+        self._show_next_step()
+        self._show_result([plain(cell(message.why), "bad")])
 
-    def _show_found(self, blocks: Sequence[Block]) -> None:
+    def _show_result(self, blocks: Sequence[Block]) -> None:
         page = self.query_one("#found", Page)
         page.display = True
         page.show(blocks)
 
-    # The end.
-
     def action_save(self) -> None:
-        """Save it, tested or not."""
-        entered = self._entered
-        if entered.place.url and not self._busy and self.app.desk is not None:
-            self._busy, self._reading = True, None
-            self.app.ask(lambda desk: self._save(desk, entered), keys_wait=True, ended=self._done)
+        """Save the source, tested or not."""
+        form = self._form
+        if form.place.url and not self._busy and self.app.desk is not None:
+            # No task to cancel: saving is not interrupted by leaving.
+            self._busy, self._test_task = True, None
+            self.app.ask(lambda desk: self._save(desk, form), keys_wait=True, ended=self._clear_busy)
 
-    async def _save(self, desk: "Desk", entered: Entered) -> None:
+    async def _save(self, desk: "Desk", form: Entered) -> None:
         try:
-            saved = await self._change(desk, self._source, entered) if self._source else await self._add(desk, entered)
+            saved = await self._update(desk, self._source, form) if self._source else await self._create(desk, form)
         except Exception as error:
-            self._refuse(error)
+            self._report_error(error)
         else:
             self.post_message(SourceSaved(saved))
 
-    async def _add(self, desk: "Desk", entered: Entered) -> Source:
-        place = entered.place
-        found = self._tried[1] if self._tried and self._tried[0] == place else None
-        url, title = (found.url, found.title) if found else (place.url, "")
-        name = entered.name or clean(title).strip()[:200] or None
-        return await desk.sources.create(place.type, url, name=name, config=place.config, test=False)
+    async def _create(self, desk: "Desk", form: Entered) -> Source:
+        location = form.place
+        # The test may have found the feed's own address behind that of a web page.
+        found = self._tested[1] if self._tested and self._tested[0] == location else None
+        url, title = (found.url, found.title) if found else (location.url, "")
+        name = form.name or clean(title).strip()[:200] or None
+        return await desk.sources.create(location.type, url, name=name, config=location.config, test=False)
 
-    async def _change(self, desk: "Desk", source: Source, entered: Entered) -> Source:
-        found = self._tried[1].url if self._tried and self._tried[0] == entered.place else entered.place.url
-        asked = changes(source, entered, found)
-        return await desk.sources.update(source.id, asked, test=False) if asked else source
+    async def _update(self, desk: "Desk", source: Source, form: Entered) -> Source:
+        url = self._tested[1].url if self._tested and self._tested[0] == form.place else form.place.url
+        changed_fields = changes(source, form, url)
+        return await desk.sources.update(source.id, changed_fields, test=False) if changed_fields else source
 
     @on(SourceSaved)
-    def _end(self, message: SourceSaved) -> None:
+    def _close_saved(self, message: SourceSaved) -> None:
         self.close(message.source)
 
     def action_leave(self) -> None:
-        """Leave; where something was typed the second time only."""
-        if self._busy and self._reading is None:
-            self._say("It is being saved …", role="accent")
+        """Leave; where something was typed, only when pressed twice."""
+        if self._busy and self._test_task is None:
+            self._set_step("It is being saved …", role="accent")
             return
-        if self._leaving or self._entered == self._begun:
-            if self._reading is not None:
-                self._reading.cancel()
+        if self._leave_confirmed or self._form == self._initial:
+            if self._test_task is not None:
+                self._test_task.cancel()
             self.close(None)
             return
-        self._leaving = True
-        self._say(said_key("source_form.leave", "again throws away what you typed"), ".", role="warn")
+        self._leave_confirmed = True
+        self._set_step(said_key("source_form.leave", "again throws away what you typed"), ".", role="warn")
 
     def action_next_field(self) -> None:
-        """The next one."""
         self.focus_next()
 
     def action_previous_field(self) -> None:
-        """The one before."""
         self.focus_previous()

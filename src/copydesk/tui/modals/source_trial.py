@@ -1,4 +1,4 @@
-"""What a source holds now, read once and stored nowhere."""
+"""The current entries of a source, fetched once and not stored."""
 
 from typing import TYPE_CHECKING
 
@@ -38,11 +38,10 @@ class SourceTrial(Over[None], inherit_bindings=False):
         self._source = source
 
     def compose(self) -> ComposeResult:
-        """One page."""
         yield Page([plain("Reading it …", "accent")], id="trial")
 
     def on_mount(self) -> None:
-        """Read it."""
+        """Fetch the source."""
         self.query_one(Page).set_title(f"{cell(self._source.name)} · {key('trial.close')} closes")
         self.app.ask(self._test)
 
@@ -53,13 +52,12 @@ class SourceTrial(Over[None], inherit_bindings=False):
             self.post_message(SourceRefused(str(error)))
 
     @on(SourceTested)
-    def _show(self, message: SourceTested) -> None:
+    def _show_entries(self, message: SourceTested) -> None:
         self.query_one(Page).show([*trial_page(message.result), plain(), plain("Nothing was stored.", "dim")])
 
     @on(SourceRefused)
-    def _show_refusal(self, message: SourceRefused) -> None:
+    def _show_error(self, message: SourceRefused) -> None:
         self.query_one(Page).show([plain(cell(message.why), "bad")])
 
     def action_close(self) -> None:
-        """Back to the sources."""
         self.close(None)

@@ -1,4 +1,4 @@
-"""A form in which much is typed: it is kept in a file meanwhile, saved by one key, and not lost by another."""
+"""Base class of the forms with much text: autosaved while typing, saved by one key, never lost by another."""
 
 from typing import ClassVar
 
@@ -16,133 +16,132 @@ from copydesk.tui.modals.over import Over
 from copydesk.tui.naming import key
 
 KEEP_AFTER = 0.3
-"""Seconds after which what was typed is in its file: no more is lost in a crash."""
+"""Seconds between a keystroke and the autosave: at most this much is lost in a crash."""
 
 
 class TypedForm(Over[bool], inherit_bindings=False):
-    """Answers True where it was saved. There is one of each for the whole console, for Textual keeps every text area
-    that there ever was."""
+    """A form that returns True if it was saved.
+
+    Each form is created once per console and reused: Textual never frees a text area.
+    """
 
     NOTICE: ClassVar[str]
-    """Where it says what is to be known."""
+    """Selector of the line for notices and errors."""
     SAVE: ClassVar[str]
-    """The action of the key table that saves it."""
+    """The action in the key table that saves the form."""
     LEAVING: ClassVar[str] = "Leave, and lose what you typed?"
 
     app = getters.app(DeskApp)
 
-    _keeping: Timer | None = None
+    _autosave_timer: Timer | None = None
     _saving = False
-    _typed_in: Widget | None = None
-    """What had the focus when saving began."""
-
-    # What each form says of itself.
+    _focus_before_save: Widget | None = None
+    """The widget that had the focus when saving started."""
 
     @property
     def changed(self) -> bool:
-        """Whether there is anything to lose."""
+        """Return True if leaving the form would lose something."""
         raise NotImplementedError
 
     async def keep(self) -> None:
-        """Keep what stands there in its file; OSError."""
+        """Write the fields to the autosave file. Raise OSError if that fails."""
         raise NotImplementedError
 
     async def forget(self) -> None:
-        """What was kept is not wanted; OSError."""
+        """Delete the autosave file. Raise OSError if that fails."""
         raise NotImplementedError
 
     async def save(self) -> str:
-        """Save what stands there; why not, or nothing."""
+        """Save the fields. Return why they were refused, or an empty string."""
         raise NotImplementedError
 
-    # What is said.
-
     def notice(self, words: str) -> None:
-        """Say this in the form, or nothing."""
+        """Show `text` in the form, or hide the line if it is empty."""
         line = self.query_one(self.NOTICE, Static)
         line.update(Content(clean(words)))
         line.display = bool(words)
 
-    # What is typed.
-
     def keep_later(self) -> None:
-        """Keep what stands there, soon."""
-        if self._keeping is None:
-            self._keeping = self.set_timer(KEEP_AFTER, self._keep)
+        """Schedule an autosave, unless one is scheduled already."""
+        if self._autosave_timer is None:
+            # A running timer is not restarted: a user who types without a pause is saved, too.
+            self._autosave_timer = self.set_timer(KEEP_AFTER, self._autosave_now)
 
-    async def _keep(self) -> None:
+    async def _autosave_now(self) -> None:
         self.stop_keeping()
         try:
             await self.keep()
         except OSError as error:
-            saves = f"{key(self.SAVE)} saves it."
-            self.notice(f"What you type cannot be kept in a file: {error.strerror or error}. {saves}")
+            hint = f"{key(self.SAVE)} saves it."
+            self.notice(f"What you type cannot be kept in a file: {error.strerror or error}. {hint}")
 
     def stop_keeping(self) -> None:
-        """What was to be kept soon is not."""
-        if self._keeping is not None:
-            self._keeping.stop()
-            self._keeping = None
+        """Cancel the scheduled autosave."""
+        if self._autosave_timer is not None:
+            self._autosave_timer.stop()
+            self._autosave_timer = None
 
     async def keep_typed(self) -> None:
-        """Keep now what was typed; the console ends."""
-        if self._keeping is not None:
-            await self._keep()
-
-    # The end.
+        """Run a scheduled autosave now: the console is about to exit."""
+        if self._autosave_timer is not None:
+            await self._autosave_now()
 
     @property
     def idle(self) -> bool:
-        """While it is saved nothing is typed."""
+        """Return True while the form is being saved."""
         return self._saving
 
     async def action_save(self) -> None:
-        """Save it, and go back where that succeeds."""
+        """Save in the background and close on success; the form is locked meanwhile."""
         if not self._saving and self.app.desk is not None:
             self.take_in(typing=False)
+            # As a queued write it is completed even if the console is closing.
             self.app.carry_out(lambda _: self._save(), keys_wait=True)
 
     def take_in(self, *, typing: bool) -> None:
-        """Whether anything can be typed: not while it is saved, for that would be lost."""
+        """Unlock the fields, or lock them while saving: text typed then would be lost."""
         if self._saving is not typing:
             return
         self._saving = not typing
         if self._saving:
-            self._typed_in = self.focused
+            self._focus_before_save = self.focused
         for area in self.query(TextArea):
             area.read_only = self._saving
         for field in self.query("Input, Choice"):
             field.disabled = self._saving
-        if typing and self._typed_in is not None:
-            self._typed_in.focus()
+        if typing and self._focus_before_save is not None:
+            self._focus_before_save.focus()
 
     async def _save(self) -> None:
         try:
-            refused = await self.save()
-        except Exception as error:  # whatever it is: it is said, and saving can be tried again
-            refused = str(known(error))
-        if not refused:
+            refusal = await self.save()
+        except Exception as error:  # any error is shown in the form, and saving can be retried
+            refusal = str(known(error))
+        if not refusal:
             await self.end(saved=True)
         elif self.is_attached:
             self.take_in(typing=True)
-            self.notice(refused)
-            await self._keep()
+            # If the form is detached the console is closing, and nobody would read the refusal.
+            self.notice(refusal)
+            # The scheduled autosave may not have run before saving started.
+            await self._autosave_now()
 
     async def action_leave(self) -> None:
-        """Leave it; where something would be lost, ask."""
+        """Close; ask first if something would be lost."""
         if self._saving:
             self.notice("It is being saved …")
         elif not self.changed:
             await self.end(saved=False)
         else:
-            self.app.push_screen(YesScreen(self.LEAVING), self._left)
+            self.app.push_screen(YesScreen(self.LEAVING), self._leave_if_confirmed)
 
-    async def _left(self, yes: bool | None) -> None:  # noqa: FBT001 - Textual hands it over so
+    async def _leave_if_confirmed(self, yes: bool | None) -> None:  # noqa: FBT001 - Textual passes it by position
         if yes:
             await self.end(saved=False)
 
     async def end(self, *, saved: bool) -> None:
-        """Go back; what was kept is gone before anybody can come here again."""
+        """Close the form. The autosave is deleted first, so that it cannot be restored when the form is opened
+        again."""
         self.stop_keeping()
         try:
             await self.forget()
@@ -152,7 +151,7 @@ class TypedForm(Over[bool], inherit_bindings=False):
             self.close(saved)
 
     def action_next_field(self, by: int) -> None:
-        """The next field, or the one before."""
+        """Focus the next field (`by` 1) or the previous one (-1)."""
         if by > 0:
             self.focus_next()
         else:

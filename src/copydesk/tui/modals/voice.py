@@ -1,4 +1,4 @@
-"""The form of the voice; beside it what the writer makes of a real item with the voice as it stands in the form."""
+"""The voice form, with a sample beside it: a real item as the writer renders it with the values in the form."""
 
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, NamedTuple
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from copydesk.desk import Desk
 
 TRY_AFTER = 0.6
-"""Seconds without a key after which the voice is tried."""
+"""Seconds without a keystroke after which a new sample is written."""
 AS_IT_COMES = "as it comes"
 _HINTS = {
     "maxLength": "of a post at most, 40 and more",
@@ -41,24 +41,24 @@ _HINTS = {
     "targetWords": "of a blog post, 50 and more",
     "hashtags": "0 to 5",
 }
-_WORDS = {
-    name: {"": AS_IT_COMES} | {each.value: each.value for each in kind}
+_CHOICES = {
+    name: {"": AS_IT_COMES} | {value.value: value.value for value in kind}
     for name, kind in (("emoji", Emoji), ("link", Link))
 }
 
 
 class Wish(NamedTuple):
-    """What is to be tried."""
+    """A sample to write; `changes` are those of the form against the saved voice."""
 
     desk: "Desk"
     changes: dict[str, object]
     format: Format
     editing: int
-    """The how manieth time that the voice is edited here."""
+    """`VoiceDialog._edit_id` at the time of the request: a sample of an earlier edit is dropped."""
 
 
 class VoiceScreen(TypedForm, inherit_bindings=False):
-    """Ctrl+s keeps it, Esc leaves; True where it was kept."""
+    """The voice form: Ctrl+s saves, Esc leaves. Returns True if the voice was saved."""
 
     CSS_PATH = sheet("setup.tcss")
     COMPONENT_CLASSES = set(INK)
@@ -73,7 +73,7 @@ class VoiceScreen(TypedForm, inherit_bindings=False):
     tried = getters.query_one("#tried", Page)
 
     class TriedOut(Message, bubble=False):
-        """What the writer made of it, or why it could not be tried."""
+        """A sample was written, or failed with `error`."""
 
         def __init__(self, wish: Wish, tried: Tried | None, error: CopydeskError | None = None) -> None:
             super().__init__()
@@ -83,16 +83,15 @@ class VoiceScreen(TypedForm, inherit_bindings=False):
 
     def __init__(self) -> None:
         super().__init__()
-        self._asked: ToVoice | None = None
-        self._editing = 0
-        self._begun = voice_entered(Voice())
-        self._formats = {kind: dict(settings) for kind, settings in self._begun.formats.items()}
-        self._shown = Format.SHORT
-        self._timer: Timer | None = None
-        self._trying = Latest(self._try_out)
+        self._request: ToVoice | None = None
+        self._edit_id = 0
+        self._saved_values = voice_entered(Voice())
+        self._formats = {kind: dict(settings) for kind, settings in self._saved_values.formats.items()}
+        self._format = Format.SHORT
+        self._sample_timer: Timer | None = None
+        self._samples = Latest(self._write_sample)
 
     def compose(self) -> ComposeResult:
-        """The fields, and what comes of them."""
         with Vertical(id="voice"):
             yield Static(Content("How you write"), id="voice-title")
             with Container(id="voice-body"):
@@ -100,8 +99,8 @@ class VoiceScreen(TypedForm, inherit_bindings=False):
                     yield from self._fields()
                 yield Page(id="tried")
             yield Static(Content(""), id="voice-wrong")
-            does = {"save": "keeps it", "next": "next", "try": "tries it now", "leave": "leaves"}
-            yield SaidKeys("voice", does, id="voice-keys")
+            key_labels = {"save": "keeps it", "next": "next", "try": "tries it now", "leave": "leaves"}
+            yield SaidKeys("voice", key_labels, id="voice-keys")
 
     def _fields(self) -> Iterable[Widget]:
         for name, label in (
@@ -117,113 +116,112 @@ class VoiceScreen(TypedForm, inherit_bindings=False):
                 placeholder=_HINTS[name], id=name, restrict="[0-9]*", max_length=6, select_on_focus=False
             )
             yield labelled(CALLED.get(name, name), number)
-        for name, words in _WORDS.items():
-            yield labelled(name, Choice(words, "", id=name))
+        for name, labels in _CHOICES.items():
+            yield labelled(name, Choice(labels, "", id=name))
         yield labelled("instructions", TypingLine(id="instructions", max_length=5000, select_on_focus=False))
 
     def begin(self, asked: ToVoice) -> None:
-        """Edit this from now on."""
-        self._asked = asked
-        self._editing += 1
+        """Load `request` into the form, at once or when the form is mounted."""
+        self._request = asked
+        self._edit_id += 1
         if self.is_mounted:
             self._load(asked)
 
     def on_mount(self) -> None:
-        """Show what is to be edited."""
+        """Load the request that was passed before the form was mounted."""
         self.tried.set_title("Tried on an item of yours")
-        if self._asked is not None:
-            self._load(self._asked)
+        if self._request is not None:
+            self._load(self._request)
 
-    def _load(self, asked: ToVoice) -> None:
+    def _load(self, request: ToVoice) -> None:
         self.take_in(typing=True)
-        self._begun = voice_entered(asked.voice)
-        shown = asked.typed or self._begun
+        self._saved_values = voice_entered(request.voice)
+        values = request.typed or self._saved_values
         for name in ("style", "avoid", "examples"):
-            self.query_one(f"#{name}", Typing).load_text(getattr(shown, name))
-        self._formats = {kind: dict(settings) for kind, settings in shown.formats.items()}
-        self._load_format(self._shown)
-        self.notice(asked.notice)
+            self.query_one(f"#{name}", Typing).load_text(getattr(values, name))
+        self._formats = {kind: dict(settings) for kind, settings in values.formats.items()}
+        self._load_format(self._format)
+        self.notice(request.notice)
         self.query_one("#style").focus()
-        self._try()
+        self._request_sample()
 
     def _load_format(self, kind: Format) -> None:
-        self._shown = kind
+        self._format = kind
         self.query_one("#format", Choice).value = kind.value
         settings = self._formats[kind]
         for field in self.query(Input):
+            # Otherwise every field would request a sample of a half-loaded form.
             with field.prevent(Input.Changed):
                 field.value = settings[str(field.id)]
-        for name in _WORDS:
+        for name in _CHOICES:
             self.query_one(f"#{name}", Choice).value = settings[name]
-
-    # What is typed.
 
     @property
     def entered(self) -> VoiceEntered:
-        """What stands in the fields."""
+        """Return the current values of the fields, for all formats."""
         texts = {name: self.query_one(f"#{name}", Typing).text for name in ("style", "avoid", "examples")}
         return VoiceEntered(**texts, formats=self._formats)
 
     @property
     def _changes(self) -> dict[str, object]:
-        return voice_changes(self._begun, self.entered)
+        return voice_changes(self._saved_values, self.entered)
 
     @property
     def changed(self) -> bool:
-        """Whether there is anything to lose."""
+        """Return True if leaving the form would lose something."""
         return bool(self._changes)
 
     async def keep(self) -> None:
-        """Keep what stands there in its file; OSError."""
-        if self._asked is not None:
-            await self._asked.keep(self.entered)
+        """Write the fields to the autosave file. Raise OSError if that fails."""
+        if self._request is not None:
+            await self._request.keep(self.entered)
 
     @on(TextArea.Changed)
-    def _typed(self) -> None:
-        self._follow()
+    def _follow_text(self) -> None:
+        self._schedule_updates()
 
     @on(Input.Changed)
-    def _set(self, event: Input.Changed) -> None:
-        self._formats[self._shown][str(event.input.id)] = event.value
-        self._follow()
+    def _follow_input(self, event: Input.Changed) -> None:
+        self._formats[self._format][str(event.input.id)] = event.value
+        self._schedule_updates()
 
     @on(Choice.Turned)
-    def _turned(self) -> None:
+    def _follow_choice(self) -> None:
         kind = Format(self.query_one("#format", Choice).value)
-        if kind is not self._shown:
+        # Load the other format first: the choices below then hold its values, not those of the previous format.
+        if kind is not self._format:
             self._load_format(kind)
-        for name in _WORDS:
+        for name in _CHOICES:
             self._formats[kind][name] = self.query_one(f"#{name}", Choice).value
-        self._follow()
+        self._schedule_updates()
 
-    def _follow(self) -> None:
-        """Keep it and try it, not while somebody types."""
-        self._try_later()
+    def _schedule_updates(self) -> None:
+        """Schedule an autosave and a new sample."""
+        self._schedule_sample()
         if self.changed:
             self.keep_later()
 
-    # What comes of it.
+    def _schedule_sample(self) -> None:
+        if self._sample_timer is not None:
+            self._sample_timer.stop()
+        self._sample_timer = self.set_timer(TRY_AFTER, self._request_sample)
 
-    def _try_later(self) -> None:
-        if self._timer is not None:
-            self._timer.stop()
-        self._timer = self.set_timer(TRY_AFTER, self._try)
-
-    def _try(self) -> None:
+    def _request_sample(self) -> None:
         if self.app.desk is not None:
-            wish = Wish(self.app.desk, self._changes, self._shown, self._editing)
-            self.app.ask(lambda _: self._trying.wish(wish))
+            request = Wish(self.app.desk, self._changes, self._format, self._edit_id)
+            self.app.ask(lambda _: self._samples.wish(request))
 
-    async def _try_out(self, wish: Wish) -> None:
+    async def _write_sample(self, request: Wish) -> None:
         try:
-            self.post_message(self.TriedOut(wish, await wish.desk.voice.try_out(wish.changes, wish.format)))
+            self.post_message(self.TriedOut(request, await request.desk.voice.try_out(request.changes, request.format)))
         except CopydeskError as error:
-            self.post_message(self.TriedOut(wish, None, error))
+            self.post_message(self.TriedOut(request, None, error))
 
     @on(TriedOut)
-    def _show_tried(self, message: TriedOut) -> None:
+    def _show_sample(self, message: TriedOut) -> None:
         kind = message.wish.format
-        if message.wish.editing != self._editing or kind is not self._shown:
+        # Samples for an earlier edit or for another format arrive too late.
+        if message.wish.editing != self._edit_id or kind is not self._format:
             return
         if message.tried is not None:
             self.tried.set_title(f"{kind.value} by the {clean(message.tried.writer)} writer, of an item of yours")
@@ -231,30 +229,29 @@ class VoiceScreen(TypedForm, inherit_bindings=False):
         elif message.error is not None:
             self.tried.show([plain(clean(str(message.error)), "warn")])
 
-    # The end.
-
     def action_try_now(self) -> None:
-        """Try it without waiting."""
-        self._try()
+        """Write a sample without waiting."""
+        self._request_sample()
 
     async def action_save(self) -> None:
-        """Keep it, where there is anything to keep."""
+        """Save if anything was changed; otherwise close."""
         if self.changed:
             await super().action_save()
         else:
             await self.end(saved=False)
 
     async def save(self) -> str:
-        """Have the desk keep it; why not, or nothing."""
+        """Update the desk's voice. Return an empty string; the desk's errors are raised."""
         if self.app.desk is not None:
             await self.app.desk.voice.update(self._changes)
         return ""
 
     async def forget(self) -> None:
-        """What was kept is not wanted; OSError."""
-        if self._timer is not None:
-            self._timer.stop()
-            self._timer = None
-        asked, self._asked = self._asked, None
-        if asked is not None:
-            await asked.forget()
+        """Delete the autosave file and drop the request. Raise OSError if the file cannot be deleted."""
+        if self._sample_timer is not None:
+            self._sample_timer.stop()
+            self._sample_timer = None
+        # Drop the request before awaiting: the form may be started again while the file is being deleted.
+        request, self._request = self._request, None
+        if request is not None:
+            await request.forget()

@@ -1,1 +1,1 @@
-"""What stands on the pages of the console: values in, blocks of text out. No widget, no clock."""
+"""Content of the console's pages: values in, blocks of text out. Nothing here knows a widget or a clock."""

@@ -1,4 +1,4 @@
-"""What changed from one version of a draft to another, and what happened to a draft."""
+"""Pages with the diff between two versions of a draft, and with a draft's history."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
@@ -17,37 +17,39 @@ if TYPE_CHECKING:
     from copydesk.desk.versions import Difference
 
 MARKS = {"same": ("", "", ""), "removed": ("[-", "-]", "bad"), "added": ("{+", "+}", "good")}
-"""As `wdiff` has them: they say it without colours too."""
+"""Opening mark, closing mark and style per kind of change. As in `wdiff`, so that the diff is readable without
+colours."""
 BREAK = "¶"
-"""Stands for line breaks where nothing else was removed or added."""
+"""Stands for a removed or added piece that consists of line breaks only."""
 
 
 def difference_page(found: "Difference") -> list[Block]:
-    """Both texts, word by word, and which checks got better and worse."""
-    pieces = [_piece(piece.kind, piece.text) for piece in found.pieces]
+    """Return the page with both texts, word by word, and with the checks that improved or got worse."""
+    pieces = [_diff_piece(piece.kind, piece.text) for piece in found.pieces]
     blocks: list[Block] = [Paragraph(Content("").join(pieces))]
     if all(piece.kind == "same" for piece in found.pieces):
         blocks += [plain(), plain("The words are the same.", "dim")]
     for heading, findings in (("Better", found.better), ("Worse", found.worse)):
         if findings:
-            blocks += [plain(), plain(heading, "strong"), Table([_finding(each) for each in findings])]
+            blocks += [plain(), plain(heading, "strong"), Table([_finding_row(finding) for finding in findings])]
     return blocks
 
 
 def history_page(story: "Story", draft_id: str) -> list[Block]:
-    """Everything that happened to a draft and to the versions before it, a line each."""
-    return list(_history(story, draft_id))
+    """Return the page with all events of a draft and of its earlier versions, one per line."""
+    return list(_history_blocks(story, draft_id))
 
 
-def _history(story: "Story", draft_id: str) -> Iterator[Block]:
-    about = ""
-    order = [each.id for each in story.versions]
+def _history_blocks(story: "Story", draft_id: str) -> Iterator[Block]:
+    current_id = ""
+    version_ids = [version.id for version in story.versions]
     for event, line in zip(story.events, story.lines, strict=True):
-        if len(order) > 1 and event.draft_id != about:
-            if about:
+        # A draft with a single version needs no headings.
+        if len(version_ids) > 1 and event.draft_id != current_id:
+            if current_id:
                 yield plain()
-            about = event.draft_id
-            yield plain(f"Version {order.index(about) + 1} of {len(order)}", "strong")
+            current_id = event.draft_id
+            yield plain(f"Version {version_ids.index(current_id) + 1} of {len(version_ids)}", "strong")
         yield plain(cell(line), "dim" if event.undone else "")
     newer = story.newer_than(draft_id)
     if newer:
@@ -55,19 +57,19 @@ def _history(story: "Story", draft_id: str) -> Iterator[Block]:
         yield plain(f"There is a newer version: {key('review.difference')} shows what changed.", "accent")
 
 
-def _piece(kind: str, text: str) -> Content:
+def _diff_piece(kind: str, text: str) -> Content:
     opening, closing, role = MARKS[kind]
-    shown = reveal(text)
+    visible = reveal(text)
     if not role:
-        return Content(shown)
-    if shown.isspace() and "\n" in shown:
-        shown = BREAK + "\n" * shown.count("\n")
-    # Each line has marks of its own: a pair that spans lines cannot be seen to belong together.
-    lines = shown.split("\n")
+        return Content(visible)
+    if visible.isspace() and "\n" in visible:
+        visible = BREAK + "\n" * visible.count("\n")
+    # Mark every line on its own: a pair of marks that spans lines is hard to match by eye.
+    lines = visible.split("\n")
     marked = [f"{opening}{line}{closing}" if line.strip() or len(lines) == 1 else line for line in lines]
     return Content.styled("\n".join(marked), role)
 
 
-def _finding(finding: Finding) -> tuple[Content, ...]:
+def _finding_row(finding: Finding) -> tuple[Content, ...]:
     sign = SEVERITY[finding.severity]
     return Content.styled(sign.letter, sign.role), Content(cell(finding.message))

@@ -1,4 +1,4 @@
-"""The draft under review: what would go out, what the checks found, why it was picked."""
+"""The page of a draft under review: the text, its previews, the checks' findings, and why its story was selected."""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -20,9 +20,9 @@ from copydesk.tui.pages.row import flag
 from copydesk.tui.words import SEVERITY, STATUS, ago, bar
 
 BETWEEN_POSTS = "\n\n---\n\n"
-"""Stands between the posts of a THREAD in its text."""
+"""Separates the posts of a THREAD in its text."""
 _CODE_POINT = re.compile("⟨U\\+[0-9A-F]{4,6}⟩")
-_ORDER = (Severity.ERROR, Severity.WARNING, Severity.INFO)
+_SEVERITY_ORDER = (Severity.ERROR, Severity.WARNING, Severity.INFO)
 
 
 def draft_page(
@@ -30,12 +30,12 @@ def draft_page(
     now: datetime,
     previews: Sequence[Preview] = (),
     pictures: Sequence[Pictured] = (),
-    outgoing: Outgoing = Outgoing(),  # noqa: B008 - it never changes
+    outgoing: Outgoing = Outgoing(),  # noqa: B008 - immutable
 ) -> list[Block]:
-    """The whole page of one draft; `previews` say how it would stand where it is meant to go, once that is known.
+    """Return the whole page of one draft.
 
-    So do `pictures`, which stand there without having been looked at where they are not given. `outgoing` says when
-    it goes out, or where it went.
+    `previews` are left out until they are loaded. `images` are the draft's images with their thumbnails; without them
+    the previews list the images by their descriptions. `delivery` says when the draft goes out or where it was posted.
     """
     blocks = [_headline(draft, now, outgoing), *links(outgoing.reports), plain(), *_text(draft)]
     if previews:
@@ -51,52 +51,59 @@ def draft_page(
 
 
 def _headline(draft: ListedDraft, now: datetime, outgoing: Outgoing) -> Block:
-    """What its row says in letters, in words: beside it this is the key to them."""
-    sign = STATUS[draft.status]
+    """Return the line that spells out the letters of the draft's row in the queue."""
+    status_sign = STATUS[draft.status]
     writer = "your own" if draft.writer == USER else cell(draft.writer)
-    written = f"{writer}, {ago(draft.created_at, now)}" if writer else ago(draft.created_at, now)
+    origin = f"{writer}, {ago(draft.created_at, now)}" if writer else ago(draft.created_at, now)
     parts = [
         Content.styled(draft.format.value, "strong"),
-        Content.styled(sign.words, sign.role),
-        *([Content.styled(time, sign.role)] if (time := when(draft, now, outgoing)) else []),
+        Content.styled(status_sign.words, status_sign.role),
+        *([Content.styled(time, status_sign.role)] if (time := when(draft, now, outgoing)) else []),
         Content.styled(f"{draft.confidence:.0%} by its checks"),
-        *([Content.styled(worst.words, worst.role)] if (worst := flag(draft)) else []),
-        Content.styled(written, "dim"),
+        *([Content.styled(check_sign.words, check_sign.role)] if (check_sign := flag(draft)) else []),
+        Content.styled(origin, "dim"),
     ]
     return Paragraph(Content.styled(" · ", "dim").join(parts))
 
 
 def _text(draft: ListedDraft) -> Iterator[Block]:
-    """The text as it is, hidden characters shown, what a check points at underlined."""
+    """Yield the text with hidden characters made visible and the spans of findings underlined."""
     posts = draft.text.split(BETWEEN_POSTS) if draft.format is Format.THREAD else [draft.text]
     start = 0
     for number, post in enumerate(posts, 1):
         if len(posts) > 1:
-            rule = f"{number} of {len(posts)}"
-            yield plain(rule if number == 1 else f"\n{rule}", "dim")
-        yield Paragraph(_marked(post, start, draft.checks.findings))
+            label = f"{number} of {len(posts)}"
+            yield plain(label if number == 1 else f"\n{label}", "dim")
+        yield Paragraph(_highlighted(post, start, draft.checks.findings))
+        # Findings count from the start of the whole text, separators included.
         start += len(post) + len(BETWEEN_POSTS)
 
 
-def _marked(text: str, start: int, findings: Sequence[Finding]) -> Content:
-    """`text`, which begins at `start` of the draft's, with the places that findings name in their colour."""
-    places = [
+def _highlighted(text: str, start: int, findings: Sequence[Finding]) -> Content:
+    """Return `text` with the spans of the findings in the colour of their severity.
+
+    `start` is the offset of `text` in the draft's whole text, which the findings' positions refer to.
+    """
+    spans = [
         (max(finding.start - start, 0), min(finding.end - start, len(text)), finding.severity)
         for finding in findings
         if finding.start is not None and finding.end is not None
     ]
-    cuts = sorted({0, len(text), *(cut for place in places for cut in place[:2] if 0 < cut < len(text))})
+    # Findings may overlap: cut the text at every boundary, and style each piece by the worst finding that covers it.
+    boundaries = sorted(
+        {0, len(text), *(boundary for span in spans for boundary in span[:2] if 0 < boundary < len(text))}
+    )
     pieces = []
-    for begin, end in pairwise(cuts):
-        found = {severity for first, last, severity in places if first <= begin and end <= last}
-        worst = next((severity for severity in _ORDER if severity in found), None)
-        piece = _revealed(text[begin:end])
+    for lower, upper in pairwise(boundaries):
+        severities = {severity for first, last, severity in spans if first <= lower and upper <= last}
+        worst = next((severity for severity in _SEVERITY_ORDER if severity in severities), None)
+        piece = _with_hidden_characters(text[lower:upper])
         pieces.append(piece.stylize(f"mark-{SEVERITY[worst].role}") if worst else piece)
     return Content("").join(pieces)
 
 
-def _revealed(text: str) -> Content:
-    """`text` with its hidden characters written out, in the colour of what is bad."""
+def _with_hidden_characters(text: str) -> Content:
+    """Return `text` with hidden characters written as code points, styled as errors."""
     return Content(reveal(text)).highlight_regex(_CODE_POINT, style="bad")
 
 
@@ -107,7 +114,7 @@ def _checks(checks: Checks) -> Iterator[Block]:
     yield Paragraph(Content.assemble(("Checks", "strong"), "  ", summary))
     rows = [
         (Content.styled(sign.letter, sign.role), Content(cell(finding.message)))
-        for finding in sorted(checks.findings, key=lambda finding: _ORDER.index(finding.severity))
+        for finding in sorted(checks.findings, key=lambda finding: _SEVERITY_ORDER.index(finding.severity))
         for sign in (SEVERITY[finding.severity],)
     ]
     yield Table(rows)
@@ -115,20 +122,21 @@ def _checks(checks: Checks) -> Iterator[Block]:
 
 def _score(score: Score) -> Iterator[Block]:
     yield Paragraph(Content.assemble(("Why it was picked", "strong"), "  ", (f"{score.total:.2f}", "accent")))
-    yield Table([_part(part) for part in score.parts], right=frozenset({2}))
+    yield Table([_score_row(part) for part in score.parts], right=frozenset({2}))
     names = list(dict.fromkeys(cell(source.name) for source in score.sources))
+    # A single source is named in the item pane already.
     if len(names) > 1:
         yield plain()
-        yield plain(f"Told by {_listed(names)}", "dim")
+        yield plain(f"Told by {_join_names(names)}", "dim")
 
 
-def _part(part: ScorePart) -> tuple[Content, ...]:
-    """Name, a bar of how much of its weight it got, its points, and why."""
+def _score_row(part: ScorePart) -> tuple[Content, ...]:
+    """Return name, bar of the reached share, points and explanation of one part of the score."""
     full, empty = bar(part.value)
     gauge = Content.assemble((full, "accent"), (empty, "faint"))
     return Content(cell(part.name)), gauge, Content(f"{part.points:.2f}"), Content.styled(cell(part.why), "dim")
 
 
-def _listed(names: Iterable[str]) -> str:
+def _join_names(names: Iterable[str]) -> str:
     *most, last = names
     return f"{', '.join(most)} and {last}" if most else last

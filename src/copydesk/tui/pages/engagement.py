@@ -1,4 +1,4 @@
-"""What came back of the posts of a period: totals, the rate over time, by platform and format, by hour of the week."""
+"""The page with a period's metrics: totals, rate over time, by platform and format, and by hour of the week."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
@@ -19,10 +19,10 @@ BEST_HOURS = 3
 
 
 class Period(NamedTuple):
-    """A stretch of time that ends today."""
+    """A period that ends today, and the step of its chart over time."""
 
     days: int | None
-    """None for all that ever was."""
+    """None for all time."""
     step: Step
     words: str
 
@@ -34,12 +34,12 @@ PERIODS = (
     Period(365, Step.MONTH, "the last 365 days"),
     Period(None, Step.MONTH, "all time"),
 )
-_FORMAT = {Format.SHORT: "short", Format.THREAD: "thread", Format.BLOG: "blog"}
-_EVERY = {Step.DAY: "day", Step.WEEK: "week", Step.MONTH: "month"}
+_FORMAT_NAMES = {Format.SHORT: "short", Format.THREAD: "thread", Format.BLOG: "blog"}
+_STEP_NAMES = {Step.DAY: "day", Step.WEEK: "week", Step.MONTH: "month"}
 
 
 class Engagement(NamedTuple):
-    """What the desk says of a period."""
+    """The metrics of a period, as loaded from the desk."""
 
     period: Period
     kinds: Sequence[KindSum]
@@ -47,11 +47,11 @@ class Engagement(NamedTuple):
     hours: Sequence[WeekHour]
     posts: Sequence[LivePost]
     zone: str
-    """The IANA name of the user's zone."""
+    """The IANA name of the user's time zone."""
 
 
 def no_posts() -> tuple[Block, ...]:
-    """There is nothing that figures could be of: how to post."""
+    """Return the page shown while nothing has been posted at all, with the keys that lead to a post."""
     leads = "Figures come back of posts. ", (key("console.review"), "key"), " leads to the drafts, "
     return (
         plain("Nothing is posted yet.", "strong"),
@@ -62,7 +62,7 @@ def no_posts() -> tuple[Block, ...]:
 
 
 def none_in(period: Period) -> tuple[Block, ...]:
-    """There are posts, but none of this period."""
+    """Return the page shown when there are posts, but none in this period."""
     return (
         plain(f"Nothing went out in {period.words}.", "strong"),
         plain(),
@@ -71,10 +71,10 @@ def none_in(period: Period) -> tuple[Block, ...]:
 
 
 def engagement_page(found: Engagement) -> list[Block]:
-    """The whole page."""
+    """Return the whole page."""
     if not found.kinds:
         return list(none_in(found.period) if found.period.days else no_posts())
-    parts = (_totals(found.kinds), _over_time(found), _groups(found.kinds), _by_hour(found))
+    parts = (_totals(found.kinds), _over_time(found), _by_group(found.kinds), _by_hour(found))
     blocks: list[Block] = []
     for part in parts:
         blocks += [*([plain()] if blocks else []), *part]
@@ -82,96 +82,105 @@ def engagement_page(found: Engagement) -> list[Block]:
 
 
 def _totals(kinds: Sequence[KindSum]) -> Iterator[Block]:
-    whole, measured = added(kind.rate for kind in kinds), sum(kind.measured for kind in kinds)
-    rate = percent(whole.rate) if whole.rate is not None else "unknown"
-    made = f"of {plural(whole.rated, 'post')} with a rate, weighted by impressions"
+    overall, measured = added(kind.rate for kind in kinds), sum(kind.measured for kind in kinds)
+    rate = percent(overall.rate) if overall.rate is not None else "unknown"
+    rate_basis = f"of {plural(overall.rated, 'post')} with a rate, weighted by impressions"
     rows = [
-        _row("posts", f"{whole.posts:,}", f"{measured:,} with figures"),
-        _row("rate", rate, made if whole.rated else "no post has impressions and interactions"),
-        *(_figure(name, _known(kinds, name), whole.posts) for name in ("impressions", *FIGURES[:3], "clicks")),
+        _metric_row("posts", f"{overall.posts:,}", f"{measured:,} with figures"),
+        _metric_row("rate", rate, rate_basis if overall.rated else "no post has impressions and interactions"),
+        *(
+            _total_row(name, _sum_metric(kinds, name), overall.posts)
+            for name in ("impressions", *FIGURES[:3], "clicks")
+        ),
     ]
     yield Table(rows, right=frozenset({1}))
 
 
-def _row(name: str, value: str, says: str) -> tuple[Content, ...]:
-    return Content.styled(name, "dim"), Content.styled(value, "strong"), Content.styled(says, "dim")
+def _metric_row(name: str, value: str, explanation: str) -> tuple[Content, ...]:
+    return Content.styled(name, "dim"), Content.styled(value, "strong"), Content.styled(explanation, "dim")
 
 
-def _figure(name: str, known: Known, posts: int) -> tuple[Content, ...]:
-    """A sum, and of how many posts; what nobody reports is no zero."""
-    if not known.posts:
+def _total_row(name: str, metric: Known, posts: int) -> tuple[Content, ...]:
+    """Return the row of a sum and the number of posts behind it.
+
+    A metric that no platform reports is not shown as zero.
+    """
+    if not metric.posts:
         return Content.styled(name, "dim"), Content.styled("–", "dim"), Content.styled("not reported", "dim")
-    missing = posts - known.posts
-    says = f"of {plural(known.posts, 'post')}" + (f"; of {missing:,} not reported" if missing else "")
-    return _row(name, f"{known.total:,}", says)
+    missing = posts - metric.posts
+    explanation = f"of {plural(metric.posts, 'post')}" + (f"; of {missing:,} not reported" if missing else "")
+    return _metric_row(name, f"{metric.total:,}", explanation)
 
 
-def _known(kinds: Iterable[KindSum], name: str) -> Known:
+def _sum_metric(kinds: Iterable[KindSum], name: str) -> Known:
     return sum((kind.figures[name] for kind in kinds), Known())
 
 
 def _over_time(found: Engagement) -> Iterator[Block]:
     step = found.period.step
+    # Posts recorded by hand may have no time: they count in the totals but in no span.
     undated = sum(kind.rate.posts for kind in found.kinds) - sum(span.rate.posts for span in found.spans)
-    yield _title("Rate over time", f"by {_EVERY[step]} in which a post went out")
+    yield _section_title("Rate over time", f"by {_STEP_NAMES[step]} in which a post went out")
     if found.spans:
-        yield Columns([Point(_label(span, step), span.rate.rate, span.rate.posts) for span in found.spans])
+        yield Columns([Point(_span_label(span, step), span.rate.rate, span.rate.posts) for span in found.spans])
     if undated:
         yield plain(f"Of {plural(undated, 'post')} it is not known when they went out.", "dim")
 
 
-def _label(span: Span, step: Step) -> str:
+def _span_label(span: Span, step: Step) -> str:
     return f"{span.first:%b %Y}" if step is Step.MONTH else f"{span.first.day} {span.first:%b}"
 
 
-def _groups(kinds: Sequence[KindSum]) -> Iterator[Block]:
-    yield _title("By platform", "rate, weighted by impressions")
+def _by_group(kinds: Sequence[KindSum]) -> Iterator[Block]:
+    yield _section_title("By platform", "rate, weighted by impressions")
     yield Bars(_bars((kind.platform, kind) for kind in kinds))
+    # `groupby` relies on the desk's order by platform.
     for name, own in groupby(kinds, key=lambda kind: kind.platform):
-        if missing := _unreported(cell(name), list(own)):
+        if missing := _unreported_metrics(cell(name), list(own)):
             yield plain(missing, "dim")
     yield plain()
-    yield _title("By format", "rate, weighted by impressions")
-    yield Bars(_bars((_FORMAT[kind.format], kind) for kind in kinds))
+    yield _section_title("By format", "rate, weighted by impressions")
+    yield Bars(_bars((_FORMAT_NAMES[kind.format], kind) for kind in kinds))
 
 
-def _bars(named: Iterable[tuple[str, KindSum]]) -> list[Bar]:
-    """One for each name, that with the most posts first."""
+def _bars(pairs: Iterable[tuple[str, KindSum]]) -> list[Bar]:
+    """Return one bar per name, most posts first."""
     sums: dict[str, Rated] = {}
-    for name, kind in named:
+    for name, kind in pairs:
         sums[name] = sums.get(name, Rated()) + kind.rate
     return [
-        Bar(name, rate.rate, _made_of(rate))
-        for name, rate in sorted(sums.items(), key=lambda each: (-each[1].posts, each[0]))
+        Bar(name, rate.rate, _basis(rate))
+        for name, rate in sorted(sums.items(), key=lambda item: (-item[1].posts, item[0]))
     ]
 
 
-def _made_of(rate: Rated) -> str:
+def _basis(rate: Rated) -> str:
     if rate.rated == rate.posts:
         return plural(rate.posts, "post")
     return f"{plural(rate.posts, 'post')}, {rate.rated or 'none'} with a rate"
 
 
-def _unreported(platform: str, kinds: Sequence[KindSum]) -> str:
-    """The figures that are known of none of a platform's posts; empty where all are."""
+def _unreported_metrics(platform: str, kinds: Sequence[KindSum]) -> str:
+    """Return a sentence naming the metrics that none of the platform's posts has, or an empty string."""
     if not sum(kind.measured for kind in kinds):
         return f"Not reported by {platform}: any figure, so far."
-    missing = ", ".join(name for name in FIGURES if not _known(kinds, name).posts)
+    missing = ", ".join(name for name in FIGURES if not _sum_metric(kinds, name).posts)
     return f"Not reported by {platform}: {missing}." if missing else ""
 
 
 def _by_hour(found: Engagement) -> Iterator[Block]:
-    rates = {((each.day_of_week - 1) % 7, each.hour): each.rate for each in found.hours}
-    yield _title("Rate by hour", f"in which a post went out, on the clock of {found.zone}")
+    # The model counts weekdays from Sunday (0), the chart from Monday.
+    rates = {((bucket.day_of_week - 1) % 7, bucket.hour): bucket.rate for bucket in found.hours}
+    yield _section_title("Rate by hour", f"in which a post went out, on the clock of {found.zone}")
     yield Heat({hour: rate.rate for hour, rate in rates.items()})
     best = sorted((hour for hour in rates if rates[hour].rated), key=lambda hour: -(rates[hour].rate or 0.0))
-    said = [
+    labels = [
         f"{DAYS[day]} {hour:02}:00 {percent(rates[day, hour].rate or 0.0)} ({plural(rates[day, hour].rated, 'post')})"
         for day, hour in best[:BEST_HOURS]
     ]
-    if said:
-        yield plain("Best so far: " + ", ".join(said), "dim")
+    if labels:
+        yield plain("Best so far: " + ", ".join(labels), "dim")
 
 
-def _title(words: str, says: str) -> Block:
-    return Paragraph(Content.assemble((words, "strong"), "  ", (says, "dim")))
+def _section_title(title: str, subtitle: str) -> Block:
+    return Paragraph(Content.assemble((title, "strong"), "  ", (subtitle, "dim")))

@@ -1,4 +1,4 @@
-"""An experiment: a line of the list, and its variants side by side with what can be said of them."""
+"""An experiment: its row in the list, and the page with its variants side by side."""
 
 from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
@@ -15,12 +15,12 @@ from copydesk.tui.naming import key
 from copydesk.tui.words import Sign, age, ago, plural
 
 NAMES_WIDTH = 13
-"""Cells of what stands beside the variants."""
+"""Cells of the column with the names of the metrics."""
 LEAST_COLUMN, MOST_COLUMN = 9, 20
 PARAMETER_WIDTH = 12
 WINNER = "✓"
 WIDE_FROM = 60
-"""From so many cells on a row says how many drafts there are."""
+"""Rows of at least this many cells show the number of drafts."""
 STATUS = {
     ExperimentStatus.ACTIVE: Sign("A", "good", "active"),
     ExperimentStatus.CONCLUDED: Sign("C", "accent", "concluded"),
@@ -30,23 +30,23 @@ WAITS = Sign("W", "warn", "waits")
 
 
 class Tried(NamedTuple):
-    """An experiment as it is shown."""
+    """An experiment as it is displayed, with its results."""
 
     experiment: Experiment
     results: Results
     waits_for: str = ""
-    """The name of the older one that drafts take part in until it is concluded."""
+    """Name of the older experiment that blocks this one: a draft takes part in only one."""
     alike: bool = False
-    """Whether the offline writer writes some variants alike."""
+    """True if the offline writer cannot tell some of the variants apart."""
 
     @property
     def sign(self) -> Sign:
-        """Where it is."""
+        """Return the letter, style and words of the experiment's state."""
         return WAITS if self.waits_for else STATUS[self.experiment.status]
 
 
 def no_experiment() -> tuple[Block, ...]:
-    """What an experiment is, and how one begins."""
+    """Return the page shown while there is no experiment: what one is, and how to create it."""
     begins = (key("experiments.new"), "key"), " begins one: drafts are then written in two to five ways, in turn,"
     return (
         plain("There is no experiment yet.", "strong"),
@@ -57,7 +57,7 @@ def no_experiment() -> tuple[Block, ...]:
 
 
 def experiment_row(tried: Tried, now: datetime, width: int) -> Content:
-    """Where it is, what is tried out, how many drafts, how old, and its name."""
+    """Return the row in `width` cells: state, parameter, number of drafts, age and name."""
     experiment, sign = tried.experiment, tried.sign
     drafts = f"{plural(sum(arm.drafted for arm in tried.results.arms), 'draft'):>11} " if width >= WIDE_FROM else ""
     head = Content.assemble(
@@ -71,37 +71,37 @@ def experiment_row(tried: Tried, now: datetime, width: int) -> Content:
 
 
 def experiment_page(tried: Tried, now: datetime) -> list[Block]:
-    """The whole of one experiment."""
+    """Return the whole page of one experiment."""
     experiment, arms = tried.experiment, tried.results.arms
     blocks: list[Block] = [
         Paragraph(Content.styled(cell(experiment.name), "strong")),
-        Paragraph(_state(tried, now)),
+        Paragraph(_status_line(tried, now)),
         *(Paragraph(line) for line in _remarks(tried)),
         plain(),
         SideBySide([_column(tried, variant, arm) for variant, arm in zip(experiment.variants, arms, strict=True)]),
         plain(),
         Paragraph(Content.assemble(("Rate", "strong"), "  ", ("interactions by impressions, as counted", "dim"))),
-        Estimates([Estimate(arm.name, arm.rate_pooled, _made_of(arm)) for arm in arms]),
+        Estimates([Estimate(arm.name, arm.rate_pooled, _basis(arm)) for arm in arms]),
         plain(),
-        *_said(tried),
+        *_conclusion(tried),
     ]
     return blocks
 
 
-def _state(tried: Tried, now: datetime) -> Content:
+def _status_line(tried: Tried, now: datetime) -> Content:
     experiment, sign = tried.experiment, tried.sign
-    words = Content.styled(" · ", "dim").join(
+    line = Content.styled(" · ", "dim").join(
         [
             Content.styled(sign.words, sign.role),
             Content(f"tries out {cell(experiment.parameter)}"),
             Content.styled(f"began {ago(experiment.started_at, now)}", "dim"),
         ]
     )
-    return words + Content.styled(f" · ended {ago(experiment.ended_at, now)}" if experiment.ended_at else "", "dim")
+    return line + Content.styled(f" · ended {ago(experiment.ended_at, now)}" if experiment.ended_at else "", "dim")
 
 
 def _remarks(tried: Tried) -> Iterator[Content]:
-    """What stands in the way of learning something."""
+    """Yield warnings about what keeps the experiment from yielding results."""
     if tried.waits_for:
         yield Content.styled(
             f"It waits until {cell(tried.waits_for)} is concluded: a draft takes part in one experiment.", "warn"
@@ -112,42 +112,44 @@ def _remarks(tried: Tried) -> Iterator[Content]:
 
 
 class Column(NamedTuple):
-    """One variant: its name, and a figure for each line."""
+    """One variant: its name and its metrics."""
 
     name: str
     figures: Sequence[tuple[str, str]]
-    """What, and how much."""
+    """Pairs of metric name and formatted value."""
 
 
 class SideBySide(NamedTuple):
-    """Variants as columns; where there is no room for them, below each other."""
+    """A block with the variants as columns or, where the page is too narrow, below each other."""
 
     columns: Sequence[Column]
 
     def lines(self, width: int) -> list[Content]:
-        """A line for each figure."""
+        """Return one line per metric, in `width` cells."""
+        # One cell of each column separates it from the previous one.
         room = (width - NAMES_WIDTH) // max(len(self.columns), 1) - 1
         if room < LEAST_COLUMN:
-            return [line for column in self.columns for line in self._alone(column, width)]
-        each = min(room, MOST_COLUMN)
+            return [line for column in self.columns for line in self._stacked(column, width)]
+        column_width = min(room, MOST_COLUMN)
         head = Content(" " * NAMES_WIDTH) + Content("").join(
-            [Content.styled(f" {_right(column.name, each)}", "strong") for column in self.columns]
+            [Content.styled(f" {_right_aligned(column.name, column_width)}", "strong") for column in self.columns]
         )
         rows = zip(*(column.figures for column in self.columns), strict=True)
-        return [head, *(self._row(row, each) for row in rows)]
+        return [head, *(self._row(row, column_width) for row in rows)]
 
-    def _row(self, row: Sequence[tuple[str, str]], each: int) -> Content:
-        what = row[0][0]
-        figures = [f" {_right(figure, each)}" for _, figure in row]
-        return Content.assemble((f"{what:<{NAMES_WIDTH}}", "dim"), "".join(figures))
+    def _row(self, row: Sequence[tuple[str, str]], column_width: int) -> Content:
+        name = row[0][0]
+        cells = [f" {_right_aligned(value, column_width)}" for _, value in row]
+        return Content.assemble((f"{name:<{NAMES_WIDTH}}", "dim"), "".join(cells))
 
-    def _alone(self, column: Column, width: int) -> list[Content]:
-        rows = [(Content.styled(what, "dim"), Content(figure)) for what, figure in column.figures]
+    def _stacked(self, column: Column, width: int) -> list[Content]:
+        rows = [(Content.styled(name, "dim"), Content(value)) for name, value in column.figures]
         return [Content.styled(fit(column.name, width), "strong"), *Table(rows).lines(width), Content("")]
 
 
-def _right(text: str, width: int) -> str:
-    """`text` at the right end of `width` cells."""
+def _right_aligned(text: str, width: int) -> str:
+    """Return `text` aligned right in `width` cells."""
+    # `fit` pads on the right and counts cells, which differ from characters for wide scripts.
     fitted = fit(text, width)
     bare = fitted.rstrip()
     return " " * (len(fitted) - len(bare)) + bare
@@ -158,7 +160,7 @@ def _column(tried: Tried, variant: Variant, arm: Arm) -> Column:
     figures = (
         ("value", cell(value_written(value))),
         ("drafts", f"{arm.drafted} of {arm.assigned}"),
-        ("approved", f"{arm.accepted}{_share(arm.acceptance_rate)}"),
+        ("approved", f"{arm.accepted}{_format_share(arm.acceptance_rate)}"),
         ("rejected", f"{arm.rejected}"),
         ("edited", _or_dash(arm.mean_edit_ratio, percent)),
         ("posts", f"{arm.published}"),
@@ -172,23 +174,23 @@ def _column(tried: Tried, variant: Variant, arm: Arm) -> Column:
     return Column(name=cell(arm.name) + won, figures=figures)
 
 
-def _share(value: float | None) -> str:
+def _format_share(value: float | None) -> str:
     return "" if value is None else f" ({value:.0%})"
 
 
-def _or_dash(value: float | None, written: Callable[[float], str]) -> str:
-    """What is not known is no zero."""
-    return "–" if value is None else written(value)
+def _or_dash(value: float | None, format_value: Callable[[float], str]) -> str:
+    """Format `value`, or return a dash: an unknown value is not zero."""
+    return "–" if value is None else format_value(value)
 
 
-def _made_of(arm: Arm) -> str:
+def _basis(arm: Arm) -> str:
     if arm.impressions is None:
         return "impressions not reported" if arm.measured else "no figures yet"
     return plural(arm.measured, "post")
 
 
-def _said(tried: Tried) -> Iterator[Block]:
-    """What can be said in words: what the user said of it, and that nothing is concluded from counts."""
+def _conclusion(tried: Tried) -> Iterator[Block]:
+    """Yield the user's own conclusion, and what the counts mean. The page draws no conclusion from them."""
     results, posts = tried.results, sum(arm.published for arm in tried.results.arms)
     winner = next((arm.name for arm in results.arms if arm.id == results.winner), None)
     if winner is not None:

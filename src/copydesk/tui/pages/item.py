@@ -1,4 +1,4 @@
-"""The source item that a draft was made of."""
+"""The page of the source item that a draft was made from."""
 
 from datetime import datetime
 
@@ -13,13 +13,14 @@ from copydesk.tui.layout import Block, Paragraph, Table, plain
 from copydesk.tui.words import SOURCE, ago, exact, plural
 
 LONGEST = 20_000
-"""Characters of an article that are shown; wrapping a longer one would be felt."""
+"""Characters of an article that are displayed. Wrapping a longer text delays the page noticeably."""
 
 
 def item_page(item: Item, now: datetime) -> list[Block]:
-    """The whole page of one source item."""
+    """Return the whole page of one source item."""
     entry = item.entry
     blocks: list[Block] = [plain(cell(entry.title) or "Without a title", "strong"), plain(), _facts(item, now)]
+    # Many feeds repeat the beginning of the text as its summary, cut off with an ellipsis.
     if entry.summary and not entry.text.startswith(entry.summary.rstrip(" .…")):
         blocks += [plain(), Paragraph(Content(_paragraphs(entry.summary)))]
     if entry.text:
@@ -38,17 +39,17 @@ def _facts(item: Item, now: datetime) -> Block:
     ]
     rows = [(Content.styled(name, "dim"), Content(value)) for name, value in facts if value]
     if entry.url:
-        # One that a browser would not be given is shown, and shown as such.
+        # An address that is no web link is displayed, but not as a link.
         rows.append((Content.styled("link", "dim"), Content.styled(cell(entry.url), "link" * is_link(entry.url))))
     return Table(rows)
 
 
 def _popularity(entry: Entry) -> str:
-    figures = [(entry.points, "point"), (entry.comments, "comment")]
-    return " · ".join(plural(number, one) for number, one in figures if number is not None)
+    counts = [(entry.points, "point"), (entry.comments, "comment")]
+    return " · ".join(plural(number, noun) for number, noun in counts if number is not None)
 
 
 def _paragraphs(text: str) -> str:
-    shown = clean_lines(text[:LONGEST]).strip()
-    left = len(text) - LONGEST
-    return f"{shown}…\n\n({left} more characters)" if left > 0 else shown
+    visible = clean_lines(text[:LONGEST]).strip()
+    remaining = len(text) - LONGEST
+    return f"{visible}…\n\n({remaining} more characters)" if remaining > 0 else visible

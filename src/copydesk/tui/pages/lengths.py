@@ -1,4 +1,4 @@
-"""How long a text is on each platform, as that one counts, while it is typed."""
+"""Lines with the length of a text per platform, each counted by the platform's own rules."""
 
 from collections.abc import Iterable, Sequence
 
@@ -14,39 +14,50 @@ TOO_LONG = "too long"
 
 
 def platforms_of(targets: Iterable[str], connected: Iterable[str]) -> tuple[str, ...]:
-    """The platforms whose limit matters to a draft: those that it is for, else those with an account, else all."""
-    named = {target.partition(":")[0].lower() for target in targets}
-    for some in (named, set(connected)):
-        if found := tuple(each for each in LIMITS if each in some):
+    """Return the platforms whose limits apply: the draft's targets, else those with an account, else all.
+
+    `targets` may name an account of a platform, as `mastodon:fosstodon.org`.
+    """
+    targeted = {target.partition(":")[0].lower() for target in targets}
+    for candidates in (targeted, set(connected)):
+        if found := tuple(platform for platform in LIMITS if platform in candidates):
             return found
     return tuple(LIMITS)
 
 
 def lengths(text: str, format: Format, platforms: Sequence[str], width: int) -> list[Content]:
-    """The counts in lines of at most `width` cells; what is too long is said in words, not by colour alone."""
+    """Return the counts in lines of at most `width` cells.
+
+    A text that is too long is marked in words, not by colour alone.
+    """
     if format is Format.BLOG:
         return [Content.styled(f"{plural(len(text.split()), 'word')}, {plural(len(text), 'character')}", "dim")]
     parts = split_parts(text) if format is Format.THREAD else [text]
-    # What is too long stands first: there may be no room for the rest.
-    counts = sorted((_count(parts, platform) for platform in platforms), key=lambda count: TOO_LONG not in count.plain)
+    # Put the exceeded limits first: there may be no room for the rest.
+    counts = sorted(
+        (_format_count(parts, platform) for platform in platforms), key=lambda count: TOO_LONG not in count.plain
+    )
     if format is Format.THREAD:
         counts.insert(0, Content.styled(plural(len(parts), "post"), "dim"))
-    return _lines(counts, width)
+    return _wrap(counts, width)
 
 
-def _count(parts: Sequence[str], platform: str) -> Content:
-    """`x 257/280`, of a thread that of its longest post: `x 3: 291/280, 11 too long`."""
+def _format_count(parts: Sequence[str], platform: str) -> Content:
+    """Return `x 257/280`, for a thread that of its longest post: `x 3: 291/280, 11 too long`."""
     limit = LIMITS[platform]
+    # A thread without text has no parts.
     counts = [length(part, platform) for part in parts] or [0]
-    most = max(counts)
-    where = f"{counts.index(most) + 1}: " if len(counts) > 1 else ""
-    words = f"{platform} {where}{most}/{limit}"
+    longest = max(counts)
+    position = f"{counts.index(longest) + 1}: " if len(counts) > 1 else ""
+    label = f"{platform} {position}{longest}/{limit}"
     return (
-        Content.styled(f"{words}, {most - limit} {TOO_LONG}", "bad") if most > limit else Content.styled(words, "dim")
+        Content.styled(f"{label}, {longest - limit} {TOO_LONG}", "bad")
+        if longest > limit
+        else Content.styled(label, "dim")
     )
 
 
-def _lines(counts: Sequence[Content], width: int) -> list[Content]:
+def _wrap(counts: Sequence[Content], width: int) -> list[Content]:
     lines: list[Content] = []
     for count in counts:
         if lines and lines[-1].cell_length + GAP.cell_length + count.cell_length <= width:

@@ -1,4 +1,4 @@
-"""What was said in toasts, in full, the newest first."""
+"""The page with the full texts of recent notifications, newest first."""
 
 from collections.abc import Iterable
 from datetime import datetime
@@ -17,10 +17,10 @@ _SIGNS = {"error": ("E", "bad"), "warning": ("W", "warn"), "information": ("i", 
 
 
 def log_page(told: Iterable["Told"], now: datetime) -> list[Block]:
-    """Each with its time and a letter; an error is E, a warning W."""
+    """Return the notifications with time and severity letter (E, W or i), newest first."""
     blocks: list[Block] = []
-    for each in reversed(list(told)):
-        when = f" {exact(each.at)} · {ago(each.at, now)}"
-        blocks.append(Paragraph(Content.assemble(_SIGNS[each.severity], (when, "dim"))))
-        blocks += [Paragraph(Content(clean_lines(each.text)), indent=2), plain()]
+    for entry in reversed(list(told)):
+        timestamp = f" {exact(entry.at)} · {ago(entry.at, now)}"
+        blocks.append(Paragraph(Content.assemble(_SIGNS[entry.severity], (timestamp, "dim"))))
+        blocks += [Paragraph(Content(clean_lines(entry.text)), indent=2), plain()]
     return blocks or [plain("Nothing went wrong since the console was opened.", "dim")]

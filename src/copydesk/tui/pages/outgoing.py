@@ -1,4 +1,4 @@
-"""When a draft goes out, and when and where it went."""
+"""When a draft goes out, or when and where it was posted."""
 
 from collections.abc import Iterator, Sequence
 from datetime import datetime, tzinfo
@@ -16,33 +16,38 @@ from copydesk.tui.words import ago
 
 
 class Outgoing(NamedTuple):
-    """What has to be asked for to say it."""
+    """Data about a draft's delivery that its row does not hold."""
 
     zone: tzinfo | None = None
-    """The user's; None while it is not known."""
+    """The user's time zone; None until it is loaded."""
     reports: Sequence[DeliveryReport] = ()
 
 
 def when(draft: ListedDraft, now: datetime, outgoing: Outgoing) -> str:
-    """The time of a scheduled draft on the user's clock, how long ago a posted one went; empty for all others."""
+    """Return the time of a scheduled draft in the user's zone, or how long ago a posted one was sent.
+
+    Empty for all other drafts, and while the zone is not loaded.
+    """
     if draft.status is Status.POSTED:
-        # A row that was posted a moment ago is read again later than what became of it.
-        went = draft.posted_at or max((each.sent_at for each in outgoing.reports if each.sent_at), default=None)
-        return ago(went, now) if went else ""
+        # Right after posting the reports are newer than the row, which has no `posted_at` yet.
+        sent_at = draft.posted_at or max(
+            (report.sent_at for report in outgoing.reports if report.sent_at), default=None
+        )
+        return ago(sent_at, now) if sent_at else ""
     zone = outgoing.zone
     if draft.status in (Status.SCHEDULED, Status.MISSED) and draft.scheduled_at is not None and zone is not None:
-        here = draft.scheduled_at.astimezone(zone)
-        year = f" {here.year}" if here.year != now.astimezone(zone).year else ""
-        return f"{day_shown(here.date())}{year} {here:%H:%M}"
+        local = draft.scheduled_at.astimezone(zone)
+        year = f" {local.year}" if local.year != now.astimezone(zone).year else ""
+        return f"{day_shown(local.date())}{year} {local:%H:%M}"
     return ""
 
 
 def links(reports: Sequence[DeliveryReport]) -> Iterator[Block]:
-    """Where the posts are, a line for each account: of a thread its first."""
-    found = [(each.account, next((post.url for post in each.posts if post.url), None)) for each in reports]
+    """Yield a table with the link of the first post per account."""
+    urls = [(report.account, next((post.url for post in report.posts if post.url), None)) for report in reports]
     rows = [
         (Content.styled(cell(account), "dim"), Content.styled(cell(url), "link" * is_link(url)))
-        for account, url in found
+        for account, url in urls
         if url
     ]
     if rows:

@@ -1,4 +1,4 @@
-"""The pictures of a draft: a line of each, with what it shows, and it itself where it can be drawn."""
+"""The images of a draft: a line of facts about each, and the image itself where the terminal can draw it."""
 
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
@@ -13,7 +13,7 @@ INDENT = 2
 
 
 class Pictured(NamedTuple):
-    """A picture on a page; `look` is there as soon as it was looked at, `lines` where it can be drawn."""
+    """An image on a page. `thumbnail` is None until it is loaded; `lines` its drawing, if it can be drawn."""
 
     alt: str
     look: Look | None = None
@@ -21,36 +21,36 @@ class Pictured(NamedTuple):
 
 
 class Lines(NamedTuple):
-    """Lines that were drawn before. Where they are too wide there are none: half of a picture says less."""
+    """Lines drawn in advance. Where they do not fit, nothing is shown: a cropped image is misleading."""
 
     drawn: Sequence[Content]
 
     def lines(self, width: int) -> list[Content]:
-        """The lines, where they fit into `width` cells."""
+        """Return the lines, or none if they do not fit into `width` cells."""
         fits = all(line.cell_length + INDENT <= width for line in self.drawn)
         return [line.pad_left(INDENT) for line in self.drawn] if fits else []
 
 
 def picture_blocks(pictures: Sequence[Pictured]) -> Iterator[Block]:
-    """`picture 1  1200x800, 84 kB  “A boat.”`, and below it the picture, or why it cannot be seen."""
-    for number, each in enumerate(pictures, 1):
-        says = Content(f"“{cell(each.alt)}”") if each.alt.strip() else Content.styled("no description", "warn")
-        yield Paragraph(Content.assemble((f"picture {number}  {_figures(each.look)}", "dim"), says))
-        if each.look is not None and each.look.says:
-            yield Paragraph(Content.styled(cell(each.look.says), "dim"), indent=INDENT)
-        if each.lines:
-            yield Lines(each.lines)
+    """Yield a line per image, as `picture 1 1200x800, 84 kB “A boat.”`, and below it the image or why it is missing."""
+    for number, image in enumerate(pictures, 1):
+        description = Content(f"“{cell(image.alt)}”") if image.alt.strip() else Content.styled("no description", "warn")
+        yield Paragraph(Content.assemble((f"picture {number}  {_size_facts(image.look)}", "dim"), description))
+        if image.look is not None and image.look.says:
+            yield Paragraph(Content.styled(cell(image.look.says), "dim"), indent=INDENT)
+        if image.lines:
+            yield Lines(image.lines)
 
 
-def _figures(look: Look | None) -> str:
+def _size_facts(look: Look | None) -> str:
     if look is None or not look.content:
         return ""
     return f"{look.width}x{look.height}, {weight(look.weight)}  "
 
 
 def weight(size: int) -> str:
-    """Bytes as people say them."""
-    for unit, one in (("MB", 10**6), ("kB", 10**3)):
-        if size >= one:
-            return f"{size / one:.1f} {unit}" if size < 10 * one else f"{size // one} {unit}"
+    """Format a size in bytes with decimal units, as `84 kB` or `1.5 MB`."""
+    for unit, factor in (("MB", 10**6), ("kB", 10**3)):
+        if size >= factor:
+            return f"{size / factor:.1f} {unit}" if size < 10 * factor else f"{size // factor} {unit}"
     return f"{size} B"

@@ -1,4 +1,4 @@
-"""A post that is live: a line of the list, and the whole of it."""
+"""A published post: its row in the list, and its page."""
 
 from collections.abc import Iterator
 from datetime import datetime
@@ -18,18 +18,20 @@ from copydesk.tui.words import FORMAT, age, ago
 
 PLATFORM_WIDTH = 9
 FIGURES_FROM = 60
-"""From so many cells on a row has room for impressions and likes."""
-_SHOWN = ("impressions", "likes", "replies", "reposts", "clicks")
+"""Rows of at least this many cells show impressions and likes."""
+_METRICS = ("impressions", "likes", "replies", "reposts", "clicks")
 _INTERACTIONS = ("likes", "replies", "reposts", "clicks")
 
 
 def post_row(post: LivePost, now: datetime, width: int) -> Content:
-    """Rate, what it is made of, platform, format, age, and the first line."""
+    """Return the row in `width` cells: rate, its basis, platform, format, age and first line."""
     rate = percent(post.engagement_rate) if post.engagement_rate is not None else "no rate"
-    figures = f"{_short(post.impressions)} seen {_short(post.likes)} likes " if width >= FIGURES_FROM else ""
+    metrics = (
+        f"{_format_metric(post.impressions)} seen {_format_metric(post.likes)} likes " if width >= FIGURES_FROM else ""
+    )
     head = Content.assemble(
         (f"{rate:>7} ", "" if post.engagement_rate is not None else "dim"),
-        (figures, "dim"),
+        (metrics, "dim"),
         f"{fit(cell(post.platform), PLATFORM_WIDTH)} ",
         (FORMAT[post.format].letter, FORMAT[post.format].role),
         (f" {age(post.at, now) if post.at else '':>3} ", "dim"),
@@ -37,50 +39,52 @@ def post_row(post: LivePost, now: datetime, width: int) -> Content:
     return head + fit(first_line(post.text), width - head.cell_length)
 
 
-def _short(value: int | None) -> str:
-    """A figure in five cells; a dash where it is not reported."""
+def _format_metric(value: int | None) -> str:
+    """Format a metric in five cells; a dash where it is not reported."""
     if value is None:
         return f"{'–':>5}"
     for unit, size in (("G", 10**9), ("M", 10**6), ("k", 10**3)):
+        # Up to 9,999 of a unit fit into the column; beyond that use the next unit.
         if value >= 10 * size:
             return f"{value // size}{unit}".rjust(5)
     return f"{value:5}"
 
 
 def post_page(post: LivePost, now: datetime, zone: str) -> list[Block]:
-    """The figures of one post, where it is, and its text."""
-    return [*_figures(post, now), plain(), Table(list(_facts(post, now, zone))), plain(), _text(post)]
+    """Return the page of one post: its metrics, its time and link, and its text."""
+    return [*_metrics(post, now), plain(), Table(list(_facts(post, now, zone))), plain(), _text(post)]
 
 
-def _figures(post: LivePost, now: datetime) -> Iterator[Block]:
-    if all(getattr(post, name) is None for name in _SHOWN):
+def _metrics(post: LivePost, now: datetime) -> Iterator[Block]:
+    if all(getattr(post, name) is None for name in _METRICS):
         yield plain("No figures are known of this post.", "strong")
-        asks = Content.assemble((key("engagement.record"), "key"), " records them by hand")
+        hint = Content.assemble((key("engagement.record"), "key"), " records them by hand")
         if post.account:
-            asks += Content.assemble(", ", (key("engagement.fetch"), "key"), f" asks {cell(post.platform)} for them")
-        yield Paragraph(asks + ".")
+            hint += Content.assemble(", ", (key("engagement.fetch"), "key"), f" asks {cell(post.platform)} for them")
+        yield Paragraph(hint + ".")
         return
-    yield Paragraph(_rate(post))
-    rows = [(Content.styled(name, "dim"), *_figure(post, getattr(post, name))) for name in _SHOWN]
+    yield Paragraph(_rate_line(post))
+    rows = [(Content.styled(name, "dim"), *_metric_cells(post, getattr(post, name))) for name in _METRICS]
     yield Table(rows, right=frozenset({1}))
     if post.measured_at is not None:
         yield plain(f"As they were {ago(post.measured_at, now)}.", "dim")
 
 
-def _figure(post: LivePost, value: int | None) -> tuple[Content, Content]:
+def _metric_cells(post: LivePost, value: int | None) -> tuple[Content, Content]:
     if value is None:
-        who = f"not reported by {cell(post.platform)}" if post.account else "not recorded"
-        return Content.styled("–", "dim"), Content.styled(who, "dim")
+        reason = f"not reported by {cell(post.platform)}" if post.account else "not recorded"
+        return Content.styled("–", "dim"), Content.styled(reason, "dim")
     return Content.styled(f"{value:,}", "strong"), Content("")
 
 
-def _rate(post: LivePost) -> Content:
-    known = [value for name in _INTERACTIONS if (value := getattr(post, name)) is not None]
+def _rate_line(post: LivePost) -> Content:
+    # Leave out metrics that the platform does not report: they are unknown, not zero.
+    counts = [value for name in _INTERACTIONS if (value := getattr(post, name)) is not None]
     if post.engagement_rate is None:
-        why = "no impressions" if not post.impressions else "no interactions"
-        return Content.assemble(("No rate", "strong"), (f": {why} are known", "dim"))
-    made = f"{sum(known):,} interactions by {post.impressions:,} impressions"
-    return Content.assemble((f"Rate {percent(post.engagement_rate)}", "strong"), "  ", (made, "dim"))
+        missing = "no impressions" if not post.impressions else "no interactions"
+        return Content.assemble(("No rate", "strong"), (f": {missing} are known", "dim"))
+    basis = f"{sum(counts):,} interactions by {post.impressions:,} impressions"
+    return Content.assemble((f"Rate {percent(post.engagement_rate)}", "strong"), "  ", (basis, "dim"))
 
 
 def _facts(post: LivePost, now: datetime, zone: str) -> Iterator[tuple[Content, ...]]:

@@ -1,4 +1,4 @@
-"""A draft as one line of the queue."""
+"""A draft as one row of the queue."""
 
 from datetime import datetime, tzinfo
 
@@ -12,36 +12,38 @@ from copydesk.tui.week_clock import time_shown
 from copydesk.tui.words import FLAG, FORMAT, SOURCE, STATUS, Sign, age, bar
 
 AGE, TIME = 3, 9
-"""Cells of how old a draft is, and of a time on a clock."""
+"""Cells of a draft's age, and of a time of day."""
 BAR_FROM = 42
-"""From so many cells on a row has room for a bar, as it has beside the draft; more where it tells a time."""
+"""Rows of at least this many cells show a confidence bar; rows with a time need `TIME_WIDTH - AGE_WIDTH` more."""
 SOURCE_FROM = 72
-"""From so many cells on it has room for the source, too."""
+"""Rows of at least this many cells show the source, too."""
 SOURCE_WIDTH = 16
 TEXT = 30
-"""So many cells, and half of the row, the first line has before there are tags."""
+"""The first line gets this many cells, and half of the row, before tags are shown."""
 SHORTEST_TAGS = 10
-"""In fewer cells no tag could be told from another."""
+"""In fewer cells one tag could not be told from another."""
 LONGEST_TAGS = 24
 
 
 def draft_row(draft: ListedDraft, now: datetime, width: int, zone: tzinfo | None = None) -> Content:
-    """Status, what the checks found, confidence, format, age, source, first line and tags, as far as there is room.
+    """Return the draft's row in `width` cells.
 
-    With a zone not the age stands there but when the draft goes out, or went, on that zone's clock.
-    Free text stands last: terminals do not agree on the width of every character, and no column may shift.
+    From the left: status, worst finding, confidence, format, age, source, first line and tags, as far as there is room.
+    With `zone` the age is replaced by the time at which the draft goes out or was posted.
+
+    Free text comes last: terminals disagree about the width of some characters, which would shift every later column.
     """
     sign = STATUS[draft.status]
-    worst = flag(draft) or Sign(" ", "dim", "")
-    more = 0 if zone is None else TIME - AGE
+    check_sign = flag(draft) or Sign(" ", "dim", "")
+    extra = 0 if zone is None else TIME - AGE
     head = Content.assemble(
         (sign.letter, sign.role),
-        (worst.letter, worst.role),
-        confidence(draft.confidence, with_bar=width >= BAR_FROM + more),
+        (check_sign.letter, check_sign.role),
+        confidence(draft.confidence, with_bar=width >= BAR_FROM + extra),
         " ",
         (FORMAT[draft.format].letter, FORMAT[draft.format].role),
-        (f" {_when(draft, now, zone)} ", "dim"),
-        (f"{fit(_source(draft), SOURCE_WIDTH)} " if width >= SOURCE_FROM else "", "dim"),
+        (f" {_time_column(draft, now, zone)} ", "dim"),
+        (f"{fit(_source_name(draft), SOURCE_WIDTH)} " if width >= SOURCE_FROM else "", "dim"),
     )
     room = width - head.cell_length
     tags = _tags(draft, min(room - max(TEXT, width // 2) - 1, LONGEST_TAGS))
@@ -49,37 +51,37 @@ def draft_row(draft: ListedDraft, now: datetime, width: int, zone: tzinfo | None
 
 
 def confidence(share: float, *, with_bar: bool) -> Content:
-    """What a draft's checks give it, of 100, and a bar of that where there is room."""
+    """Return the draft's confidence (0 to 1) as a percentage, optionally with a bar."""
     full, empty = bar(share, 5) if with_bar else ("", "")
     return Content.assemble(f"{share * 100:3.0f}", " " * with_bar, (full, "accent"), (empty, "faint"))
 
 
 def flag(draft: ListedDraft) -> Sign | None:
-    """The worst of what the checks found, where that is worth a sign."""
-    found = {finding.severity for finding in draft.checks.findings}
-    return next((sign for severity, sign in FLAG.items() if severity in found), None)
+    """Return the sign of the worst finding, or None if nothing needs attention."""
+    severities = {finding.severity for finding in draft.checks.findings}
+    return next((sign for severity, sign in FLAG.items() if severity in severities), None)
 
 
 def first_line(text: str) -> str:
-    """The first line that has something on it."""
+    """Return the first line of `text` that is not blank."""
     return next((line for line in (cell(line) for line in clean_lines(text).split("\n")) if line.strip()), "").strip()
 
 
 def _tags(draft: ListedDraft, room: int) -> str:
-    """The draft's tags in at most `room` cells, with the space before them; a draft without any gives its room back."""
+    """Return the tags in at most `room` cells, including the space before them; empty if the draft has none."""
     if room < SHORTEST_TAGS or not draft.tags:
         return ""
-    named = " ".join(f"#{cell(tag)}" for tag in draft.tags)
-    return " " + fit(named, min(cell_len(named), room))
+    tags = " ".join(f"#{cell(tag)}" for tag in draft.tags)
+    return " " + fit(tags, min(cell_len(tags), room))
 
 
-def _when(draft: ListedDraft, now: datetime, zone: tzinfo | None) -> str:
-    """How old it is, or when it goes out or went; a draft that has lost its time is as old as any other."""
-    at = draft.posted_at or draft.scheduled_at
-    shown = time_shown(at, zone, now) if zone is not None and at is not None else age(draft.created_at, now)
-    return f"{shown:>{AGE if zone is None else TIME}}"
+def _time_column(draft: ListedDraft, now: datetime, zone: tzinfo | None) -> str:
+    """Return the age or, with a zone, the time of posting. A draft without a time shows its age in either case."""
+    instant = draft.posted_at or draft.scheduled_at
+    text = time_shown(instant, zone, now) if zone is not None and instant is not None else age(draft.created_at, now)
+    return f"{text:>{AGE if zone is None else TIME}}"
 
 
-def _source(draft: ListedDraft) -> str:
-    named = draft.score.sources if draft.score else ()
-    return cell(named[0].name) if named else SOURCE[draft.item.source_type]
+def _source_name(draft: ListedDraft) -> str:
+    sources = draft.score.sources if draft.score else ()
+    return cell(sources[0].name) if sources else SOURCE[draft.item.source_type]

@@ -1,4 +1,4 @@
-"""Runs of the pipeline: one as a line of the list, one in full, and what all of them came to."""
+"""Runs of the pipeline: a row of the list, the page of one run, and statistics over all of them."""
 
 from collections.abc import Iterator
 from datetime import datetime
@@ -19,11 +19,11 @@ RUN = {
     RunStatus.CANCELLED: Sign("C", "dim", "cancelled"),
     RunStatus.INTERRUPTED: Sign("I", "warn", "interrupted"),
 }
-_HEADS = f"  {'age':>4} {'took':>6} {'items':>5} {'stories':>7} {'drafts':>6} "
+_HEADER = f"  {'age':>4} {'took':>6} {'items':>5} {'stories':>7} {'drafts':>6} "
 
 
 def run_row(run: Run, now: datetime, width: int) -> Content:
-    """Status, age, seconds, what was left after the stages, and what went wrong."""
+    """Return the row in `width` cells: status, age, duration, counts after the stages, and the error."""
     sign, stats = RUN[run.status], run.stats
     head = Content.assemble(
         (sign.letter, sign.role),
@@ -32,36 +32,37 @@ def run_row(run: Run, now: datetime, width: int) -> Content:
         f"{stats.items_ingested:>5} {stats.items_filtered:>7} ",
         (f"{stats.drafts_created:>6} ", "strong" if stats.drafts_created else ""),
     )
-    words, role = _wrong(run)
-    return head + Content.styled(fit(cell(words), width - head.cell_length), role)
+    error, role = _error_summary(run)
+    return head + Content.styled(fit(cell(error), width - head.cell_length), role)
 
 
 def run_heads(width: int) -> str:
-    """What stands above the columns."""
-    return fit(_HEADS, width)
+    """Return the column header for `run_row`."""
+    return fit(_HEADER, width)
 
 
 def took(run: Run) -> str:
-    """How long it took."""
+    """Format the run's duration; empty while it is running."""
     if run.duration is None:
         return ""
     return f"{run.duration:.1f}s" if run.duration < 1000 else f"{run.duration / 60:.0f}m"
 
 
-def _wrong(run: Run) -> tuple[str, str]:
+def _error_summary(run: Run) -> tuple[str, str]:
     if run.error:
+        # An error is red only if it made the run fail; a cancelled run may have one, too.
         return run.error, "bad" if run.status is RunStatus.FAILED else "dim"
     failed = run.stats.sources_failed
     return (f"{plural(failed, 'source')} failed", "warn") if failed else ("", "")
 
 
 def run_page(run: Run | None, statistics: RunStatistics | None, now: datetime) -> list[Block]:
-    """The run under the cursor, and all of them below it."""
-    blocks: list[Block] = _one(run, now) if run else [plain("No run yet.", "dim"), plain()]
-    return blocks + _all(statistics) if statistics is not None and statistics.total_runs else blocks
+    """Return the page of the run under the cursor, followed by the statistics."""
+    blocks: list[Block] = _run_blocks(run, now) if run else [plain("No run yet.", "dim"), plain()]
+    return blocks + _statistics_blocks(statistics) if statistics is not None and statistics.total_runs else blocks
 
 
-def _one(run: Run, now: datetime) -> list[Block]:
+def _run_blocks(run: Run, now: datetime) -> list[Block]:
     sign = RUN[run.status]
     parts = [Content.styled("Run", "strong"), Content.styled(sign.words, sign.role)]
     parts += [Content(f"{ago(run.started_at, now)} · {exact(run.started_at)}")]
@@ -69,7 +70,7 @@ def _one(run: Run, now: datetime) -> list[Block]:
     blocks: list[Block] = [Paragraph(Content.styled(" · ", "dim").join(parts))]
     if run.error:
         blocks.append(plain(error_text(run.error), "bad" if run.status is RunStatus.FAILED else "warn"))
-    return [*blocks, plain(), Table(list(_funnel(run)), right=frozenset({2})), plain(), _sources(run), plain()]
+    return [*blocks, plain(), Table(list(_funnel(run)), right=frozenset({2})), plain(), _source_summary(run), plain()]
 
 
 def _funnel(run: Run) -> Iterator[tuple[Content, ...]]:
@@ -80,14 +81,15 @@ def _funnel(run: Run) -> Iterator[tuple[Content, ...]]:
         Stage.RANK: (stats.items_ranked, "ranked"),
         Stage.DRAFT: (stats.drafts_created, "new drafts"),
     }
-    for stage, (count, words) in counts.items():
+    for stage, (count, label) in counts.items():
+        # Bars are relative to the fetched items, so that they show how each stage narrows them down.
         full, empty = bar(count / stats.items_ingested if stats.items_ingested else 0.0)
         seconds = f" · {stats.stage_timing[stage]:.1f} s" if stage in stats.stage_timing else ""
         gauge = Content.assemble((full, "accent"), (empty, "faint"))
-        yield Content(stage.value), gauge, Content(str(count)), Content.styled(words + seconds, "dim")
+        yield Content(stage.value), gauge, Content(str(count)), Content.styled(label + seconds, "dim")
 
 
-def _sources(run: Run) -> Block:
+def _source_summary(run: Run) -> Block:
     stats = run.stats
     read = f"{plural(stats.sources_fetched, 'source')} read, {stats.sources_unchanged} without news"
     failed = f"{stats.sources_failed} failed"
@@ -97,26 +99,26 @@ def _sources(run: Run) -> Block:
     return Paragraph(Content.styled(" · ", "dim").join(parts))
 
 
-def _all(found: RunStatistics) -> list[Block]:
-    lately = found.last30_days
-    well = f"{found.success_rate:.0%} of those that ended succeeded" if found.ended_runs else "none has ended"
+def _statistics_blocks(found: RunStatistics) -> list[Block]:
+    recent = found.last30_days
+    success = f"{found.success_rate:.0%} of those that ended succeeded" if found.ended_runs else "none has ended"
     average = f"{found.average_duration:.1f} s" if found.average_duration is not None else "none has ended"
     rows = [
-        ("runs", f"{found.total_runs} · {well}"),
+        ("runs", f"{found.total_runs} · {success}"),
         (
             "on average",
             f"{average} · {found.average_items_per_run:.1f} items · {found.average_drafts_per_run:.1f} drafts",
         ),
         (
             "in 30 days",
-            f"{plural(lately.runs, 'run')} · {plural(lately.items, 'item')} · {plural(lately.drafts, 'draft')}",
+            f"{plural(recent.runs, 'run')} · {plural(recent.items, 'item')} · {plural(recent.drafts, 'draft')}",
         ),
         *(
-            (("why" if at == 0 else ""), f"{cell(each.category)} {each.count}×")
-            for at, each in enumerate(found.top_errors)
+            (("why" if index == 0 else ""), f"{cell(error.category)} {error.count}×")
+            for index, error in enumerate(found.top_errors)
         ),
     ]
     return [
         plain("All runs", "strong"),
-        Table([(Content.styled(name, "dim"), Content(words)) for name, words in rows]),
+        Table([(Content.styled(name, "dim"), Content(text)) for name, text in rows]),
     ]

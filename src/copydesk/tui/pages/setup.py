@@ -1,4 +1,4 @@
-"""The pages of the setup: an account, the voice, the writer, the time zone, where things are."""
+"""Pages of the setup screen: accounts, voice, writer, time zone, and file locations."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
     from copydesk.desk.doctor import Examined
 
 BETWEEN_POSTS = "\n---\n"
-_ROLES = {"ok": ("ok", "good"), "warning": ("look", "warn"), "error": ("WRONG", "bad")}
+_VERDICTS = {"ok": ("ok", "good"), "warning": ("look", "warn"), "error": ("WRONG", "bad")}
 
 
 class Section(StrEnum):
-    """What is set up; the value is its name on the screen."""
+    """Sections of the setup; the value is the label on the screen."""
 
     ACCOUNTS = "Accounts"
     VOICE = "Voice"
@@ -36,36 +36,37 @@ class Section(StrEnum):
 
 
 class Setup(NamedTuple):
-    """What the desk says of itself."""
+    """The desk's configuration, as loaded."""
 
     accounts: tuple[ConnectedAccount, ...]
     keys: str
-    """Where the keys of the accounts are, in words."""
+    """Description of where the accounts' credentials are stored."""
     voice: VoiceProfile
     unfollowed: tuple[str, ...]
-    """What of the voice the offline writer cannot do."""
+    """Parts of the voice that the offline writer cannot follow."""
     zone: str
     shown: str
-    """This moment on the clock of the zone."""
+    """The current time in `zone`, formatted."""
     slots: int
 
 
 def account_row(row: ConnectedAccount, now: datetime, width: int) -> Content:
-    """One account in `width` cells; the letter says what the colour says."""
+    """Return the account's row in `width` cells. The leading letter carries the same information as the colour."""
     if row.trouble:
-        sign, role, says = "!", "bad", "cannot be posted to"
+        sign, role, state = "!", "bad", "cannot be posted to"
     else:
         sign, role = "+", "good"
-        says = f"works, {ago(row.checked_at, now)}" if row.checked_at else "not checked yet"
-    room = max(width - len(says) - 4, 8)
+        state = f"works, {ago(row.checked_at, now)}" if row.checked_at else "not checked yet"
+    # The sign, the space after it and two spaces before the state take four cells.
+    room = max(width - len(state) - 4, 8)
     line = Content.assemble(
-        (f"{sign} ", role), fit(cell(row.label), room), "  ", (says, role if row.trouble else "dim")
+        (f"{sign} ", role), fit(cell(row.label), room), "  ", (state, role if row.trouble else "dim")
     )
     return line.truncate(width, ellipsis=True)
 
 
 def account_page(row: ConnectedAccount | None, keys: str, now: datetime) -> list[Block]:
-    """What is known of an account."""
+    """Return the page of an account, or the note shown if there is none."""
     if row is None:
         return no_account()
     details = row.details
@@ -79,33 +80,36 @@ def account_page(row: ConnectedAccount | None, keys: str, now: datetime) -> list
     rows.append(("its keys", cell(keys)))
     blocks: list[Block] = []
     if row.trouble:
-        blocks += [plain(cell(row.trouble), "bad"), _keys(("setup.connect", "connects it again.")), plain()]
-    return [*blocks, Table([(Content.styled(name, "dim"), Content(says)) for name, says in rows])]
+        blocks += [plain(cell(row.trouble), "bad"), _key_hints(("setup.connect", "connects it again.")), plain()]
+    return [*blocks, Table([(Content.styled(name, "dim"), Content(value)) for name, value in rows])]
 
 
 def no_account() -> list[Block]:
-    """What stands where there is none."""
+    """Return the note shown while no account is connected."""
     return [
         plain("No account is connected.", "strong"),
         plain(),
         plain("Drafts can be written and reviewed without one; to post them, connect where they go."),
         plain(),
-        _keys(("setup.connect", "connects one: Bluesky, Mastodon, X, LinkedIn, Threads, a blog, a webhook.")),
+        _key_hints(("setup.connect", "connects one: Bluesky, Mastodon, X, LinkedIn, Threads, a blog, a webhook.")),
     ]
 
 
 def voice_page(setup: Setup) -> list[Block]:
-    """How the user writes."""
+    """Return the page of the voice: style, forbidden phrases, examples, and settings per format."""
     voice = setup.voice
     style = Paragraph(Content(reveal(voice.style))) if voice.style else plain("No style is set.", "dim")
     blocks: list[Block] = [plain("Style", "strong"), style, plain(), plain("Never", "strong")]
-    blocks.append(plain(", ".join(cell(each) for each in voice.avoid) or "nothing", "" if voice.avoid else "dim"))
+    blocks.append(plain(", ".join(cell(phrase) for phrase in voice.avoid) or "nothing", "" if voice.avoid else "dim"))
     blocks += [plain(), plain("Examples", "strong"), *_examples(voice.examples), plain(), plain("Formats", "strong")]
-    blocks.append(Table([_format(kind, voice.formats.get(kind)) for kind in Format]))
+    blocks.append(Table([_format_row(kind, voice.formats.get(kind)) for kind in Format]))
     if setup.unfollowed:
-        what = ", ".join(setup.unfollowed)
-        blocks += [plain(), plain(f"The offline writer cannot follow {what}: that takes one that understands.", "warn")]
-    return [*blocks, plain(), _keys(("setup.edit", "edits it, and shows what would be written."))]
+        aspects = ", ".join(setup.unfollowed)
+        blocks += [
+            plain(),
+            plain(f"The offline writer cannot follow {aspects}: that takes one that understands.", "warn"),
+        ]
+    return [*blocks, plain(), _key_hints(("setup.edit", "edits it, and shows what would be written."))]
 
 
 def _examples(examples: Sequence[str]) -> Iterator[Block]:
@@ -115,61 +119,61 @@ def _examples(examples: Sequence[str]) -> Iterator[Block]:
         yield Table([(Content.styled(f"{number}", "dim"), Content(reveal(example)))])
 
 
-def _format(kind: Format, settings: FormatVoice | None) -> tuple[Content, ...]:
+def _format_row(kind: Format, settings: FormatVoice | None) -> tuple[Content, ...]:
     wire = to_wire(settings) if settings else {}
     assert isinstance(wire, Mapping)
-    says = ", ".join(f"{CALLED.get(name, name)} {cell(str(value))}" for name, value in wire.items())
-    return Content.styled(kind.value, "accent"), Content(says) if says else Content.styled("as it comes", "dim")
+    text = ", ".join(f"{CALLED.get(name, name)} {cell(str(value))}" for name, value in wire.items())
+    return Content.styled(kind.value, "accent"), Content(text) if text else Content.styled("as it comes", "dim")
 
 
 def writer_page(setup: Setup) -> list[Block]:
-    """What writes."""
-    beyond = ", ".join(setup.unfollowed)
+    """Return the page about the writer and its limits."""
+    unsupported = ", ".join(setup.unfollowed)
     blocks: list[Block] = [
         Paragraph(Content.assemble(("Writer  ", "dim"), ("offline", "strong"))),
         plain(),
         plain("It takes its sentences from the source, needs no network and no key, and costs nothing."),
         plain("Of the voice it keeps what never may be said, lengths, hashtags, emoji and links."),
     ]
-    if beyond:
-        blocks += [plain(), plain(f"What it cannot follow: {beyond}.", "warn")]
-    return [*blocks, plain(), _keys(("setup.edit", "edits the voice and tries it on a real item."))]
+    if unsupported:
+        blocks += [plain(), plain(f"What it cannot follow: {unsupported}.", "warn")]
+    return [*blocks, plain(), _key_hints(("setup.edit", "edits the voice and tries it on a real item."))]
 
 
 def zone_page(setup: Setup) -> list[Block]:
-    """Whose clock slots and times are on."""
+    """Return the page of the time zone that slots and times refer to."""
     rows = [("time zone", setup.zone), ("there it is", setup.shown), ("weekly slots", f"{setup.slots}")]
     return [
-        Table([(Content.styled(name, "dim"), Content(cell(says))) for name, says in rows]),
+        Table([(Content.styled(name, "dim"), Content(cell(value))) for name, value in rows]),
         plain(),
         plain("Slots and times are on this clock. What is scheduled keeps its moment when the zone changes:", "dim"),
         plain("09:00 here may be 10:00 there.", "dim"),
         plain(),
-        _keys(("setup.edit", "changes it.")),
+        _key_hints(("setup.edit", "changes it.")),
     ]
 
 
 def places_page(examined: "Sequence[Examined]") -> list[Block]:
-    """What `copydesk doctor` says."""
+    """Return the page with the results of `copydesk doctor`."""
     rows = []
-    for each in examined:
-        word, role = _ROLES[each.verdict]
-        says = Content.assemble(cell(each.found), (f" {cell(each.advice)}" if each.advice else "", "dim"))
-        rows.append((Content.styled(word, role), Content(cell(each.what)), says))
-    return [Table(rows), plain(), _keys(("setup.refresh", "looks again."))]
+    for check in examined:
+        word, role = _VERDICTS[check.verdict]
+        finding = Content.assemble(cell(check.found), (f" {cell(check.advice)}" if check.advice else "", "dim"))
+        rows.append((Content.styled(word, role), Content(cell(check.what)), finding))
+    return [Table(rows), plain(), _key_hints(("setup.refresh", "looks again."))]
 
 
 def tried_page(tried: Tried) -> list[Block]:
-    """What the writer made of an item."""
+    """Return the page with a sample text that the writer made from an item."""
     blocks: list[Block] = [Paragraph(Content.assemble(("of ", "dim"), cell(tried.title))), plain()]
     blocks += [Paragraph(Content(reveal(tried.text))), plain()]
     if not tried.tags:
         blocks.append(plain("This item has no tags: hashtags are for those that have some.", "dim"))
     findings = tried.checks.findings
-    failed = len({each.rule for each in findings})
+    failed = len({finding.rule for finding in findings})
     blocks.append(plain(f"{tried.checks.ran - failed} of {tried.checks.ran} checks pass", "dim" if failed else "good"))
-    return [*blocks, *(Paragraph(Content.styled(cell(each.message), "warn"), indent=2) for each in findings)]
+    return [*blocks, *(Paragraph(Content.styled(cell(finding.message), "warn"), indent=2) for finding in findings)]
 
 
-def _keys(*said: tuple[str, str]) -> Block:
-    return Paragraph(Content("\n").join(Content.assemble((key(action), "key"), f" {words}") for action, words in said))
+def _key_hints(*hints: tuple[str, str]) -> Block:
+    return Paragraph(Content("\n").join(Content.assemble((key(action), "key"), f" {text}") for action, text in hints))

@@ -1,4 +1,4 @@
-"""What stands in the place of the sources while there are none: ways to begin, examples among them."""
+"""Notes shown in place of the sources while there are none: ways to begin, and example sources."""
 
 from typing import NamedTuple
 
@@ -10,10 +10,10 @@ from copydesk.tui.naming import key
 
 
 class Example(NamedTuple):
-    """A source that anybody may read, to begin with."""
+    """A public source to start with."""
 
     action: str
-    """The id of the action that takes it."""
+    """Id of the action, in the key table, that adds it."""
     type: SourceType
     url: str
     name: str
@@ -50,9 +50,9 @@ EXAMPLES = (
 
 
 def first_steps(taken: frozenset[str] = frozenset()) -> list[Block]:
-    """How to begin; `taken` are the addresses of examples that are sources by now."""
-    left = [example for example in EXAMPLES if example.url not in taken]
-    ways = [
+    """Return the note for a desk without sources; `added` are the addresses of examples that are sources already."""
+    remaining = [example for example in EXAMPLES if example.url not in taken]
+    steps = [
         ("sources.new", "a source of yours: its address is enough"),
         ("sources.import", "the feeds of another reader: an OPML file"),
     ]
@@ -60,23 +60,23 @@ def first_steps(taken: frozenset[str] = frozenset()) -> list[Block]:
         plain("There is no source yet.", "strong"),
         plain("Copydesk makes drafts of what it reads. Give it something to read:"),
         plain(),
-        Table([(Content.styled(key(action), "key"), Content(words)) for action, words in ways]),
+        Table([(Content.styled(key(action), "key"), Content(words)) for action, words in steps]),
         plain(),
     ]
-    return blocks + examples(left)
+    return blocks + examples(remaining)
 
 
 def next_steps(taken: frozenset[str]) -> list[Block]:
-    """What to do when there is the first source."""
-    run = Content.assemble(
+    """Return the note shown once the first source was added."""
+    hint = Content.assemble(
         (key("sources.run"), "key"), " runs the pipeline: it reads your sources and writes the first drafts."
     )
-    left = [example for example in EXAMPLES if example.url not in taken]
-    return [Paragraph(run), plain(), *([*examples(left), plain()] if left else ())]
+    remaining = [example for example in EXAMPLES if example.url not in taken]
+    return [Paragraph(hint), plain(), *([*examples(remaining), plain()] if remaining else ())]
 
 
 def examples(left: list[Example]) -> list[Block]:
-    """The examples, and by which key they are taken."""
+    """Return a table of the examples with the keys that add them."""
     rows = [
         (Content.styled(key(example.action), "key"), Content(example.name), Content.styled(example.words, "dim"))
         for example in left

@@ -1,4 +1,4 @@
-"""A source as one line of the list."""
+"""A source as one row of the list."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -23,65 +23,69 @@ HEALTH = {
 }
 OFF = Sign("-", "dim", "switched off")
 DAYS_FROM = 72
-"""From so many cells on a row has room for the last days and the next fetch."""
+"""Rows of at least this many cells show the last days and the next fetch."""
 TYPE_FROM = 52
-"""From so many cells on it has room for the type, the items and today's."""
+"""Rows of at least this many cells show the type, the number of items and today's."""
 TYPE = 11
-_STEPS = "▁▂▃▄▅▆▇█"
+_SPARK_LEVELS = "▁▂▃▄▅▆▇█"
 
 
 def sign_of(source: "Source") -> Sign:
-    """How it is doing, as a letter, a colour and words."""
+    """Return the sign of the source's health, or of its being switched off."""
     return HEALTH[source.health] if source.enabled else OFF
 
 
 def source_row(row: "SourceOverview", now: datetime, width: int) -> Content:
-    """Health, type, items, today's and those of the last days, last fetch, next one, failures in a row, and the name.
+    """Return the source's row in `width` cells.
 
-    The name stands last: terminals do not agree on the width of every character, and nothing may shift.
+    From the left: health, type, items, today's items, a chart of the last days, last and next fetch, failures in a row,
+    and the name. The name comes last: terminals disagree about the width of some characters, which would shift every
+    later column.
     """
     source = row.source
     sign = sign_of(source)
-    last = age(source.last_fetch, now) if source.last_fetch else "never"
-    fails = Content.styled(f"{source.fail_count:>5} ", "warn") if source.fail_count else Content(" " * 6)
-    figures = f"{fit(SOURCE[source.type], TYPE)} {short(source.item_count):>6} {short(row.days[-1]):>5} "
+    last_fetch = age(source.last_fetch, now) if source.last_fetch else "never"
+    failures = Content.styled(f"{source.fail_count:>5} ", "warn") if source.fail_count else Content(" " * 6)
+    counts = f"{fit(SOURCE[source.type], TYPE)} {short(source.item_count):>6} {short(row.days[-1]):>5} "
     head = Content.assemble(
         (sign.letter, sign.role),
         " ",
-        figures if width >= TYPE_FROM else "",
+        counts if width >= TYPE_FROM else "",
         (f"{sparkline(row.days)} " if width >= DAYS_FROM else "", "accent"),
-        (f"{last:>5} ", "dim"),
+        (f"{last_fetch:>5} ", "dim"),
         (f"{following(row, now):>4} " if width >= DAYS_FROM else "", "dim"),
     )
-    head += fails
+    head += failures
     return head + Content.styled(fit(cell(source.name), width - head.cell_length), "" if source.enabled else "dim")
 
 
 def heads(width: int, days: int = 14) -> str:
-    """What stands above the columns."""
-    figures = f"{'type':<{TYPE}} {'items':>6} {'today':>5} " if width >= TYPE_FROM else ""
-    spark = f"{f'{days} days':<{days}} " if width >= DAYS_FROM else ""
+    """Return the column header for `source_row`; `days` is the width of the chart."""
+    counts = f"{'type':<{TYPE}} {'items':>6} {'today':>5} " if width >= TYPE_FROM else ""
+    chart = f"{f'{days} days':<{days}} " if width >= DAYS_FROM else ""
     following = f"{'next':>4} " if width >= DAYS_FROM else ""
-    return f"  {figures}{spark}{'last':>5} {following}{'fails':>5} name"
+    return f"  {counts}{chart}{'last':>5} {following}{'fails':>5} name"
 
 
 def sparkline(counts: Sequence[int]) -> str:
-    """A cell for each count, the most as high as a cell; a point for none."""
-    most = max(counts, default=0)
-    return "".join(_STEPS[(count * len(_STEPS) - 1) // most] if count > 0 else "·" for count in counts)
+    """Return a bar of one cell per count, scaled to the highest; a dot for zero."""
+    highest = max(counts, default=0)
+    # Scaled so that the highest count reaches the last level and 1 at least the first.
+    return "".join(_SPARK_LEVELS[(count * len(_SPARK_LEVELS) - 1) // highest] if count > 0 else "·" for count in counts)
 
 
 def following(row: "SourceOverview", now: datetime) -> str:
-    """When it is fetched next by itself, in at most four characters."""
+    """Format the time until the next automatic fetch, in at most four characters."""
     if not row.source.enabled:
         return "off"
     if row.next_fetch is None or row.next_fetch <= now:
         return "due"
+    # `age` says "now" below one minute; a future time is at least due in a minute.
     return age(now, row.next_fetch).replace("now", "1m")
 
 
 def short(number: int) -> str:
-    """A number in at most six characters."""
+    """Format a number in at most six characters."""
     if number < 1_000_000:
         return str(number)
     return f"{number / 1_000_000:.1f}M" if number < 1_000_000_000 else "many"

@@ -1,4 +1,4 @@
-"""The week in words and lines: its title, its days, its cells, and what stands in the cell under the cursor."""
+"""Texts of the week grid: title, header, cells, and the details of the cell under the cursor."""
 
 from collections.abc import Sequence
 from datetime import date, datetime, time, timedelta
@@ -18,24 +18,28 @@ from copydesk.tui.week_clock import DAYS, MONTHS, Change, Hour, Place, day_shown
 from copydesk.tui.words import STATUS, plural
 
 WHOLE_DAY_FROM = 14
-"""From so many cells on a day has room for its month."""
+"""Columns of at least this many cells show the month, too."""
 CHOSEN: Final = "▌"
-"""Marks what keys act on where colours do not."""
+"""Marks the entry that keys act on, for terminals without colours."""
 
 
 def title(week: Week, now: datetime) -> str:
-    """Which days these are, and on which clock: each offset of the week, and today's where that is another one."""
+    """Return the dates of the week and its time zone.
+
+    The UTC offsets of the whole week are listed, since a clock change may fall into it, and today's offset if it is
+    another one.
+    """
     zone, sunday = ZoneInfo(week.zone), week.monday + timedelta(days=6)
     (_, first), *later = offsets(week.monday, zone)
-    clock = ", ".join([first, *(f"from {DAYS[day.weekday()]} {shown}" for day, shown in later)])
+    clock = ", ".join([first, *(f"from {DAYS[day.weekday()]} {text}" for day, text in later)])
     today = offset(now.astimezone(zone))
-    other = "" if today in {first, *(shown for _, shown in later)} else f" (now {today})"
-    more = f" · the first {MOST_IN_WEEK} drafts" if week.more else ""
-    return f"{day_shown(week.monday)} – {day_shown(sunday)} {sunday.year} · {week.zone}, {clock}{other}{more}"
+    current = "" if today in {first, *(text for _, text in later)} else f" (now {today})"
+    truncated = f" · the first {MOST_IN_WEEK} drafts" if week.more else ""
+    return f"{day_shown(week.monday)} – {day_shown(sunday)} {sunday.year} · {week.zone}, {clock}{current}{truncated}"
 
 
 def head(grid: Grid, width: int, today: date) -> Content:
-    """The days above their columns."""
+    """Return the line with the days above their columns of `width` cells."""
     changed = {change.day for change in grid.changes}
     line = Content(" " * LABEL)
     for day in grid.days:
@@ -46,25 +50,28 @@ def head(grid: Grid, width: int, today: date) -> Content:
 
 
 def label(hour: Hour, now: datetime | None) -> Content:
-    """The hour at the left; the time itself where it is this hour."""
+    """Return the hour's label at the left; `now` is the current time if it falls into this hour."""
     if now is not None:
         return Content.styled(f"▸{now:%H:%M} ", "accent")
     return Content.styled(" again ", "warn") if hour.again else Content.styled(f" {hour.hour:02}:00 ", "dim")
 
 
 def cell_line(cell: Cell, width: int, *, now: datetime, chosen: Thing | None = None) -> Content:
-    """A cell in `width` cells, the first of which is free for the cursor: what is chosen in it, or stands first."""
+    """Return a cell's line in `width` cells, the first of which is reserved for the cursor.
+
+    It shows `selected`, or else the first entry, and how many more there are.
+    """
     room = width - 1
     if not cell.things:
-        words, role = _empty(cell, room, now)
-        return Content.styled(f" {fit(words, room)}", role)
+        text, role = _empty_cell(cell, room, now)
+        return Content.styled(f" {fit(text, room)}", role)
     thing = chosen or cell.things[0]
     more = f"+{len(cell.things) - 1}" if len(cell.things) > 1 else ""
-    shown = _thing(thing, room - len(more), past=cell.past)
-    return Content(" ") + shown + Content.styled(more, "strong")
+    entry = _entry(thing, room - len(more), past=cell.past)
+    return Content(" ") + entry + Content.styled(more, "strong")
 
 
-def _empty(cell: Cell, room: int, now: datetime) -> tuple[str, str]:
+def _empty_cell(cell: Cell, room: int, now: datetime) -> tuple[str, str]:
     if cell.now:
         return f"─{now:%H:%M}".ljust(room, "─"), "accent"
     if cell.skipped:
@@ -73,35 +80,40 @@ def _empty(cell: Cell, room: int, now: datetime) -> tuple[str, str]:
         return "", ""
     if not cell.span.whole:
         return f"from :{cell.span.first:02}" if cell.span.first else f"to :{cell.span.end - 1:02}", "warn"
+    # "UTC+02:00" takes nine cells.
     return (f"UTC{cell.twice}" if room >= 9 else cell.twice, "warn") if cell.twice else ("·", "faint")
 
 
-def _thing(thing: Thing, room: int, *, past: bool) -> Content:
-    """A slot is an outline, a draft is its minute, whether it is a conflict, its letter and its beginning."""
+def _entry(thing: Thing, room: int, *, past: bool) -> Content:
+    """Return a slot as an outline, a draft as minute, conflict mark, status letter and beginning of its text."""
     if thing.draft is None:
         return Content.styled(f"[:{thing.minute:02}".ljust(room - 1) + "]", "faint" if past else "dim")
     sign = STATUS[thing.draft.status]
-    words = fit(safe(thing.draft.text), max(room - 6, 0))
-    close = ("!", "bad") if thing.close is not None else (" ", "")
-    return Content.assemble((f":{thing.minute:02}", sign.role), close, (sign.letter, sign.role), f" {words}").truncate(
+    # Minute, conflict mark, letter and a space take six cells.
+    text = fit(safe(thing.draft.text), max(room - 6, 0))
+    mark = ("!", "bad") if thing.close is not None else (" ", "")
+    return Content.assemble((f":{thing.minute:02}", sign.role), mark, (sign.letter, sign.role), f" {text}").truncate(
         room
     )
 
 
 def when(cell: Cell, zone: ZoneInfo, now: datetime) -> str:
-    """The cell's hour in words, with its offset from UTC and how far away it is."""
+    """Return the cell's hour in words, with its UTC offset and its distance from today."""
     day, hour = cell.where
-    shown = f"{day_shown(day)} {day.year}"
+    date_text = f"{day_shown(day)} {day.year}"
     if cell.span is None:
-        words = "is not shown again" if hour.again else "does not exist: the clocks skip it"
-        return f"{shown} {hour.hour:02}:00 {words}"
+        reason = "is not shown again" if hour.again else "does not exist: the clocks skip it"
+        return f"{date_text} {hour.hour:02}:00 {reason}"
     first, last = time(hour.hour, cell.span.first), time(hour.hour, cell.span.end - 1)
-    here = cell.span.start.astimezone(zone)
-    turn = " (the second time)" * hour.again or " (the first time)" * bool(cell.twice)
-    return f"{shown} {first:%H:%M}–{last:%H:%M}{turn}, {offset(here)} · {_far(day, cell, now.astimezone(zone).date())}"
+    start = cell.span.start.astimezone(zone)
+    occurrence = " (the second time)" * hour.again or " (the first time)" * bool(cell.twice)
+    return (
+        f"{date_text} {first:%H:%M}–{last:%H:%M}{occurrence}, {offset(start)} · "
+        f"{_distance(day, cell, now.astimezone(zone).date())}"
+    )
 
 
-def _far(day: date, cell: Cell, today: date) -> str:
+def _distance(day: date, cell: Cell, today: date) -> str:
     if cell.now:
         return "now"
     days = (day - today).days
@@ -111,42 +123,43 @@ def _far(day: date, cell: Cell, today: date) -> str:
 
 
 def details(cell: Cell, zone: ZoneInfo, chosen: Thing | None, width: int, room: int) -> list[Content]:
-    """What stands in the cell, a line each, as many as there is room for; the chosen one is among them.
+    """Return the cell's entries, one per line and at most `room`; the selected one is always among them.
 
-    Below them the beginning of the chosen draft's text, where there is room for that too.
+    Below them follows the selected draft's text, if its line was cut off.
     """
-    at = cell.things.index(chosen) if chosen in cell.things else 0
-    start = min(at, max(len(cell.things) - room, 0))
+    index = cell.things.index(chosen) if chosen in cell.things else 0
+    # Scroll just far enough that the selected entry is the first or the list's end is visible.
+    start = min(index, max(len(cell.things) - room, 0))
     lines = []
     for thing in cell.things[start : start + room]:
         mark = Content.styled(CHOSEN, "accent") if thing is chosen else Content(" ")
-        lines.append(mark + _detail(thing, cell.where, zone))
+        lines.append(mark + _detail_line(thing, cell.where, zone))
     draft = chosen.draft if chosen else None
-    if draft is not None and lines[at - start].cell_length > width:
+    if draft is not None and lines[index - start].cell_length > width:
         lines += [Content(""), *Paragraph(Content(safe(draft.text)), indent=1).lines(max(width, 2))]
     return lines
 
 
-def _detail(thing: Thing, where: Place, zone: ZoneInfo) -> Content:
-    time_of = f"{thing.at.astimezone(zone):%H:%M} "
+def _detail_line(thing: Thing, where: Place, zone: ZoneInfo) -> Content:
+    local_time = f"{thing.at.astimezone(zone):%H:%M} "
     if thing.draft is None:
-        return Content.assemble(time_of, (f"free slot, every {_meant(thing, where)}", "dim"))
+        return Content.assemble(local_time, (f"free slot, every {_slot_time(thing, where)}", "dim"))
     draft, sign = thing.draft, STATUS[thing.draft.status]
-    close = (
+    conflict = (
         f" !{abs(thing.close)} min {'before' if thing.close >= 0 else 'after'} another"
         if thing.close is not None
         else ""
     )
     return Content.assemble(
-        time_of,
+        local_time,
         (f"{sign.letter} {sign.words}", sign.role),
-        (close, "bad"),
-        (f" {_elsewhere(thing, zone)}{draft.format.lower()}", "dim"),
+        (conflict, "bad"),
+        (f" {_original_time(thing, zone)}{draft.format.lower()}", "dim"),
         f"  {safe(draft.text)}",
     )
 
 
-def _meant(thing: Thing, where: Place) -> str:
+def _slot_time(thing: Thing, where: Place) -> str:
     slot = thing.slot.slot if thing.slot else None
     if slot is None:
         return ""
@@ -154,8 +167,8 @@ def _meant(thing: Thing, where: Place) -> str:
     return slot_shown(slot) + skipped
 
 
-def _elsewhere(thing: Thing, zone: ZoneInfo) -> str:
-    """The time that was meant, where it was meant on the clock of another zone."""
+def _original_time(thing: Thing, zone: ZoneInfo) -> str:
+    """Return the time that the user entered, if it was entered in another time zone than the current one."""
     draft = thing.draft
     if draft is None or draft.zone is None or draft.wall is None or draft.zone == zone.key:
         return ""
@@ -163,40 +176,41 @@ def _elsewhere(thing: Thing, zone: ZoneInfo) -> str:
 
 
 def slot_shown(slot: Slot) -> str:
-    """A slot as `Mon 09:00`."""
+    """Format a slot as `Mon 09:00`."""
     return f"{DAYS[(slot.day_of_week - 1) % 7]} {slot.hour:02}:{slot.minute:02}"
 
 
 def change_shown(change: Change) -> str:
-    """A clock change in words."""
-    way, what = ("forward", "does not exist") if change.forward else ("back", "comes twice")
+    """Describe a clock change in a sentence."""
+    move, what = ("forward", "does not exist") if change.forward else ("back", "comes twice")
     day = f"{change.day.day} {MONTHS[change.day.month - 1]}"
     return (
-        f"The clocks go {way} on {DAYS[change.day.weekday()]} {day}: {change.first:%H:%M}–{change.last:%H:%M} {what}."
+        f"The clocks go {move} on {DAYS[change.day.weekday()]} {day}: {change.first:%H:%M}–{change.last:%H:%M} {what}."
     )
 
 
 def doubt_shown(doubt: ClockDoubt) -> Content:
-    """What is wrong with the clock, and what to do about it."""
-    way = "forward" if doubt.seconds > 0 else "back"
-    words = f"The clock jumped {way} by {_amount(abs(doubt.seconds))}: nothing goes out."
-    return Content.assemble((key("schedule.accept_clock"), "key"), (" accept · ", "dim"), (words, "bad"))
+    """Return the warning about the clock, with the key that accepts its time."""
+    direction = "forward" if doubt.seconds > 0 else "back"
+    message = f"The clock jumped {direction} by {_format_seconds(abs(doubt.seconds))}: nothing goes out."
+    return Content.assemble((key("schedule.accept_clock"), "key"), (" accept · ", "dim"), (message, "bad"))
 
 
-def _amount(seconds: float) -> str:
+def _format_seconds(seconds: float) -> str:
     for unit, length in (("day", 86_400), ("hour", 3_600), ("minute", 60)):
+        # A unit is used from two of it on: "90 minutes" is more precise than "2 hours".
         if seconds >= 2 * length:
             return plural(round(seconds / length), unit)
     return plural(round(seconds), "second")
 
 
 def empty_words(week: Week, approved: int) -> Sequence[tuple[str, str]]:
-    """What to press where the week has neither slots nor drafts, in pieces with their roles."""
+    """Return a hint in styled pieces for a week without slots and drafts; empty where there are slots."""
     if week.every_slot:
         return ()
-    waiting = f" for {plural(approved, 'approved draft')}" if approved else ""
+    purpose = f" for {plural(approved, 'approved draft')}" if approved else ""
     return (
         ("No slots yet: ", "dim"),
         (key("schedule.new_slot"), "key"),
-        (f" makes one here, every week{waiting}.", "dim"),
+        (f" makes one here, every week{purpose}.", "dim"),
     )

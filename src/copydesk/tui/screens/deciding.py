@@ -1,4 +1,4 @@
-"""The keys with which drafts are decided on. What they do is imported with the first of them."""
+"""Base of the screens with actions on drafts. The actions' code is imported with the first of them."""
 
 import asyncio
 from collections.abc import Sequence
@@ -20,24 +20,23 @@ if TYPE_CHECKING:
     from copydesk.tui.deciding.deciding import Deciding
 
 READY_AFTER = 1.0
-"""Seconds after which what the keys do is imported, pressed or not: the first of them is not to be felt."""
+"""Seconds after opening the desk at which the actions are imported in advance: the first key must not lag."""
 
 
 class Rows(Protocol):
-    """The rows of the drafts, as far as those who act on them know them."""
+    """The interface of a list of drafts that the actions work on."""
 
     @property
-    def current(self) -> "ListedDraft | None":
-        """The draft under the cursor."""
+    def current(self) -> "ListedDraft | None": ...
 
     def fade(self, ids: Sequence[str], status: "Status") -> None:
-        """These were acted on, and are in this state now: they stay, in grey, until the list is read again."""
+        """Show these drafts greyed out, with the status they are about to get, until the list is loaded again."""
 
     def unfade(self, ids: Sequence[str]) -> None:
-        """They are as they were read."""
+        """Show these drafts as they were loaded."""
 
     def action_move(self, by: int) -> None:
-        """So many rows down."""
+        """Move the cursor `by` rows down, or up if negative."""
 
 
 class Decides(DeskScreen, inherit_bindings=False):
@@ -45,39 +44,40 @@ class Decides(DeskScreen, inherit_bindings=False):
 
     @cached_property
     def deciding(self) -> "Deciding":
-        """What the keys do."""
-        from copydesk.tui.deciding.deciding import Deciding  # noqa: PLC0415 - not for the first paint
+        """Create the actions on first use."""
+        from copydesk.tui.deciding.deciding import Deciding  # noqa: PLC0415 - not needed for the first paint
 
         return Deciding(self)
 
     @property
     def rows(self) -> Rows:
-        """The drafts that are shown."""
         return cast("Rows", self.query_one("#queue"))
 
     def chosen(self) -> Chosen | None:
-        """What an action is for."""
+        """Return the drafts that an action applies to, or None if there is none."""
         draft = self.rows.current
         return one(draft) if draft else None
 
     def go_to(self, draft_id: str) -> None:
-        """Put the cursor on a draft, where its row is known."""
+        """Move the cursor to a draft, if its row is loaded."""
         queue = self.query_one(Queue)
-        at = queue.window.find(draft_id)
-        if at is not None:
-            queue.cursor = at
+        index = queue.window.find(draft_id)
+        if index is not None:
+            queue.cursor = index
 
     @on(DeskOpened)
-    def _make_ready(self) -> None:
-        self.set_timer(READY_AFTER, lambda: self.run_worker(self._get_ready(), exit_on_error=False))
+    def _schedule_import(self) -> None:
+        self.set_timer(READY_AFTER, lambda: self.run_worker(self._import_actions(), exit_on_error=False))
 
-    async def _get_ready(self) -> None:
+    async def _import_actions(self) -> None:
+        # In a thread: the import takes long enough to delay a key press.
         await asyncio.to_thread(import_module, "copydesk.tui.deciding.deciding")
         self.deciding.begin()
 
     @on(Decided)
-    def _show_decided(self, message: Decided) -> None:
+    def _show_outcome(self, message: Decided) -> None:
         self.deciding.show(message)
+        # A draft was deleted elsewhere, so the list on the screen is out of date.
         if GONE in message.outcome.failed.values():
             self.read()
 
@@ -86,61 +86,58 @@ class Decides(DeskScreen, inherit_bindings=False):
         self.query_one(TopLine).show_work(message.words)
 
     def action_approve(self) -> None:
-        """Let it be scheduled or posted."""
+        """Approve, so that it can be scheduled or posted."""
         self.deciding.approve()
 
     def action_reject(self) -> None:
-        """Turn it down."""
         self.deciding.reject()
 
     def action_regenerate(self) -> None:
-        """Let a new version be written."""
+        """Request a new version of the text."""
         self.deciding.regenerate()
 
     def action_archive(self) -> None:
-        """Put it away."""
         self.deciding.archive()
 
     def action_undo(self) -> None:
-        """Take back the last change."""
+        """Undo the last change."""
         self.deciding.undo()
 
     def action_redo(self) -> None:
-        """Do it again."""
+        """Redo the change undone last."""
         self.deciding.redo()
 
     def action_schedule(self) -> None:
-        """Give it the next free slot."""
+        """Schedule for the next free slot."""
         self.deciding.schedule()
 
     def action_schedule_at(self) -> None:
-        """Give it a time."""
+        """Prompt for a time to schedule for."""
         self.deciding.schedule_at()
 
     def action_post(self) -> None:
-        """Post it now."""
+        """Post now, after a confirmation."""
         self.deciding.post()
 
     def action_edit(self) -> None:
-        """Edit its text here."""
+        """Edit the text in the console."""
         self.deciding.edit()
 
     def action_edit_outside(self) -> None:
-        """Edit its text in the user's editor."""
+        """Edit the text in the user's editor."""
         self.deciding.edit_outside()
 
     def action_difference(self) -> None:
-        """Show what changed since the version before."""
+        """Show the diff against the previous version."""
         self.deciding.difference()
 
     def action_history(self) -> None:
-        """Show what happened to it."""
+        """Show the draft's history."""
         self.deciding.history()
 
     def action_copy_text(self) -> None:
-        """Copy its text."""
         self.deciding.copy_text()
 
     def action_copy_link(self) -> None:
-        """Copy the link of its source."""
+        """Copy the link of the source item."""
         self.deciding.copy_link()

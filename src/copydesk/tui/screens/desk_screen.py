@@ -1,4 +1,4 @@
-"""What every screen of the console shares: the line above and below, what it does when the desk opens or changes."""
+"""Base class of the console's screens: header, footer, and loading from the desk when it opens or changes."""
 
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, ClassVar
@@ -29,21 +29,22 @@ if TYPE_CHECKING:
     from copydesk.desk import Desk
 
 MINUTE = 60.0
-"""Seconds after which an age may have another word."""
+"""Seconds between updates of displayed ages."""
 AGAIN = 5.0
-"""Seconds after which what could not be read is read again."""
+"""Seconds until a failed load is retried."""
 
 
 class DeskScreen(Screen[None], inherit_bindings=False):
-    """One of the screens that the numbers lead to. It keeps its state while another one is shown.
+    """A screen reached by its number; it keeps its state while another one is shown.
 
-    A subclass says its NAME and WHERE, composes its `body`, and reads from the desk in `read`, which is called when the
-    desk is open, and again when something has changed: by another process, a job, or this console. It moves no cursor.
+    A subclass sets NAME and WHERE, composes its `body`, and loads its data in `refresh_data`. That is called when the
+    desk is open, and again when something has changed: by another process, a job, or this console. It must not move a
+    cursor.
     """
 
     NAME = ""
     WHERE: tuple[Where, ...] = ()
-    """The places whose keys the footer shows."""
+    """The contexts whose keys the footer shows."""
     COMPONENT_CLASSES = set(INK)
     BINDINGS: ClassVar[list[BindingType]] = []
     HORIZONTAL_BREAKPOINTS = [(0, "-tiny"), (40, "-narrow"), (100, "-medium"), (150, "-wide")]
@@ -53,14 +54,13 @@ class DeskScreen(Screen[None], inherit_bindings=False):
 
     def __init__(self) -> None:
         super().__init__()
-        self._seen = -1
-        """The desk's changes that this screen has read."""
+        self._loaded_version = -1
+        """`app.changes` at the last load; -1 before the first one."""
         self.has_read = False
-        """Whether what is shown is from the desk; until then its place says what went wrong."""
-        self._again: Timer | None = None
+        """True once data from the desk is displayed; until then an error takes its place."""
+        self._retry_timer: Timer | None = None
 
     def compose(self) -> ComposeResult:
-        """The line above, the body, the line below."""
         yield TopLine(self.app.desk_name, self.NAME)
         with Container(id="body"):
             yield from self.body()
@@ -68,103 +68,107 @@ class DeskScreen(Screen[None], inherit_bindings=False):
         yield TooSmall()
 
     def body(self) -> Iterable[Widget]:
-        """What is between the lines; each widget is made once."""
+        """Yield the widgets between header and footer. Called once."""
         return ()
 
     def read(self) -> None:
-        """Read from the desk what is shown: `self.ask_for(...)`."""
+        """Load the displayed data from the desk, by `load_with_retry`."""
 
     def ask_for(self, work: Work, *, keys_wait: bool = False) -> None:
-        """Ask the desk for what this screen shows: where that fails it is asked again, after a while and by itself."""
-        self.app.ask(lambda desk: self._asked_for(desk, work), keys_wait=keys_wait)
+        """Load data with `work` in the background; retry automatically after RETRY_DELAY as long as it fails."""
+        self.app.ask(lambda desk: self._load_or_retry(desk, work), keys_wait=keys_wait)
 
-    async def _asked_for(self, desk: "Desk", work: Work, told: str = "") -> None:
-        """Do `work`; what fails is done again later, and is no news where it was `told` already."""
+    async def _load_or_retry(self, desk: "Desk", work: Work, previous: str = "") -> None:
+        """Run `work`; schedule a retry if it fails.
+
+        Raise the error so that the user is notified, unless its message equals `previous`, that of the last attempt.
+        """
         try:
             await work(desk)
         except Exception as error:
-            trouble = known(error)
+            reported = known(error)
             if not self.has_read:
-                self.say_trouble(trouble)
-            self._ask_later(lambda desk: self._asked_for(desk, work, f"{trouble}"))
-            if f"{trouble}" != told:
+                self.say_trouble(reported)
+            self._schedule_retry(lambda desk: self._load_or_retry(desk, work, f"{reported}"))
+            if f"{reported}" != previous:
                 raise
         else:
-            self._ask_later(None)
+            # Cancel the retry that an earlier, failed load has scheduled.
+            self._schedule_retry(None)
 
-    def _ask_later(self, work: Work | None) -> None:
-        if self._again is not None:
-            self._again.stop()
+    def _schedule_retry(self, work: Work | None) -> None:
+        if self._retry_timer is not None:
+            self._retry_timer.stop()
 
-        def ask() -> None:
+        def retry() -> None:
+            # The desk may have been closed since the timer was started.
             if self.app.desk is not None and work is not None:
                 self.app.ask(work)
 
-        self._again = self.set_timer(AGAIN, ask) if work is not None else None
+        self._retry_timer = self.set_timer(AGAIN, retry) if work is not None else None
 
     def say_trouble(self, error: CopydeskError) -> None:
-        """Say that the desk could not be opened, or not be read, in the place of what is shown."""
+        """Show, in place of the data, why the desk could not be opened or read."""
 
     def trouble_note(self, error: CopydeskError) -> note.Note:
-        """What went wrong, and what can be done."""
+        """Return a note with the error and what to do about it."""
         return note.trouble(error, is_open=self.app.desk is not None)
 
     def on_mount(self) -> None:
-        """Read, or say why there is nothing to read."""
         if self.app.trouble is not None:
             self.say_trouble(self.app.trouble)
         self._read_changes()
-        self.set_interval(MINUTE, self._tell_time)
+        self.set_interval(MINUTE, self._refresh_ages)
 
     def on_screen_resume(self) -> None:
-        """What changed while another screen was shown."""
+        """Load what changed while another screen was shown."""
         self._read_changes()
-        self._tell_time()
+        self._refresh_ages()
 
-    def _tell_time(self) -> None:
-        """The ages of what is shown, as they are now; a screen that is not seen tells them when it is shown again."""
+    def _refresh_ages(self) -> None:
+        """Update the displayed ages; a covered screen does it when it is shown again."""
         if self.is_current:
-            for drawn in self.query(Drawn):
-                if isinstance(drawn, Aged | Page):
-                    drawn.tell_time()
+            for widget in self.query(Drawn):
+                if isinstance(widget, Aged | Page):
+                    widget.tell_time()
 
     def on_desk_opened(self, _: DeskOpened) -> None:
-        """Now it can be asked."""
         self._read_changes()
 
     def on_desk_closed(self, message: DeskClosed) -> None:
-        """It could not be opened."""
+        """Show why the desk could not be opened."""
         self.say_trouble(message.error)
 
     def on_desk_changed(self, _: DeskChanged) -> None:
-        """Something was written."""
         self._read_changes()
 
     def on_run_changed(self, message: RunChanged) -> None:
-        """Say in the line above how the run gets on."""
+        """Show the progress of the run in the header."""
         self.query_one(TopLine).show_run(message.view)
 
     def show_keys(self, *where: Where) -> None:
-        """Show the keys of these places in the line below."""
+        """Show the keys of these contexts in the footer."""
         self.query_one(KeyLine).show((*where, Where.CONSOLE))
 
     def _read_changes(self) -> None:
-        if self.app.desk is not None and self._seen != self.app.changes:
-            first, self._seen = self._seen < 0, self.app.changes
+        if self.app.desk is not None and self._loaded_version != self.app.changes:
+            # Keys typed while the desk was opening are meant for the first data; later loads must not hold up the keys.
+            first, self._loaded_version = self._loaded_version < 0, self.app.changes
             if first:
                 self.read_for_keys()
             else:
                 self.read()
 
     def read_for_keys(self) -> None:
-        """Read, and let the keys that are typed meanwhile act on what is there then."""
+        """Load the data; keys typed meanwhile wait and act on the new data."""
         with self.app.type_ahead.for_keys():
             self.read()
 
     def focus_when_shown(self, widget: Widget) -> None:
-        """Give what was just displayed the focus; the keys that are typed meanwhile are for it."""
+        """Focus `widget`, which was just made visible, after the next layout; keys typed meanwhile wait for it."""
         waiting = self.app.type_ahead.waiting()
-        # Until then nothing has it: that of a hidden pane Textual gives to a neighbour, which is shown in its place.
+        # Clear the focus first: Textual moves the focus of a hidden pane to a neighbour, which would be made visible
+        # instead.
         self.set_focus(None)
 
         def focus() -> None:

@@ -1,4 +1,4 @@
-"""What came back of posts: sums and charts of a period, and its posts, the best first."""
+"""The engagement screen: totals and charts of a period, and its posts, best first."""
 
 from collections.abc import Iterable, Mapping
 from functools import partial
@@ -35,14 +35,14 @@ if TYPE_CHECKING:
     from copydesk.desk import Desk
 
 SHOWN = 50
-"""Posts that the list holds; asking a platform for the figures of more would cost more than it tells."""
+"""Posts in the list. More would take too many requests when their metrics are fetched from the platforms."""
 PANES = ("figures", "posts", "post")
 LARGEST_DIGITS = 12
 FIRST_PERIOD = 1
 
 
 class EngagementScreen(DeskScreen):
-    """Figures at the left, posts at the right; a narrow terminal shows one of both."""
+    """Metrics at the left, posts at the right; a narrow terminal shows one of the two."""
 
     NAME = "Engagement"
     WHERE = (Where.PAGE, Where.ENGAGEMENT)
@@ -55,7 +55,7 @@ class EngagementScreen(DeskScreen):
     post_pane = getters.query_one("#post", Page)
 
     class Read(Message, bubble=False):
-        """What the desk says of a period."""
+        """The report of a period was loaded."""
 
         def __init__(self, found: Engagement) -> None:
             super().__init__()
@@ -63,37 +63,32 @@ class EngagementScreen(DeskScreen):
 
     def __init__(self) -> None:
         super().__init__()
-        self._at = FIRST_PERIOD
-        self._found: Engagement | None = None
-        self._shown: LivePost | None = None
-        self._reading = Latest(self._read_period)
+        self._period_index = FIRST_PERIOD
+        self._report: Engagement | None = None
+        self._displayed_post: LivePost | None = None
+        self._loader = Latest(self._load_report)
 
     def body(self) -> Iterable[Widget]:
-        """Each is made once."""
         yield Page(note.OPENING, id="figures")
         yield Vertical(Posts(self.app.clock, id="posts"), Page(id="post"), id="right")
 
     def on_mount(self) -> None:
-        """Which of them a narrow terminal shows."""
-        self._select("figures")
-        self._titles()
+        self._show_pane("figures")
+        self._update_titles()
         self.post_pane.set_title("Post")
-
-    # The desk.
 
     @property
     def period(self) -> Period:
-        """The stretch of time that is shown."""
-        return PERIODS[self._at]
+        return PERIODS[self._period_index]
 
     def read(self) -> None:
-        """Read the sums, the charts and the posts of the period."""
-        self.ask_for(lambda desk: self._reading.wish((desk, self.period)))
+        """Load the report of the selected period."""
+        self.ask_for(lambda desk: self._loader.wish((desk, self.period)))
 
-    async def _read_period(self, wish: "tuple[Desk, Period]") -> None:
-        desk, period = wish
+    async def _load_report(self, request: "tuple[Desk, Period]") -> None:
+        desk, period = request
         since = await desk.engagement.since(period.days) if period.days else None
-        found = Engagement(
+        report = Engagement(
             period=period,
             kinds=await desk.engagement.by_kind(since),
             spans=await desk.engagement.over_time(since, period.step),
@@ -101,92 +96,89 @@ class EngagementScreen(DeskScreen):
             posts=await desk.engagement.posts(since, SHOWN),
             zone=await desk.schedule.zone(),
         )
-        self.post_message(self.Read(found))
+        self.post_message(self.Read(report))
 
     @on(Read)
-    def _fill(self, message: Read) -> None:
-        """The cursor stays on its post; a text that is being read stays where it was scrolled to."""
-        if message.found.period != self.period or message.found == self._found:
+    def _show_report(self, message: Read) -> None:
+        """Show the report. The cursor stays on its post, and the scroll position is kept."""
+        # The user may have changed the period while this one was loading.
+        if message.found.period != self.period or message.found == self._report:
             return
-        before, self._found, self.has_read = self._found, message.found, True
+        previous, self._report, self.has_read = self._report, message.found, True
         pane = self.figures_pane
-        show = pane.show_more if before and before.period == self.period else pane.show
+        # A refresh keeps the scroll position; another period starts at the top.
+        show = pane.show_more if previous and previous.period == self.period else pane.show
         show(engagement_page(message.found))
         current = self.posts_pane.current
-        places = {post.id: at for at, post in enumerate(message.found.posts)}
-        self.posts_pane.show(message.found.posts, places.get(current.id, 0) if current else 0)
-        self._titles()
+        positions = {post.id: index for index, post in enumerate(message.found.posts)}
+        self.posts_pane.show(message.found.posts, positions.get(current.id, 0) if current else 0)
+        self._update_titles()
 
     def say_trouble(self, error: CopydeskError) -> None:
-        """Why there are no figures."""
         self.figures_pane.show(self.trouble_note(error))
 
-    def _titles(self) -> None:
+    def _update_titles(self) -> None:
         self.figures_pane.set_title(f"Figures · {self.period.words}")
-        posts = self._found.posts if self._found else ()
-        most = "the best " if len(posts) >= SHOWN else ""
-        self.posts_pane.set_title(f"Posts · {most}{len(posts)}" if posts else "Posts")
+        posts = self._report.posts if self._report else ()
+        qualifier = "the best " if len(posts) >= SHOWN else ""
+        self.posts_pane.set_title(f"Posts · {qualifier}{len(posts)}" if posts else "Posts")
 
     @on(LineList.Moved)
     def _show_current(self) -> None:
-        """What is read again and is the same stays where it was scrolled to."""
+        """Show the post under the cursor; an unchanged post keeps its scroll position."""
         post = self.posts_pane.current
-        if post is not None and post == self._shown:
+        if post is not None and post == self._displayed_post:
             return
-        self._shown = post
-        zone = self._found.zone if self._found else "UTC"
+        self._displayed_post = post
+        zone = self._report.zone if self._report else "UTC"
         self.post_pane.show((lambda: post_page(post, self.app.clock(), zone)) if post else ())
 
-    # Panes.
-
     def on_descendant_focus(self, event: DescendantFocus) -> None:
-        """The footer shows the keys of what has the focus."""
-        self._select(event.widget.id or "")
+        """Show the keys of the focused pane in the footer."""
+        self._show_pane(event.widget.id or "")
 
-    def _select(self, pane: str) -> None:
+    def _show_pane(self, pane: str) -> None:
         body = self.query_one("#body")
         body.set_class(pane == "figures", "-figures")
         body.set_class(pane != "figures", "-right")
         self.show_keys(Where.LIST if pane == "posts" else Where.PAGE, Where.ENGAGEMENT)
 
     def action_pane(self, by: int) -> None:
-        """The next pane, or the one before."""
-        here = PANES.index(self.focused.id) if self.focused and self.focused.id in PANES else 0
-        self._go_to(PANES[(here + by) % len(PANES)])
+        """Focus the next pane (`by` 1) or the previous one (-1)."""
+        current = PANES.index(self.focused.id) if self.focused and self.focused.id in PANES else 0
+        self._go_to(PANES[(current + by) % len(PANES)])
 
     def _go_to(self, pane: str) -> None:
-        # Displayed first: what is hidden cannot take the focus.
-        self._select(pane)
+        # Make the pane visible first: a hidden widget cannot take the focus.
+        self._show_pane(pane)
         self.focus_when_shown(self.query_one(f"#{pane}"))
 
     def on_line_list_opened(self) -> None:
-        """Enter on a post goes into it."""
+        """Enter on a post focuses its page."""
         self._go_to("post")
 
     def action_back(self) -> None:
-        """Back to the figures."""
+        """Focus the metrics."""
         self._go_to("figures")
 
     def go_back(self) -> bool:
-        """Back to the figures where a narrow terminal shows the posts; False where they can be seen."""
+        """Return to the metrics if a narrow terminal hides them; return False if they are visible."""
         if self.figures_pane.region or self.query_one(TooSmall).display:
             return False
         self._go_to("figures")
         return True
 
-    # What can be done.
-
     def action_period(self, by: int) -> None:
-        """A longer period, or a shorter one."""
-        at = min(max(self._at + by, 0), len(PERIODS) - 1)
-        if at != self._at:
-            self._at = at
-            self._titles()
+        """Select a longer period (`by` 1) or a shorter one (-1)."""
+        index = min(max(self._period_index + by, 0), len(PERIODS) - 1)
+        if index != self._period_index:
+            self._period_index = index
+            self._update_titles()
             if self.app.desk is not None:
                 self.read()
 
     def action_refresh(self) -> None:
-        """Read the desk again, or try again to open it."""
+        """Load the data again, or retry to open the desk."""
         if self.app.desk is None:
             self.app.open()
         else:
@@ -201,49 +193,52 @@ class EngagementScreen(DeskScreen):
             self.run_worker(follow(self.app, post.url), exit_on_error=False)
 
     def action_fetch(self) -> None:
-        """Ask the platforms for the figures of the posts that are shown."""
-        asked = list(dict.fromkeys(post.draft_id for post in self.posts_pane.rows if post.account))
-        if not asked:
+        """Fetch the metrics of the listed posts from the platforms."""
+        # Posts without an account were recorded by hand: there is no platform to fetch from. A draft on several
+        # accounts has several posts.
+        draft_ids = list(dict.fromkeys(post.draft_id for post in self.posts_pane.rows if post.account))
+        if not draft_ids:
             self.app.notify(
                 f"No post here went out from Copydesk: {key('engagement.record')} records figures by hand.",
                 severity="warning",
             )
             return
-        self.app.notify(f"Asking for the figures of {plural(len(asked), 'draft')} …")
-        self.app.ask(partial(self._fetch, asked))
+        self.app.notify(f"Asking for the figures of {plural(len(draft_ids), 'draft')} …")
+        self.app.ask(partial(self._fetch, draft_ids))
 
     async def _fetch(self, draft_ids: "list[str]", desk: "Desk") -> None:
-        read = await desk.posting.refresh_figures(draft_ids)
-        if read:
-            self.app.notify(f"Read what is reported of {plural(read, 'post')}.")
+        count = await desk.posting.refresh_figures(draft_ids)
+        if count:
+            self.app.notify(f"Read what is reported of {plural(count, 'post')}.")
         else:
             self.app.notify("No platform answered. Setup says whether an account is in trouble.", severity="warning")
-        await self._reading.wish((desk, self.period))
+        # The user may have changed the period while the metrics were fetched.
+        await self._loader.wish((desk, self.period))
 
     def action_record(self) -> None:
-        """Record by hand what is known of the post."""
+        """Prompt for the post's metrics, to record them by hand."""
         post = self.posts_pane.current
         if post is None:
             self.app.notify("There is no post to record figures of.", severity="warning")
             return
-        known = {name: getattr(post, name) for name in FIGURES}
+        values = {name: getattr(post, name) for name in FIGURES}
         fields = [
             Field(name, name, "not known" if value is None else f"{value}", digits=True, longest=LARGEST_DIGITS)
-            for name, value in known.items()
+            for name, value in values.items()
         ]
         title = f"Figures of {cell(post.place)}: {first_line(post.text)[:40]}"
         hint = "What is left empty stays as it is."
-        self.app.push_screen(FieldsScreen(title, fields, partial(_record, post), hint=hint), self._recorded)
+        self.app.push_screen(FieldsScreen(title, fields, partial(_record, post), hint=hint), self._report_recorded)
 
-    def _recorded(self, said: str | None) -> None:
-        if said is not None:
-            self.app.notify(said)
+    def _report_recorded(self, message: str | None) -> None:
+        if message is not None:
+            self.app.notify(message)
             self.read()
 
 
 async def _record(post: LivePost, desk: "Desk", values: Mapping[str, str]) -> str:
-    figures = {name: int(value) for name, value in values.items() if value}
-    if not figures:
+    metrics = {name: int(value) for name, value in values.items() if value}
+    if not metrics:
         raise InvalidError(FieldError("figures", "are all empty"))
-    await desk.engagement.record({"draftId": post.draft_id, "platform": post.place, **figures})
-    return f"Recorded {', '.join(f'{value:,} {name}' for name, value in figures.items())}."
+    await desk.engagement.record({"draftId": post.draft_id, "platform": post.place, **metrics})
+    return f"Recorded {', '.join(f'{value:,} {name}' for name, value in metrics.items())}."

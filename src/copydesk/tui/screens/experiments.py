@@ -1,4 +1,4 @@
-"""What is tried out: the experiments, and the variants of the one under the cursor side by side."""
+"""The experiments screen: the list, and the variants of the experiment under the cursor side by side."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 MOST_WAYS = 5
 PANES = ("experiments", "variants")
-_ORDER = tuple(ExperimentStatus)
+_STATUS_ORDER = tuple(ExperimentStatus)
 _FIELDS = (
     Field("name", "name", "for example Hashtags", longest=100),
     Field("parameter", "what differs", "for example hashtags", longest=100, offered=PARAMETERS),
@@ -46,7 +46,7 @@ _HINT = (
 
 
 class ExperimentsScreen(DeskScreen):
-    """The list, and below it or beside it one experiment."""
+    """The list, and below or beside it one experiment."""
 
     NAME = "Experiments"
     WHERE = (Where.LIST, Where.EXPERIMENTS)
@@ -58,178 +58,176 @@ class ExperimentsScreen(DeskScreen):
     page_pane = getters.query_one("#variants", Page)
 
     class Read(Message, bubble=False):
-        """What the desk says."""
+        """The experiments were loaded."""
 
         def __init__(self, found: Sequence[Tried], chosen: str = "") -> None:
             super().__init__()
             self.found = found
             self.chosen = chosen
-            """The experiment that the cursor is to go to."""
+            """Id of the experiment to move the cursor to; empty to leave it."""
 
     def __init__(self) -> None:
         super().__init__()
-        self._shown: Tried | None = None
-        self._trouble: note.Note = ()
-        self._chosen = ""
-        self._reading = Latest(self._read_all)
+        self._displayed: Tried | None = None
+        self._list_note: note.Note = ()
+        self._select_id = ""
+        self._loader = Latest(self._load_experiments)
 
     def body(self) -> Iterable[Widget]:
-        """Each is made once."""
         yield ExperimentList(self.app.clock, id="experiments")
         yield Page(id="variants")
 
     def on_mount(self) -> None:
-        """Until the desk says more."""
         self.list_pane.set_title("Experiments")
         self.page_pane.set_title("Variants")
         self.list_pane.say(note.OPENING)
 
-    # The desk.
-
     def read(self) -> None:
-        """Read every experiment with what came of it."""
-        self.ask_for(self._reading.settle)
+        """Load all experiments with their results."""
+        self.ask_for(self._loader.settle)
 
-    async def _read_all(self, desk: "Desk") -> None:
-        chosen, self._chosen = self._chosen, ""
-        self.post_message(self.Read(_tried(await desk.experiments.list()), chosen))
+    async def _load_experiments(self, desk: "Desk") -> None:
+        # Only the first load after an experiment was created moves the cursor to it.
+        select_id, self._select_id = self._select_id, ""
+        self.post_message(self.Read(_to_views(await desk.experiments.list()), select_id))
 
     @on(Read)
-    def _fill(self, message: Read) -> None:
-        """The cursor stays on its experiment."""
-        self.has_read, self._trouble = True, ()
+    def _show_experiments(self, message: Read) -> None:
+        """Show the experiments; the cursor stays on its experiment unless another one is to be selected."""
+        self.has_read, self._list_note = True, ()
         if not message.found:
             self.list_pane.say(no_experiment())
         elif message.found != self.list_pane.rows or message.chosen:
             current = self.list_pane.current
-            wanted = message.chosen or (current.experiment.id if current else "")
-            places = {tried.experiment.id: at for at, tried in enumerate(message.found)}
-            self.list_pane.show(message.found, places.get(wanted, 0))
+            target_id = message.chosen or (current.experiment.id if current else "")
+            positions = {view.experiment.id: index for index, view in enumerate(message.found)}
+            self.list_pane.show(message.found, positions.get(target_id, 0))
         count = len(message.found)
         self.list_pane.set_title(f"Experiments · {count}" if count else "Experiments")
 
     def say_trouble(self, error: CopydeskError) -> None:
-        """Why there is nothing: below, for the list may be too low for it."""
-        self._trouble = self.trouble_note(error)
+        """Show the error in the lower pane: the list may be too low for it."""
+        self._list_note = self.trouble_note(error)
+        # Emptying the list posts `Moved`, whose handler shows the note.
         self.list_pane.say(())
 
     @on(LineList.Moved)
     def _show_current(self) -> None:
-        """What is read again and is the same stays where it was scrolled to."""
-        tried = self.list_pane.current
-        if tried is None or tried != self._shown:
-            self._shown = tried
-            self.page_pane.show((lambda: experiment_page(tried, self.app.clock())) if tried else self._trouble)
-
-    # Panes.
+        """Show the experiment under the cursor; an unchanged one keeps its scroll position."""
+        view = self.list_pane.current
+        if view is None or view != self._displayed:
+            self._displayed = view
+            self.page_pane.show((lambda: experiment_page(view, self.app.clock())) if view else self._list_note)
 
     def on_descendant_focus(self, event: DescendantFocus) -> None:
-        """The footer shows the keys of what has the focus."""
+        """Show the keys of the focused pane in the footer."""
         self.show_keys(Where.LIST if isinstance(event.widget, LineList) else Where.PAGE, Where.EXPERIMENTS)
 
     def action_pane(self) -> None:
-        """The other pane."""
-        here = self.focused.id if self.focused else ""
-        self.query_one(f"#{PANES[here == PANES[0]]}").focus()
+        """Focus the other pane."""
+        focused_id = self.focused.id if self.focused else ""
+        self.query_one(f"#{PANES[focused_id == PANES[0]]}").focus()
 
     def on_line_list_opened(self) -> None:
-        """Enter on an experiment goes into it."""
+        """Enter on an experiment focuses its page."""
         self.page_pane.focus()
 
     def action_back(self) -> None:
-        """Back to the list."""
         self.list_pane.focus()
 
     def action_refresh(self) -> None:
-        """Read the desk again, or try again to open it."""
+        """Load the data again, or retry to open the desk."""
         if self.app.desk is None:
             self.app.open()
         else:
             self.read()
 
-    # What can be done.
-
     def action_new(self) -> None:
-        """Begin an experiment."""
-        self.app.push_screen(FieldsScreen("A new experiment", _FIELDS, self._begin, hint=_HINT), self._say)
+        """Open the form of a new experiment."""
+        self.app.push_screen(FieldsScreen("A new experiment", _FIELDS, self._create, hint=_HINT), self._report_change)
 
-    async def _begin(self, desk: "Desk", values: Mapping[str, str]) -> str:
-        made = await desk.experiments.create(_asked(values))
-        self._chosen = made.id
-        return f"Began {made.name}."
+    async def _create(self, desk: "Desk", values: Mapping[str, str]) -> str:
+        created = await desk.experiments.create(_parse_form(values))
+        self._select_id = created.id
+        return f"Began {created.name}."
 
-    def _say(self, said: str | None) -> None:
-        if said is not None:
-            self.app.notify(said)
+    def _report_change(self, message: str | None) -> None:
+        if message is not None:
+            self.app.notify(message)
             self.read()
 
     def action_conclude(self) -> None:
-        """End the experiment under the cursor, with the winner's label where there is one."""
-        tried = self.list_pane.current
-        if tried is None or not self._allows(tried.experiment, ExperimentStatus.ACTIVE, "concluded"):
+        """Prompt for the winner, by label, and conclude the experiment under the cursor."""
+        view = self.list_pane.current
+        if view is None or not self._require_status(view.experiment, ExperimentStatus.ACTIVE, "concluded"):
             return
-        question = f"Conclude {clean(tried.experiment.name)}: which one won?"
-        labels = [variant.label for variant in tried.experiment.variants]
-        asked = LineScreen(question, hint="Enter alone: none did. It cannot be begun again.", offered=labels)
-        self.app.push_screen(asked, lambda said: self._conclude(tried.experiment, said))
+        question = f"Conclude {clean(view.experiment.name)}: which one won?"
+        labels = [variant.label for variant in view.experiment.variants]
+        prompt = LineScreen(question, hint="Enter alone: none did. It cannot be begun again.", offered=labels)
+        self.app.push_screen(prompt, lambda answer: self._conclude(view.experiment, answer))
 
-    def _conclude(self, experiment: Experiment, said: str | None) -> None:
-        if said is None:
+    def _conclude(self, experiment: Experiment, typed: str | None) -> None:
+        if typed is None:
             return
-        by_label = {each.label: each.id for each in experiment.variants}
-        ids = {each.id for each in experiment.variants}
-        answer = said.strip()
+        by_label = {variant.label: variant.id for variant in experiment.variants}
+        ids = {variant.id for variant in experiment.variants}
+        answer = typed.strip()
+        # An id, a label, or text that the desk will reject with an explanation; empty for no winner.
         winner = (answer if answer in ids else by_label.get(answer, answer)) or None
 
         async def work(desk: "Desk") -> None:
             await desk.experiments.conclude(experiment.id, winner)
             self.app.notify(f"Concluded {experiment.name}.")
-            await self._reading.settle(desk)
+            await self._loader.settle(desk)
 
         self.app.ask(work, keys_wait=True)
 
     def action_archive(self) -> None:
-        """Put the concluded experiment under the cursor away."""
-        tried = self.list_pane.current
-        if tried is None or not self._allows(tried.experiment, ExperimentStatus.CONCLUDED, "archived"):
+        """Archive the experiment under the cursor."""
+        view = self.list_pane.current
+        if view is None or not self._require_status(view.experiment, ExperimentStatus.CONCLUDED, "archived"):
             return
 
         async def work(desk: "Desk") -> None:
-            await desk.experiments.archive(tried.experiment.id)
-            self.app.notify(f"Archived {tried.experiment.name}.")
-            await self._reading.settle(desk)
+            await desk.experiments.archive(view.experiment.id)
+            self.app.notify(f"Archived {view.experiment.name}.")
+            await self._loader.settle(desk)
 
         self.app.ask(work, keys_wait=True)
 
-    def _allows(self, experiment: Experiment, wanted: ExperimentStatus, done: str) -> bool:
-        if experiment.status is not wanted:
-            says = f"It is {experiment.status}: only one that is {wanted} can be {done}."
-            self.app.notify(says, severity="warning")
-        return experiment.status is wanted
+    def _require_status(self, experiment: Experiment, required: ExperimentStatus, participle: str) -> bool:
+        if experiment.status is not required:
+            reason = f"It is {experiment.status}: only one that is {required} can be {participle}."
+            self.app.notify(reason, severity="warning")
+        return experiment.status is required
 
 
-def _tried(every: Sequence[Experiment]) -> tuple[Tried, ...]:
-    """Those that go on first, the newest of each state before the others."""
-    from copydesk.desk.experiments import unfollowed  # noqa: PLC0415 - beside the store
+def _to_views(experiments: Sequence[Experiment]) -> tuple[Tried, ...]:
+    """Return the experiments as displayed: by status, and those that wait for another one last."""
+    from copydesk.desk.experiments import unfollowed  # noqa: PLC0415 - imports the store
 
-    active = [each for each in every if each.status is ExperimentStatus.ACTIVE]
-    shown = [
+    active = [experiment for experiment in experiments if experiment.status is ExperimentStatus.ACTIVE]
+    views = [
         Tried(
-            experiment=each,
-            results=msgspec.convert(each.results, Results, strict=False),
-            waits_for=active[-1].name if each in active[:-1] else "",
-            alike=each.status is ExperimentStatus.ACTIVE and unfollowed(each),
+            experiment=experiment,
+            results=msgspec.convert(experiment.results, Results, strict=False),
+            # Experiments come newest first; drafts take part in the oldest active one only.
+            waits_for=active[-1].name if experiment in active[:-1] else "",
+            alike=experiment.status is ExperimentStatus.ACTIVE and unfollowed(experiment),
         )
-        for each in every
+        for experiment in experiments
     ]
-    return tuple(sorted(shown, key=lambda tried: (_ORDER.index(tried.experiment.status), bool(tried.waits_for))))
+    return tuple(sorted(views, key=lambda view: (_STATUS_ORDER.index(view.experiment.status), bool(view.waits_for))))
 
 
-def _asked(values: Mapping[str, str]) -> NewExperiment:
-    """The form's lines as an experiment; a way without a label is called as its value is."""
-    ways = [way for number in range(1, MOST_WAYS + 1) if (way := values[f"{number}"])]
+def _parse_form(values: Mapping[str, str]) -> NewExperiment:
+    """Parse the form into a new experiment. A variant without a label gets its value as its label.
+
+    Raise CopydeskError if no parameter was entered.
+    """
+    entered = [variant for number in range(1, MOST_WAYS + 1) if (variant := values[f"{number}"])]
     if not values["parameter"]:
         raise CopydeskError(f"Say what differs; for example {cell(PARAMETERS[0])}.")
-    labelled = [way if "=" in way else f"{way}={way}" for way in ways]
-    variants = variants_read(labelled, values["parameter"])
+    assignments = [variant if "=" in variant else f"{variant}={variant}" for variant in entered]
+    variants = variants_read(assignments, values["parameter"])
     return NewExperiment(name=values["name"], parameter=values["parameter"], variants=variants)

@@ -1,4 +1,4 @@
-"""The help: the keys of a screen, and what its letters mean."""
+"""The help dialog: the keys of a screen, and the meaning of its letters."""
 
 from collections.abc import Iterable
 
@@ -15,14 +15,14 @@ from copydesk.tui.widgets.page import Page
 
 
 def places_of(screen: Screen[object]) -> list[Where]:
-    """The places whose keys work on a screen: its own first, then those of its lists and texts, then everywhere."""
-    within = {Where.LIST: bool(screen.query("LineList")), Where.PAGE: bool(screen.query(Page))}
-    own = [where for where in getattr(screen, "WHERE", ()) if where not in within]
-    return [*own, *(where for where, there in within.items() if there), Where.CONSOLE]
+    """Return the contexts whose keys work on a screen: its own, those of its lists and pages, then the console's."""
+    present_widgets = {Where.LIST: bool(screen.query("LineList")), Where.PAGE: bool(screen.query(Page))}
+    own_contexts = [where for where in getattr(screen, "WHERE", ()) if where not in present_widgets]
+    return [*own_contexts, *(where for where, present in present_widgets.items() if present), Where.CONSOLE]
 
 
 class HelpScreen(Over[None], inherit_bindings=False):
-    """Lies over the screen until it is closed."""
+    """The help page over a screen, until it is closed."""
 
     CSS_PATH = sheet("help.tcss")
     COMPONENT_CLASSES = set(INK)
@@ -34,13 +34,10 @@ class HelpScreen(Over[None], inherit_bindings=False):
         self._blocks = help_page(places, keys)
 
     def compose(self) -> ComposeResult:
-        """One page."""
         yield Page(self._blocks, id="help")
 
     def on_mount(self) -> None:
-        """Say how to get out."""
         self.query_one(Page).set_title(f"Keys · {key('help.close')} closes")
 
     def action_close(self) -> None:
-        """Back to the screen below."""
         self.close()

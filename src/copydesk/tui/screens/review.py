@@ -1,4 +1,4 @@
-"""The review: the queue, the draft under the cursor, and the item that it was made of."""
+"""The review screen: the queue, the draft under the cursor, and the source item that it was made from."""
 
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
@@ -33,7 +33,7 @@ _KEPT_ITEMS = 64
 
 
 class ReviewScreen(ShowsDraft, PreviewsDraft, Decides, RunScreen, inherit_bindings=False):
-    """Three panes below the tabs, and the pipeline's run below them while it is looked at."""
+    """Three panes below the tabs, and the progress of the pipeline below them while it is watched."""
 
     NAME = "Review"
     WHERE = (Where.LIST, Where.REVIEW)
@@ -46,10 +46,10 @@ class ReviewScreen(ShowsDraft, PreviewsDraft, Decides, RunScreen, inherit_bindin
     def __init__(self) -> None:
         super().__init__()
         self._items: dict[str, Item] = {}
-        self._reading_items = Latest(self._read_items)
+        self._item_loader = Latest(self._load_items)
 
     def body(self) -> Iterable[Widget]:
-        """Each widget is made once; the search's and the run's when there is the first."""
+        """Yield the widgets; the search line and the run panel are mounted when first needed."""
         yield TabsLine()
         with Container(id="panes", classes="-queue"):
             yield Queue(self.app.clock, id="queue")
@@ -57,18 +57,16 @@ class ReviewScreen(ShowsDraft, PreviewsDraft, Decides, RunScreen, inherit_bindin
             yield Page(id="item")
 
     def on_mount(self) -> None:
-        """Show how far the desk is."""
         self.queue.set_title("Queue")
         self.draft_pane.set_title("Draft")
         self.item_pane.set_title("Source")
         if self.app.desk is None and self.app.trouble is None:
             self.queue.say(note.OPENING)
 
-    # The draft under the cursor.
-
     @on(LineList.Moved)
     def _show_current(self) -> None:
         draft = self.queue.current
+        # The cursor jumped to rows that are still loading; keep showing the old draft until they arrive.
         if self.queue.is_jumping:
             return
         self.queue.land()
@@ -80,13 +78,13 @@ class ReviewScreen(ShowsDraft, PreviewsDraft, Decides, RunScreen, inherit_bindin
         if item := self._items.get(draft.item_id):
             keep(self._items, item.id, item, _KEPT_ITEMS)
             self._show_item(item)
-        unknown = [each for each in self.queue.looked_at() if each.item_id not in self._items]
-        if unknown and self.app.desk is not None:
-            self.app.ask(lambda desk: self._reading_items.wish((desk, unknown)))
+        missing = [nearby for nearby in self.queue.looked_at() if nearby.item_id not in self._items]
+        if missing and self.app.desk is not None:
+            self.app.ask(lambda desk: self._item_loader.wish((desk, missing)))
 
-    async def _read_items(self, wish: "tuple[Desk, Sequence[ListedDraft]]") -> None:
-        """That of the draft under the cursor, then that of the next."""
-        desk, drafts = wish
+    async def _load_items(self, request: "tuple[Desk, Sequence[ListedDraft]]") -> None:
+        """Load the items of the current draft and then, in advance, of the one likely to be next."""
+        desk, drafts = request
         for draft in drafts:
             if draft.item_id not in self._items:
                 with self.ahead(draft):
@@ -95,81 +93,77 @@ class ReviewScreen(ShowsDraft, PreviewsDraft, Decides, RunScreen, inherit_bindin
                     self.post_message(ItemRead(item))
 
     @on(ItemRead)
-    def _show_read(self, message: ItemRead) -> None:
+    def _show_loaded_item(self, message: ItemRead) -> None:
         if self.queue.current and self.queue.current.item_id == message.item.id:
             self._show_item(message.item)
 
     def _show_item(self, item: "Item") -> None:
-        from copydesk.tui.pages.item import item_page  # noqa: PLC0415 - what the first paint does not need waits
+        from copydesk.tui.pages.item import item_page  # noqa: PLC0415 - not needed for the first paint
 
         self.item_pane.show(lambda: item_page(item, self.app.clock()))
 
-    # What is being done.
-
     def show_begun(self) -> None:
-        """Show on the rows what is being done to them."""
+        """Show pending changes on the rows, which were loaded before the changes were written."""
+        # Not `self.review_actions`: the cached property would import the actions' code.
         if "deciding" in vars(self):
             for draft_id, status in self.deciding.begun.every.items():
                 self.queue.fade([draft_id], status)
 
     def is_older(self, draft: "ListedDraft") -> bool:
-        """Whether this was read before the draft was changed here."""
+        """Return True if `draft` was loaded before it was changed here."""
         return "deciding" in vars(self) and self.deciding.is_older(draft)
 
-    # Panes.
-
     def on_descendant_focus(self, event: DescendantFocus) -> None:
-        """The footer shows the keys of what has the focus; a narrow screen shows only that."""
+        """Show the keys of the focused pane; a narrow screen shows that pane only."""
         if event.widget.id in self.PANES:
-            self._select(event.widget)
+            self._show_pane(event.widget)
 
-    def _select(self, widget: Widget) -> None:
+    def _show_pane(self, widget: Widget) -> None:
         panes = self.query_one("#panes")
         for pane in self.PANES:
             panes.set_class(pane == widget.id, f"-{pane}")
         self.show_keys(Where.LIST if isinstance(widget, LineList) else Where.PAGE, Where.REVIEW)
 
     def action_pane(self, by: int) -> None:
-        """The next pane, or the one before."""
-        here = self.PANES.index(self.focused.id) if self.focused and self.focused.id in self.PANES else 0
-        self._go_to(self.PANES[(here + by) % len(self.PANES)])
+        """Focus the next pane (`by` 1) or the previous one (-1)."""
+        current = self.PANES.index(self.focused.id) if self.focused and self.focused.id in self.PANES else 0
+        self._go_to(self.PANES[(current + by) % len(self.PANES)])
 
     def _go_to(self, pane: str) -> None:
         widget = self.query_one(f"#{pane}")
-        # Displayed first: what is hidden cannot take the focus.
-        self._select(widget)
+        # Make the pane visible first: a hidden widget cannot take the focus.
+        self._show_pane(widget)
         self.focus_when_shown(widget)
 
     def on_line_list_opened(self) -> None:
-        """Enter on a draft goes into it."""
+        """Enter on a draft focuses its page."""
         self._go_to("draft")
 
     def action_step(self, by: int) -> None:
-        """Another draft, wherever the focus is."""
+        """Move the cursor of the queue, whichever pane has the focus."""
         self.queue.action_move(by)
 
     def action_refresh(self) -> None:
-        """Show what is new, or try again to open the desk."""
+        """Load the list again with what is new, or retry to open the desk."""
         if self.app.desk is None:
             self.queue.say(note.OPENING)
             self.app.open()
         else:
+            # Items may have been fetched again since they were cached.
             self._items.clear()
             self.read_anew()
 
     def go_back(self) -> bool:
-        """Back from a text that takes the whole screen to the queue; False where the queue can be seen."""
+        """Return to the queue if a narrow terminal hides it; return False if it is visible."""
         if self.queue.region or self.query_one(TooSmall).display:
             return False
         self._go_to("queue")
         return True
 
     def action_back(self) -> None:
-        """Take away the marks, the search, the filters; leave the run to itself; then back to the queue."""
+        """Clear marks, search or filters, else close the run panel, else focus the queue."""
         if not self.unmark() and not self.leave_run():
             self._go_to("queue")
-
-    # The link.
 
     def action_open_link(self) -> None:
         """Open the source item in the browser."""
@@ -182,14 +176,16 @@ class ReviewScreen(ShowsDraft, PreviewsDraft, Decides, RunScreen, inherit_bindin
             return
         self.run_worker(follow(self.app, item.entry.url or ""), exit_on_error=False)
 
-    # What came by itself waits until it is asked for, unless there is nothing else.
+    # New drafts are not inserted by themselves: the title counts them, so that no row moves under the cursor.
 
     def on_run_changed(self, message: RunChanged) -> None:
-        """Look what a run brought. Textual calls the handlers of the other classes, too."""
+        """Check for new drafts when a run has ended.
+
+        Textual calls the handlers of the base classes, too.
+        """
         if message.view.ended is not None:
             self.read()
 
     def on_job_done(self, _: JobDone) -> None:
-        """Look what was done."""
         if self.app.desk is not None:
             self.read()

@@ -1,4 +1,7 @@
-"""What the desk said to the review's queue. Each names its list: what was said of another one comes too late."""
+"""Messages with data for the review queue.
+
+Each carries the number of the list that it was loaded for: an answer for an earlier list is dropped.
+"""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -18,17 +21,17 @@ if TYPE_CHECKING:
 
 
 class QueueRead(Message, bubble=False):
-    """The list from where it was asked for."""
+    """A list was loaded, from the requested position."""
 
     def __init__(self, number: int, found: "Found") -> None:
         super().__init__()
         self.number = number
-        """Which list it is: each tab, filter and search is another one."""
+        """Identifies the list: each tab, filter and search gets a new number."""
         self.found = found
 
 
 class RowsRead(Message, bubble=False):
-    """Rows that were wanted."""
+    """Requested rows of the list were loaded."""
 
     def __init__(self, number: int, wish: Wish, read: "Slice") -> None:
         super().__init__()
@@ -38,7 +41,7 @@ class RowsRead(Message, bubble=False):
 
 
 class TotalRead(Message, bubble=False):
-    """How many rows a filter shows."""
+    """The rows of a filtered list were counted."""
 
     def __init__(self, number: int, total: int) -> None:
         super().__init__()
@@ -47,7 +50,7 @@ class TotalRead(Message, bubble=False):
 
 
 class LookedAgain(Message, bubble=False):
-    """The rows on the screen as they are now, and what there is beside them."""
+    """The visible rows were loaded again, with the counts and the number of new drafts."""
 
     def __init__(self, number: int, looked: "Looked") -> None:
         super().__init__()
@@ -56,7 +59,7 @@ class LookedAgain(Message, bubble=False):
 
 
 class QueryWrong(Message, bubble=False):
-    """What is looked for cannot be looked for."""
+    """The search query is invalid; `reason` is shown to the user."""
 
     def __init__(self, number: int, why: str) -> None:
         super().__init__()
@@ -65,7 +68,7 @@ class QueryWrong(Message, bubble=False):
 
 
 class OptionsRead(Message, bubble=False):
-    """What the queue can be filtered by."""
+    """The sources and tags to filter by were loaded."""
 
     def __init__(self, sources: "Sequence[Source]", tags: Sequence[str]) -> None:
         super().__init__()
@@ -74,7 +77,7 @@ class OptionsRead(Message, bubble=False):
 
 
 class PreviewRead(Message, bubble=False):
-    """How a draft will be live, platform by platform, and when it goes out or where it went."""
+    """The previews of a draft and its delivery were loaded."""
 
     def __init__(self, draft: "ListedDraft", previews: "Sequence[Preview]", outgoing: "Outgoing") -> None:
         super().__init__()
@@ -84,7 +87,7 @@ class PreviewRead(Message, bubble=False):
 
 
 class PicturesRead(Message, bubble=False):
-    """The pictures of a draft that was previewed, in their order."""
+    """The images of a previewed draft were loaded, in their order."""
 
     def __init__(self, of: PreviewRead, pictures: "Sequence[Pictured]") -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""The draft under the cursor, how it would stand where it is meant to go, and its pictures."""
+"""The draft pane of the review: the text, the previews per platform, and the images."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -25,95 +25,96 @@ if TYPE_CHECKING:
     from copydesk.tui.pages.outgoing import Outgoing
     from copydesk.tui.pages.pictures import Pictured
 
-_KEPT_LOOKS = 16
-_KEPT_READS = 64
+_THUMBNAIL_CACHE_SIZE = 16
+_PREVIEW_CACHE_SIZE = 64
 
 
 class PreviewsDraft(QueueScreen, inherit_bindings=False):
-    """First the text, then the previews below it, then the pictures: each when it is known, of the last draft asked.
+    """Show first the text, then the previews, then the images, as each becomes available.
 
-    Of the draft that is likely to be next the previews are read ahead, so that they are there with the text.
+    Only the draft requested last is shown. The previews of the draft likely to be next are loaded in advance, so that
+    they appear with its text.
     """
 
     draft_pane = getters.query_one("#draft", Page)
 
     def __init__(self) -> None:
         super().__init__()
-        self._previewing = Latest(self._read_previews)
-        self._picturing = Latest(self._read_pictures)
-        self._previewed: PreviewRead | None = None
-        self._reads: dict[str, PreviewRead] = {}
-        """What was read lately, ahead or not, by the ids of the drafts; until the list is looked at again."""
-        self._pictures: Sequence[Pictured] = ()
-        """Those of the draft that is previewed, once they are known."""
-        self._looks: dict[str, Look] = {}
-        """By the ids of pictures; only of those that can be seen, for the others may come."""
+        self._preview_loader = Latest(self._load_previews)
+        self._image_loader = Latest(self._load_images)
+        self._current_preview: PreviewRead | None = None
+        self._preview_cache: dict[str, PreviewRead] = {}
+        """Recently loaded previews by draft id, loaded in advance or not; cleared when the list is refreshed."""
+        self._images: Sequence[Pictured] = ()
+        """Images of the current preview; empty until they are loaded."""
+        self._thumbnails: dict[str, Look] = {}
+        """Thumbnails by image id. Missing images are not cached: they may be available later."""
         self._zone: ZoneInfo | None = None
-        """The user's, as it was last read."""
+        """The user's time zone, as loaded last."""
 
     def show_text(self, draft: "ListedDraft") -> None:
-        """Show a draft, and ask for the rest of its page."""
-        from copydesk.tui.pages.draft import draft_page  # noqa: PLC0415 - what the first paint does not need waits
+        """Show a draft's text at once, and request its previews and images."""
+        from copydesk.tui.pages.draft import draft_page  # noqa: PLC0415 - not needed for the first paint
         from copydesk.tui.pages.outgoing import Outgoing  # noqa: PLC0415
 
-        self._previewed, self._pictures = self._known(draft), ()
-        read = self._previewed
-        previews, outgoing = (read.previews, read.outgoing) if read else ((), Outgoing(self._zone))
+        self._current_preview, self._images = self._cached_preview(draft), ()
+        cached = self._current_preview
+        previews, outgoing = (cached.previews, cached.outgoing) if cached else ((), Outgoing(self._zone))
         self.draft_pane.show(lambda: draft_page(draft, self.app.clock(), previews, outgoing=outgoing))
-        self._ask_pictures()
-        self._ask_previews()
+        self._request_images()
+        self._request_previews()
 
     def read(self) -> None:
-        """What was read of drafts may be of before what was written."""
-        self._reads.clear()
+        """Refresh the list, and drop the cached previews: they may be older than the change."""
+        self._preview_cache.clear()
         super().read()
         if self.has_read:
-            self._ask_previews()
+            self._request_previews()
 
-    def _known(self, draft: "ListedDraft") -> PreviewRead | None:
-        read = self._reads.get(draft.id)
-        return read if read is not None and read.draft == draft else None
+    def _cached_preview(self, draft: "ListedDraft") -> PreviewRead | None:
+        cached = self._preview_cache.get(draft.id)
+        return cached if cached is not None and cached.draft == draft else None
 
-    def _ask_previews(self) -> None:
-        unknown = [each for each in self.queue.looked_at() if self._known(each) is None]
-        if unknown and self.app.desk is not None:
-            self.app.ask(lambda desk: self._previewing.wish((desk, unknown)))
+    def _request_previews(self) -> None:
+        missing = [draft for draft in self.queue.looked_at() if self._cached_preview(draft) is None]
+        if missing and self.app.desk is not None:
+            self.app.ask(lambda desk: self._preview_loader.wish((desk, missing)))
 
-    async def _read_previews(self, wish: "tuple[Desk, Sequence[ListedDraft]]") -> None:
-        """Of those that no other wish has read since."""
-        desk, drafts = wish
+    async def _load_previews(self, request: "tuple[Desk, Sequence[ListedDraft]]") -> None:
+        """Load the previews that no other request has loaded meanwhile."""
+        desk, drafts = request
         for draft in drafts:
-            if self._known(draft) is None:
+            if self._cached_preview(draft) is None:
                 with self.ahead(draft):
                     changes = self.app.changes
-                    read = await self._read_preview(desk, draft)
-                    if changes == self.app.changes:  # else it may be of before that
-                        keep(self._reads, draft.id, read, _KEPT_READS)
-                    self.post_message(read)
+                    preview = await self._load_preview(desk, draft)
+                    if changes == self.app.changes:  # otherwise it may be older than the change
+                        keep(self._preview_cache, draft.id, preview, _PREVIEW_CACHE_SIZE)
+                    self.post_message(preview)
 
     @contextmanager
     def ahead(self, draft: "ListedDraft") -> Iterator[None]:
-        """What goes wrong with a draft is told when it is looked at, not when it is read ahead."""
+        """Suppress errors about a draft that is not under the cursor: they are reported when it is selected."""
         try:
             yield
         except Exception:
             if self.queue.current is not None and self.queue.current.id == draft.id:
                 raise
 
-    async def _read_preview(self, desk: "Desk", draft: "ListedDraft") -> PreviewRead:
+    async def _load_preview(self, desk: "Desk", draft: "ListedDraft") -> PreviewRead:
         alts = [image.alt or "" for image in draft.images]
         previews = await desk.posting.preview(
             draft.text, draft.format, draft.target_platforms, tags=draft.tags, alts=alts
         )
-        return PreviewRead(draft, previews, await self._read_outgoing(desk, draft))
+        return PreviewRead(draft, previews, await self._load_delivery(desk, draft))
 
-    async def _read_outgoing(self, desk: "Desk", draft: "ListedDraft") -> "Outgoing":
-        """The user's clock for what is scheduled, the links for what was posted."""
+    async def _load_delivery(self, desk: "Desk", draft: "ListedDraft") -> "Outgoing":
+        """Load the links of a posted draft, or the user's time zone for a scheduled one."""
         from copydesk.model.draft import Status  # noqa: PLC0415 - as above
         from copydesk.tui.pages.outgoing import Outgoing  # noqa: PLC0415
 
         if draft.status is Status.POSTED:
-            with suppress(NotFoundError):  # it may have been deleted since
+            with suppress(NotFoundError):  # it may have been deleted meanwhile
                 return Outgoing(reports=await desk.posting.deliveries(draft.id))
         if draft.scheduled_at is not None:
             from zoneinfo import ZoneInfo  # noqa: PLC0415 - as above
@@ -123,75 +124,77 @@ class PreviewsDraft(QueueScreen, inherit_bindings=False):
 
     @on(PreviewRead)
     def _show_preview(self, message: PreviewRead) -> None:
-        """How it will be live, below its text."""
+        """Show the previews below the text."""
         from copydesk.tui.pages.draft import draft_page  # noqa: PLC0415 - as above
 
-        if self.queue.current != message.draft or self._says(message):
+        # Previews of other drafts were loaded in advance; they wait in the cache.
+        if self.queue.current != message.draft or self._is_displayed(message):
             return
-        self._previewed, pictures = message, self._pictures
+        self._current_preview, images = message, self._images
         self.draft_pane.show_more(
-            lambda: draft_page(message.draft, self.app.clock(), message.previews, pictures, message.outgoing)
+            lambda: draft_page(message.draft, self.app.clock(), message.previews, images, message.outgoing)
         )
-        self._ask_pictures()
+        self._request_images()
 
-    def _says(self, read: PreviewRead) -> bool:
-        """Whether the page says the same already."""
-        shown = self._previewed
-        return shown is not None and (shown.draft, shown.previews, shown.outgoing) == (
-            read.draft,
-            read.previews,
-            read.outgoing,
+    def _is_displayed(self, preview: PreviewRead) -> bool:
+        """Return True if the page already shows these previews."""
+        current = self._current_preview
+        return current is not None and (current.draft, current.previews, current.outgoing) == (
+            preview.draft,
+            preview.previews,
+            preview.outgoing,
         )
 
-    # The pictures.
+    def _request_images(self) -> None:
+        preview = self._current_preview
+        if preview is not None and preview.draft.images and self.app.desk is not None:
+            self.app.ask(lambda desk: self._image_loader.wish((desk, preview)))
 
-    def _ask_pictures(self) -> None:
-        read = self._previewed
-        if read is not None and read.draft.images and self.app.desk is not None:
-            self.app.ask(lambda desk: self._picturing.wish((desk, read)))
-
-    async def _read_pictures(self, wish: "tuple[Desk, PreviewRead]") -> None:
+    async def _load_images(self, request: "tuple[Desk, PreviewRead]") -> None:
         from copydesk.tui.pages.pictures import INDENT, Pictured  # noqa: PLC0415
 
-        desk, read = wish
-        if read is not self._previewed:
+        desk, preview = request
+        # The cursor has moved on meanwhile.
+        if preview is not self._current_preview:
             return
-        found = []
-        for image in read.draft.images:
-            look = await self._look_at(desk, image)
-            # One cell is left free beside the scroll bar.
-            room = self.draft_pane.room.width - 1 - INDENT
-            found.append(Pictured(image.alt or "", look, await self._drawn(desk, look, room)))
-        self.post_message(PicturesRead(read, found))
+        images = []
+        for image in preview.draft.images:
+            thumbnail = await self._load_thumbnail(desk, image)
+            # Leave one cell free beside the scroll bar.
+            width = self.draft_pane.room.width - 1 - INDENT
+            images.append(Pictured(image.alt or "", thumbnail, await self._render_image(desk, thumbnail, width)))
+        self.post_message(PicturesRead(preview, images))
 
-    async def _drawn(self, desk: "Desk", look: "Look", room: int) -> "tuple[Content, ...]":
-        if not look.content:
+    async def _render_image(self, desk: "Desk", thumbnail: "Look", width: int) -> "tuple[Content, ...]":
+        if not thumbnail.content:
             return ()
         from copydesk.tui.gallery import lines_of  # noqa: PLC0415 - as above
 
-        return await lines_of(self.app, desk, look, room)
+        return await lines_of(self.app, desk, thumbnail, width)
 
-    async def _look_at(self, desk: "Desk", image: "DraftImage") -> "Look":
-        if image.id in self._looks:
-            return self._looks[image.id]
-        (look,) = await desk.drafts.look_at([image])
-        if look.content:
-            keep(self._looks, image.id, look, _KEPT_LOOKS)
-        return look
+    async def _load_thumbnail(self, desk: "Desk", image: "DraftImage") -> "Look":
+        if image.id in self._thumbnails:
+            return self._thumbnails[image.id]
+        (thumbnail,) = await desk.drafts.look_at([image])
+        if thumbnail.content:
+            keep(self._thumbnails, image.id, thumbnail, _THUMBNAIL_CACHE_SIZE)
+        return thumbnail
 
     @on(PicturesRead)
-    def _show_pictures(self, message: PicturesRead) -> None:
+    def _show_images(self, message: PicturesRead) -> None:
         from copydesk.tui.pages.draft import draft_page  # noqa: PLC0415 - as above
 
-        read = message.of
-        if read is self._previewed and self.queue.current == read.draft:
-            self._pictures = message.pictures
+        preview = message.of
+        if preview is self._current_preview and self.queue.current == preview.draft:
+            self._images = message.pictures
             self.draft_pane.show_more(
-                lambda: draft_page(read.draft, self.app.clock(), read.previews, message.pictures, read.outgoing)
+                lambda: draft_page(
+                    preview.draft, self.app.clock(), preview.previews, message.pictures, preview.outgoing
+                )
             )
 
     @on(Page.Widened)
-    def _draw_again(self, message: Page.Widened) -> None:
-        """Another width is another drawing."""
+    def _reload_images(self, message: Page.Widened) -> None:
+        """Draw the images again for the new width."""
         if message.page is self.draft_pane:
-            self._ask_pictures()
+            self._request_images()

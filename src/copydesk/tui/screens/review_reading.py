@@ -1,4 +1,4 @@
-"""The review's queue as the desk has it: read as far as it is looked at, and looked at again when it changes."""
+"""The review queue's data: loaded as far as it is displayed, and refreshed in place when the desk changes."""
 
 from contextlib import suppress
 from datetime import datetime, timedelta
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from copydesk.tui.widgets.search_line import SearchLine
 
 FILLING = timedelta(minutes=2)
-"""So long after it was empty a list that nobody has touched shows what is new by itself."""
+"""For this long after a list was empty, new drafts are shown without a key press, as long as nobody has moved in it."""
 
 
 class ReadsQueue(DeskScreen, inherit_bindings=False):
@@ -38,95 +38,95 @@ class ReadsQueue(DeskScreen, inherit_bindings=False):
         super().__init__()
         self.tab = "to_review"
         self._view: View | None = None
-        """What is shown; None until the desk was asked."""
-        self._marks: dict[View, Marks] = {}
-        """What is marked, by the list that it was marked in."""
+        """The displayed list; None until the first load."""
+        self._marks_by_view: dict[View, Marks] = {}
+        """Marks by the list that they were set in."""
         self._number = 0
-        """Grows with each list that is asked for: answers for another one come too late."""
+        """Incremented with each list that is requested; results for an earlier number are dropped."""
         self._newest = ""
         self._new = 0
         self._filling_since: datetime | None = None
-        """When the list was found empty: what comes then is not waited for."""
+        """When the list was found empty; None if it was not."""
         self._reading: Reading | None = None
-        self._latest = Latest(self._read_rows)
-        self._looking = Latest(self._look_again)
-        """Whether rows were left as they are, for what was read of them was older."""
+        self._row_loader = Latest(self._load_rows)
+        self._refresher = Latest(self._load_refresh)
         self._search: SearchLine | None = None
 
     @property
     def queue(self) -> Queue:
-        """The rows."""
         return self.query_one(Queue)
 
     @property
     def view(self) -> "View":
-        """The tab, and the filters within it."""
-        from copydesk.model.window import Tab, View  # noqa: PLC0415 - what the first paint does not need waits
+        """Return the tab and the filters within it."""
+        from copydesk.model.window import Tab, View  # noqa: PLC0415 - not needed for the first paint
 
         if self._view is None:
             self._view = View(tab=Tab(self.tab))
         return self._view
 
     def marks_of(self, view: "View") -> Marks:
-        """What is marked in one list; it is kept while others are looked at."""
-        self._marks = {each: marks for each, marks in self._marks.items() if marks or marks is self.queue.marks}
-        return self._marks.setdefault(view, Marks(self._order(view)))
-
-    # The desk.
+        """Return the marks of one list; they are kept while other lists are displayed."""
+        # Drop empty marks of lists that are not displayed, so that searches do not pile up.
+        self._marks_by_view = {
+            other: marks for other, marks in self._marks_by_view.items() if marks or marks is self.queue.marks
+        }
+        return self._marks_by_view.setdefault(view, Marks(self._order_of(view)))
 
     def on_glanced(self, message: Glanced) -> None:
-        """The first rows: what the desk will say, too."""
+        """Show the first rows, read from the database before the desk is open."""
         window = Window(len(message.drafts))
         window.rows = list(message.drafts)
         self.queue.show_window(window, self.queue.marks)
+        # Called back only once the rows have been painted.
         self.call_after_refresh(message.shown)
 
     def say_trouble(self, error: CopydeskError) -> None:
-        """Say why there is nothing."""
         self.queue.say(self.trouble_note(error))
 
     def read(self) -> None:
-        """The list, where there is none yet; else only what is on the screen, so that nothing moves."""
+        """Load the list if there is none; otherwise refresh only the visible rows, so that nothing moves."""
         if self.queue.window.read and self.queue.rows:
             ids, number, newest = self.queue.shown_ids(), self._number, self._newest
-            self.ask_for(lambda desk: self._looking.wish((desk, number, ids, newest)))
+            self.ask_for(lambda desk: self._refresher.wish((desk, number, ids, newest)))
         else:
             self.read_anew()
 
     def read_anew(self) -> None:
-        """Read the list, with the cursor on the draft that it is on, or where that stood."""
+        """Load the list again, with the cursor on the same draft or, if that is gone, at the same position."""
         self._number += 1
         self.queue.end_range()
-        number, view, place = self._number, self.view, self._standing()
-        self.ask_for(lambda desk: self._read_list(desk, number, view, place), keys_wait=True)
+        number, view, position = self._number, self.view, self._cursor_position()
+        self.ask_for(lambda desk: self._load_list(desk, number, view, position), keys_wait=True)
 
-    def _standing(self) -> "Place | None":
-        """Where the cursor's draft stands, where that is not near the beginning."""
-        far = self.queue.cursor >= PAGE // 2
-        return self.queue.window.place(self.queue.cursor) if far else None
+    def _cursor_position(self) -> "Place | None":
+        """Return the position of the cursor's draft in the list's order; None near the start."""
+        # Near the start the first page holds the draft in any case.
+        is_far = self.queue.cursor >= PAGE // 2
+        return self.queue.window.place(self.queue.cursor) if is_far else None
 
-    async def _read_list(self, desk: "Desk", number: int, view: "View", place: "Place | None") -> None:
-        from copydesk.tui.queue_reading import Reading  # noqa: PLC0415 - as above
+    async def _load_list(self, desk: "Desk", number: int, view: "View", position: "Place | None") -> None:
+        from copydesk.tui.queue_reading import Reading  # noqa: PLC0415 - not needed for the first paint
 
         if number != self._number:
             return
         self._reading, changes = Reading(view), self.app.changes
         try:
-            found = await self._reading.begin(desk, place, self.marks_of(view))
+            result = await self._reading.begin(desk, position, self.marks_of(view))
         except InvalidError as error:
             self.post_message(QueryWrong(number, str(error)))
             return
-        self.post_message(QueueRead(number, found))
-        self._look_at_changes(changes)
+        self.post_message(QueueRead(number, result))
+        self._refresh_if_outdated(changes)
 
-    def _look_at_changes(self, changes: int) -> None:
-        """Look once more at what took so long to read that something was written meanwhile."""
+    def _refresh_if_outdated(self, changes: int) -> None:
+        """Refresh once more if something was written while the rows were loading."""
         if changes != self.app.changes:
             self.call_later(self.read)
 
-    async def _count(self, desk: "Desk", number: int, view: "View") -> None:
+    async def _count_rows(self, desk: "Desk", number: int, view: "View") -> None:
         total = 0
-        async for total in desk.drafts.counting(view):  # noqa: B007 - only the last one counts
+        async for total in desk.drafts.counting(view):  # noqa: B007 - the last value is the total
             if number != self._number:
                 return
         self.post_message(TotalRead(number, total))
@@ -135,36 +135,38 @@ class ReadsQueue(DeskScreen, inherit_bindings=False):
     def _show_list(self, message: QueueRead) -> None:
         if message.number != self._number:
             return
-        found, self.has_read = message.found, True
-        filling = self._is_filling()
-        self._newest, self._new = found.newest, 0
-        self._show_counts(found.counts)
-        marks = self.marks_of(found.view)
-        marks.settle(*found.marked)
-        if not found.window.rows:
+        result, self.has_read = message.found, True
+        was_filling = self._is_filling()
+        self._newest, self._new = result.newest, 0
+        self._show_counts(result.counts)
+        marks = self.marks_of(result.view)
+        marks.settle(*result.marked)
+        if not result.window.rows:
             self.queue.marks = marks
-            self.queue.say(self._nothing(sources=found.sources))
+            self.queue.say(self._empty_note(sources=result.sources))
             self.queue.window.read = True
             self._filling_since = self.app.clock()
         else:
             self._set_rows()
-            cursor = 0 if filling else found.cursor_on(self.queue.current, self.queue.cursor)
-            self.queue.show_window(found.window, marks, cursor)
+            # While a list fills up, the cursor stays on the first row until the user moves it.
+            cursor = 0 if was_filling else result.cursor_on(self.queue.current, self.queue.cursor)
+            self.queue.show_window(result.window, marks, cursor)
             self.show_begun()
         if self._search is not None:
             self._search.say("")
-        if found.marked.gone:
-            self.app.say(f"{plural(found.marked.gone, 'marked draft')} went from this list, the mark with it.")
-        if not found.window.sure:
-            self.app.ask(lambda desk: self._count(desk, message.number, found.view))
+        if result.marked.gone:
+            self.app.say(f"{plural(result.marked.gone, 'marked draft')} went from this list, the mark with it.")
+        # Count a filtered list in the background: that may take longer than loading its first rows.
+        if not result.window.sure:
+            self.app.ask(lambda desk: self._count_rows(desk, message.number, result.view))
         self.show_title()
 
     def _is_filling(self) -> bool:
-        """Whether the list was empty until just now, and nobody has gone through it yet."""
-        since, untouched = self._filling_since, not self.queue.cursor and not self.queue.marked
-        return since is not None and untouched and self.app.clock() - since < FILLING
+        """Return True if the list was empty until recently and the user has not moved in it."""
+        since, is_untouched = self._filling_since, not self.queue.cursor and not self.queue.marked
+        return since is not None and is_untouched and self.app.clock() - since < FILLING
 
-    def _nothing(self, *, sources: bool) -> "note.Note":
+    def _empty_note(self, *, sources: bool) -> "note.Note":
         if self.view.narrowed:
             return note.nothing_found()
         if self.tab != "to_review":
@@ -172,8 +174,8 @@ class ReadsQueue(DeskScreen, inherit_bindings=False):
         return note.empty() if sources else note.no_sources()
 
     def _set_rows(self) -> None:
-        """What the rows of this list are drawn by."""
-        from copydesk.model.window import belongs  # noqa: PLC0415 - as above
+        """Configure how the rows of this list are drawn."""
+        from copydesk.model.window import belongs  # noqa: PLC0415 - not needed for the first paint
 
         tab = self.view.tab
         self.queue.fits = lambda draft: belongs(tab, draft)
@@ -182,79 +184,80 @@ class ReadsQueue(DeskScreen, inherit_bindings=False):
     def _set_zone(self) -> None:
         self.queue.tell_times(self._reading.zone if self._reading is not None else None)
 
-    def _order(self, view: "View") -> "Precedes":
-        from copydesk.model.window import precedes  # noqa: PLC0415 - as above
+    def _order_of(self, view: "View") -> "Precedes":
+        from copydesk.model.window import precedes  # noqa: PLC0415 - not needed for the first paint
 
         order = view.order
-        return lambda one, other: precedes(order, one, other)
+        return lambda first, second: precedes(order, first, second)
 
     @on(QueryWrong)
-    def _say_wrong(self, message: QueryWrong) -> None:
+    def _show_query_error(self, message: QueryWrong) -> None:
         if message.number == self._number and self._search is not None:
             self._search.say(message.why)
 
     @on(Queue.Wanted)
-    def _want(self, message: Queue.Wanted) -> None:
-        number, wish = self._number, message.wish
-        if self.queue.current is None:  # the keys that are typed next are for that row
-            self.app.ask(lambda desk: self._latest.settle((desk, number, wish)), keys_wait=True)
+    def _request_rows(self, message: Queue.Wanted) -> None:
+        number, request = self._number, message.wish
+        if self.queue.current is None:  # the next keys act on that row, so they wait for it
+            self.app.ask(lambda desk: self._row_loader.settle((desk, number, request)), keys_wait=True)
         else:
-            self.app.ask(lambda desk: self._latest.wish((desk, number, wish)))
+            self.app.ask(lambda desk: self._row_loader.wish((desk, number, request)))
 
-    async def _read_rows(self, wanted: "tuple[Desk, int, Wish]") -> None:
-        (desk, number, wish), changes = wanted, self.app.changes
+    async def _load_rows(self, arguments: "tuple[Desk, int, Wish]") -> None:
+        (desk, number, request), changes = arguments, self.app.changes
         if number == self._number and self._reading is not None:
-            self.post_message(RowsRead(number, wish, await self._reading.more(desk, wish)))
-            self._look_at_changes(changes)
+            self.post_message(RowsRead(number, request, await self._reading.more(desk, request)))
+            self._refresh_if_outdated(changes)
 
     @on(RowsRead)
-    def _take(self, message: RowsRead) -> None:
+    def _show_rows(self, message: RowsRead) -> None:
         if message.number == self._number:
             self.queue.take(message.wish, message.read)
             self.show_begun()
             self.show_title()
 
     @on(TotalRead)
-    def _take_total(self, message: TotalRead) -> None:
+    def _show_total(self, message: TotalRead) -> None:
         if message.number == self._number:
             self.queue.set_total(message.total)
             self.show_title()
 
     def show_begun(self) -> None:
-        """Show on the rows what is being done to them: they were read before it is written."""
+        """Show pending changes on the rows, which were loaded before the changes were written."""
 
     def is_older(self, draft: "ListedDraft") -> bool:
-        """Whether this was read before the draft was changed here."""
+        """Return True if `draft` was loaded before it was changed here."""
         return False
 
-    async def _look_again(self, wish: "tuple[Desk, int, tuple[str, ...], str]") -> None:
-        desk, number, ids, newest = wish
-        with suppress(InvalidError):  # that the words cannot be looked for was told
+    async def _load_refresh(self, request: "tuple[Desk, int, tuple[str, ...], str]") -> None:
+        desk, number, ids, newest = request
+        with suppress(InvalidError):  # the invalid query was reported when the list was loaded
             if self._reading is not None:
                 self.post_message(LookedAgain(number, await self._reading.look_again(desk, ids, newest)))
 
     @on(LookedAgain)
-    def _show_again(self, message: LookedAgain) -> None:
+    def _show_refresh(self, message: LookedAgain) -> None:
         self._show_counts(message.looked.counts)
         if message.number == self._number:
             self._set_zone()
-            older = {draft.id for draft in message.looked.drafts if self.is_older(draft)}
-            # What is left out is looked at again when it is written: that is a change of the desk.
-            ids = [draft_id for draft_id in message.looked.ids if draft_id not in older]
+            stale = {draft.id for draft in message.looked.drafts if self.is_older(draft)}
+            # Skip stale rows: they are refreshed again once the local change has been written.
+            ids = [draft_id for draft_id in message.looked.ids if draft_id not in stale]
             self.queue.renew(ids, message.looked.drafts)
             self._new = message.looked.new
-            gone = len(message.looked.drafts) < len(message.looked.ids)
-            if gone or (self._new and self._is_filling()):
+            # A visible draft was deleted; loading the list again closes the gap.
+            has_missing = len(message.looked.drafts) < len(message.looked.ids)
+            if has_missing or (self._new and self._is_filling()):
                 self.read_anew()
             self.show_title()
 
     def _show_counts(self, counts: "Counts") -> None:
-        from copydesk.model.window import Tab, number_in  # noqa: PLC0415 - as above
+        from copydesk.model.window import Tab, number_in  # noqa: PLC0415 - not needed for the first paint
 
         self.query_one(TabsLine).show(self.tab, {tab.value: number_in(tab, counts) for tab in Tab})
 
     def show_title(self) -> None:
-        """How many there are, how many are marked, how many are new."""
+        """Show the total, the number of marked drafts, and the number of new ones."""
         total = len(self.queue.window)
         parts = ["Queue", (f"{total}" if self.queue.window.sure else f"{total - 1}+") * bool(total)]
         parts += [self._reading.words] if self._reading is not None and self.view.narrowed else []

@@ -1,4 +1,4 @@
-"""A screen from which the pipeline is run, and on which one can watch how it gets on."""
+"""Base of the screens that can start the pipeline and show its progress."""
 
 from typing import TYPE_CHECKING
 
@@ -12,7 +12,10 @@ if TYPE_CHECKING:
 
 
 class RunScreen(DeskScreen, inherit_bindings=False):
-    """It has a panel below its body as long as the run is watched; the app has the run."""
+    """A screen with a panel below its body while the run is watched.
+
+    The app owns the run.
+    """
 
     def __init__(self) -> None:
         super().__init__()
@@ -20,7 +23,7 @@ class RunScreen(DeskScreen, inherit_bindings=False):
         self._watching = False
 
     def action_run_pipeline(self) -> None:
-        """Run the pipeline, or show again how the run gets on."""
+        """Start the pipeline, or show the progress of the run in progress again."""
         self._watching = True
         view = self.app.run_view
         if view is not None and view.under_way:
@@ -29,11 +32,10 @@ class RunScreen(DeskScreen, inherit_bindings=False):
             self.app.start_run()
 
     def action_cancel_run(self) -> None:
-        """Cancel the run."""
         self.app.cancel_run()
 
     def leave_run(self) -> bool:
-        """Close the panel and leave the run to itself; False where no panel is open."""
+        """Close the panel; the run continues. Return False if no panel is open."""
         if self._run_panel is None or not self._run_panel.display:
             return False
         self._watching = False
@@ -41,13 +43,13 @@ class RunScreen(DeskScreen, inherit_bindings=False):
         return True
 
     def on_run_changed(self, message: RunChanged) -> None:
-        """Show how the run gets on; what came of one that nobody watches is told."""
+        """Show the progress; notify of the outcome if nobody is watching."""
         self._show_run(message.view)
         if message.view.ended is not None and not self._watching:
             self.app.say_ended(message.view.ended)
 
     def on_screen_resume(self) -> None:
-        """The run got on while another screen was shown."""
+        """Show the progress made while another screen was shown."""
         view = self.app.run_view
         if view is not None:
             self.query_one(TopLine).show_run(view)
@@ -55,6 +57,7 @@ class RunScreen(DeskScreen, inherit_bindings=False):
                 self._show_run(view)
 
     def _show_run(self, view: "RunView") -> None:
+        # The panel was never opened: do not import it for a run that nobody watches.
         if not self._watching and self._run_panel is None:
             return
         panel = self._panel()
@@ -63,7 +66,7 @@ class RunScreen(DeskScreen, inherit_bindings=False):
 
     def _panel(self) -> "RunPanel":
         if self._run_panel is None:
-            from copydesk.tui.widgets.run_panel import RunPanel  # noqa: PLC0415 - there may be no run
+            from copydesk.tui.widgets.run_panel import RunPanel  # noqa: PLC0415 - only needed for a run
 
             self._run_panel = RunPanel(id="run")
             self.mount(self._run_panel, after="#body")

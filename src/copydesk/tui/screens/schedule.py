@@ -1,4 +1,4 @@
-"""The schedule: the week with its slots and drafts, and what can be done with them."""
+"""The schedule screen: the week with its slots and drafts, and the actions on them."""
 
 from datetime import datetime
 from typing import TYPE_CHECKING
@@ -24,12 +24,13 @@ if TYPE_CHECKING:
     from copydesk.model.schedule import WeekDraft
 
 MOST_APPROVED = 100
-"""So many approved drafts are offered for a slot."""
+"""Approved drafts offered for a slot."""
+# Drafts that are being posted or were posted keep their time.
 _MOVABLE = frozenset({Status.SCHEDULED, Status.MISSED})
 
 
 class Planned(Message, bubble=False):
-    """What the automatic schedule would do."""
+    """The automatic schedule was computed."""
 
     def __init__(self, plan: AutoSchedule) -> None:
         super().__init__()
@@ -37,7 +38,7 @@ class Planned(Message, bubble=False):
 
 
 class Offered(Message, bubble=False):
-    """The approved drafts, for a time."""
+    """The approved drafts that can be scheduled for `at` were loaded."""
 
     def __init__(self, drafts: "list[ListedDraft]", at: datetime, shown: str) -> None:
         super().__init__()
@@ -47,20 +48,21 @@ class Offered(Message, bubble=False):
 
 
 class ScheduleScreen(WeekChanges):
-    """Moves drafts, makes and deletes slots, schedules: at once, and taken back with `u`."""
+    """Moves and schedules drafts, creates and deletes slots. Changes apply at once and can be undone with `u`."""
 
     NAME = "Schedule"
     WHERE = (Where.SCHEDULE,)
     CSS_PATH = sheet("schedule.tcss")
     BINDINGS = bindings(Where.SCHEDULE)
 
-    # Drafts.
+    def _movable_draft(self, verb: str) -> "WeekDraft | None":
+        """Return the draft under the cursor if it can be rescheduled; otherwise notify why not and return None.
 
-    def _draft(self, to_do: str) -> "WeekDraft | None":
-        """The draft under the cursor whose time can be changed; else say why there is none."""
+        `verb` completes the sentence "There is no draft here to …".
+        """
         draft = self.grid.thing.draft if self.grid.thing else None
         if draft is None:
-            self.app.say(f"There is no draft here to {to_do}.")
+            self.app.say(f"There is no draft here to {verb}.")
         elif draft.status not in _MOVABLE:
             self.app.say(f"This draft is {STATUS[draft.status].words}: its time stays.")
         else:
@@ -68,8 +70,8 @@ class ScheduleScreen(WeekChanges):
         return None
 
     def action_shift(self, days: int, hours: int) -> None:
-        """Move the draft under the cursor; the cursor goes with it."""
-        draft = self._draft("move")
+        """Move the draft under the cursor by days and hours; the cursor follows it."""
+        draft = self._movable_draft("move")
         if draft is None or self.week is None:
             return
         at = moved(draft.at, self.zone, days=days, hours=hours)
@@ -82,12 +84,13 @@ class ScheduleScreen(WeekChanges):
             self.ways_back.did((draft.id,))
 
         self.carry_out(reschedule, keys_wait=False)
+        # Show the new time at once; the write is queued, and the week is loaded again when the queue is empty.
         self.week = with_time(self.week, draft.id, at)
         self.show(place(at, self.zone), draft.id)
 
     def action_cancel(self) -> None:
-        """Take the time of the draft under the cursor away."""
-        draft = self._draft("take from its time")
+        """Unschedule the draft under the cursor."""
+        draft = self._movable_draft("take from its time")
         if draft is None:
             return
 
@@ -100,7 +103,7 @@ class ScheduleScreen(WeekChanges):
 
     @on(WeekGrid.Opened)
     def action_open(self) -> None:
-        """Show the draft under the cursor on the review."""
+        """Show the draft under the cursor on the review screen."""
         draft = self.grid.thing.draft if self.grid.thing else None
         if draft is None:
             self.app.say("There is no draft here to open.")
@@ -109,28 +112,33 @@ class ScheduleScreen(WeekChanges):
         self.app.show_draft(draft.id)
 
     def action_fill(self) -> None:
-        """Give an approved draft the time under the cursor."""
-        at = self._time_here()
+        """Choose an approved draft for the time under the cursor."""
+        at = self._time_under_cursor()
         if at is None:
             return
 
         async def offer(desk: "Desk") -> None:
             page = await desk.drafts.list(limit=MOST_APPROVED, status=Status.APPROVED, archived="exclude")
-            (shown,) = await desk.schedule.shown(at)
+            (time_label,) = await desk.schedule.shown(at)
+            # Best first: by confidence, then the oldest.
             best = sorted(page.items, key=lambda draft: (-draft.confidence, draft.created_at))
-            self.post_message(Offered(best, at, shown))
+            self.post_message(Offered(best, at, time_label))
 
         self.app.ask(offer, opens=True)
 
-    def _time_here(self) -> datetime | None:
-        """The time of the chosen slot, or of the first free one, or the hour's first minute; else say why none."""
+    def _time_under_cursor(self) -> datetime | None:
+        """Return the time of the selected or else the first free slot, or the start of the hour.
+
+        Notify and return None if the hour does not exist on that day or has passed.
+        """
         cell = self.grid.cell
         if cell is None:
             return None
         if cell.span is None:
             self.app.say("This hour does not exist on that day.")
             return None
-        free = [thing for thing in (self.grid.thing, *cell.things) if thing and thing.draft is None]
+        # The selected entry comes first: a selected slot wins over an earlier one.
+        free = [entry for entry in (self.grid.thing, *cell.things) if entry and entry.draft is None]
         at = free[0].at if free else cell.span.start
         if at <= self.now():
             self.app.say("That time has passed.")
@@ -138,7 +146,7 @@ class ScheduleScreen(WeekChanges):
         return at
 
     @on(Offered)
-    def _offer(self, message: Offered) -> None:
+    def _open_pick_dialog(self, message: Offered) -> None:
         if not message.drafts:
             self.app.say("No approved draft waits for a time.")
             return
@@ -147,22 +155,20 @@ class ScheduleScreen(WeekChanges):
             if draft_id is not None:
                 self._schedule(draft_id, message.at, message.shown)
 
-        some = f" · the newest {MOST_APPROVED}" if len(message.drafts) == MOST_APPROVED else ""
-        title = f"{message.shown} · {key('list.open')} schedules{some}"
+        limit_note = f" · the newest {MOST_APPROVED}" if len(message.drafts) == MOST_APPROVED else ""
+        title = f"{message.shown} · {key('list.open')} schedules{limit_note}"
         self.app.open_over(self, PickScreen(message.drafts, title, self.now()), schedule)
 
-    def _schedule(self, draft_id: str, at: datetime, shown: str) -> None:
+    def _schedule(self, draft_id: str, at: datetime, time_label: str) -> None:
         async def schedule(desk: "Desk") -> None:
             await desk.drafts.schedule(draft_id, at)
             self.ways_back.did((draft_id,))
-            self.app.say(f"Scheduled for {shown} · {key('schedule.undo')} undo")
+            self.app.say(f"Scheduled for {time_label} · {key('schedule.undo')} undo")
 
         self.carry_out(schedule)
 
-    # The automatic schedule.
-
     def action_auto(self) -> None:
-        """Show what the automatic schedule would do."""
+        """Compute the automatic schedule and show it for confirmation."""
 
         async def plan(desk: "Desk") -> None:
             self.post_message(Planned(await desk.schedule.auto(dry_run=True)))
@@ -170,28 +176,31 @@ class ScheduleScreen(WeekChanges):
         self.app.ask(plan, opens=True)
 
     @on(Planned)
-    def _propose(self, message: Planned) -> None:
+    def _open_plan_dialog(self, message: Planned) -> None:
         plan = message.plan
         if not plan.scheduled:
             reason = f": {plan.reason}" if plan.reason else ""
-            left = plural(plan.skipped, "approved draft")
+            left_out = plural(plan.skipped, "approved draft")
             advice = f" {key('schedule.new_slot')} makes one." if plan.reason == NO_SLOTS else ""
-            self.app.say(f"{left} left out{reason}.{advice}" if plan.skipped else "No approved draft waits for a time.")
+            self.app.say(
+                f"{left_out} left out{reason}.{advice}" if plan.skipped else "No approved draft waits for a time."
+            )
             return
 
-        def do(yes: bool | None) -> None:  # noqa: FBT001 - Textual hands it over so
+        def apply(yes: bool | None) -> None:  # noqa: FBT001 - Textual passes it by position
             if yes:
-                self.carry_out(lambda desk: self._follow(desk, plan))
+                self.carry_out(lambda desk: self._apply_plan(desk, plan))
 
-        self.app.open_over(self, PlanScreen(plan, self.zone, self.now()), do)
+        self.app.open_over(self, PlanScreen(plan, self.zone, self.now()), apply)
 
-    async def _follow(self, desk: "Desk", plan: AutoSchedule) -> None:
-        """Schedule the drafts of the plan, and say what came out otherwise than it said."""
-        done = await desk.schedule.auto([each.draft_id for each in plan.scheduled])
-        self.ways_back.did(tuple(each.draft_id for each in done.scheduled))
-        meant = {(each.draft_id, each.scheduled_at) for each in plan.scheduled}
-        other = sum((each.draft_id, each.scheduled_at) not in meant for each in done.scheduled)
-        words = [f"{plural(len(done.scheduled), 'draft')} scheduled"]
-        words += [f"{other} for another time than was shown"] * bool(other)
-        words += [f"{done.skipped} not: {done.reason}"] * bool(done.skipped)
-        self.app.say(f"{', '.join(words)} · {key('schedule.undo')} undo")
+    async def _apply_plan(self, desk: "Desk", plan: AutoSchedule) -> None:
+        """Schedule the drafts of the plan; notify what came out differently from the plan."""
+        result = await desk.schedule.auto([placed.draft_id for placed in plan.scheduled])
+        self.ways_back.did(tuple(placed.draft_id for placed in result.scheduled))
+        # Slots may have been taken, or drafts changed, while the plan was on the screen.
+        planned = {(placed.draft_id, placed.scheduled_at) for placed in plan.scheduled}
+        changed = sum((placed.draft_id, placed.scheduled_at) not in planned for placed in result.scheduled)
+        parts = [f"{plural(len(result.scheduled), 'draft')} scheduled"]
+        parts += [f"{changed} for another time than was shown"] * bool(changed)
+        parts += [f"{result.skipped} not: {result.reason}"] * bool(result.skipped)
+        self.app.say(f"{', '.join(parts)} · {key('schedule.undo')} undo")

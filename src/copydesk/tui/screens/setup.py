@@ -1,4 +1,4 @@
-"""The setup: accounts, voice, writer, time zone, and where things are."""
+"""The setup screen: accounts, voice, writer, time zone, and file locations."""
 
 from collections.abc import Iterable, Sequence
 from functools import partial
@@ -45,21 +45,21 @@ class SetupScreen(SetupAccounts):
     BINDINGS = bindings(Where.SETUP)
     CSS_PATH = sheet("setup.tcss")
     AUTO_FOCUS = "#sections"
-    # One more than other screens have: two panes stand side by side where a queue could not.
+    # One breakpoint more than other screens have: two panes fit side by side here where a queue would be too narrow.
     HORIZONTAL_BREAKPOINTS = [(0, "-tiny"), (40, "-slim"), (64, "-narrow"), (100, "-medium"), (150, "-wide")]
 
     sections = getters.query_one("#sections", Sections)
     about = getters.query_one("#about", Page)
 
     class Read(Message, bubble=False):
-        """What the desk says."""
+        """The configuration was loaded from the desk."""
 
         def __init__(self, found: Setup) -> None:
             super().__init__()
             self.found = found
 
     class Looked(Message, bubble=False):
-        """What the doctor says."""
+        """The checks of `copydesk doctor` have run."""
 
         def __init__(self, found: "tuple[Examined, ...]") -> None:
             super().__init__()
@@ -67,127 +67,119 @@ class SetupScreen(SetupAccounts):
 
     def __init__(self) -> None:
         super().__init__()
-        self._found: Setup | None = None
-        self._examined: tuple[Examined, ...] | None = None
-        self._reading: Latest[Desk] = Latest(self._read_setup)
-        self._looking: Latest[Desk] = Latest(self._examine)
+        self._setup: Setup | None = None
+        self._checks: tuple[Examined, ...] | None = None
+        self._loader: Latest[Desk] = Latest(self._load_setup)
+        self._check_runner: Latest[Desk] = Latest(self._run_checks)
 
     def body(self) -> Iterable[Widget]:
-        """Each is made once."""
         yield Sections(id="sections")
         yield Vertical(Accounts(self.app.clock, id="accounts"), Page(note.OPENING, id="about"), id="right")
 
     def on_mount(self) -> None:
-        """Begin with the accounts."""
         self.sections.set_title("Setup")
         self.accounts.set_title("Accounts")
         self.sections.show(list(Section))
-        self._select("sections")
-
-    # The desk.
+        self._show_pane("sections")
 
     def read(self) -> None:
-        """Read what there is to set up; what the doctor says only where it is looked at."""
-        self.ask_for(self._reading.settle)
+        """Load the configuration; run the doctor's checks only while they are displayed."""
+        self.ask_for(self._loader.settle)
         if self.section is Section.PLACES:
-            self._look()
+            self._request_checks()
 
-    async def _read_setup(self, desk: "Desk") -> None:
-        from copydesk.desk.voice import unfollowed  # noqa: PLC0415 - not for the first paint
+    async def _load_setup(self, desk: "Desk") -> None:
+        from copydesk.desk.voice import unfollowed  # noqa: PLC0415 - not needed for the first paint
 
         voice = await desk.voice.read()
         try:
-            kept = await desk.accounts.keys()
-            keys = kept.says if kept.begun else f"none so far; they would go to {kept.says}"
+            vault = await desk.accounts.keys()
+            credential_storage = vault.says if vault.begun else f"none so far; they would go to {vault.says}"
         except CopydeskError as error:
-            keys = error.message
-        found = Setup(
+            credential_storage = error.message
+        setup = Setup(
             accounts=await desk.accounts.list(),
-            keys=keys,
+            keys=credential_storage,
             voice=voice,
             unfollowed=unfollowed(voice),
             zone=await desk.schedule.zone(),
-            shown=_now(*await desk.schedule.shown(self.app.clock().replace(second=0, microsecond=0))),
+            shown=_without_distance(*await desk.schedule.shown(self.app.clock().replace(second=0, microsecond=0))),
             slots=len(await desk.schedule.slots()),
         )
-        self.post_message(self.Read(found))
+        self.post_message(self.Read(setup))
 
-    def _look(self) -> None:
+    def _request_checks(self) -> None:
         if self.app.desk is not None:
-            self.app.ask(self._looking.wish)
+            self.app.ask(self._check_runner.wish)
 
-    async def _examine(self, desk: "Desk") -> None:
-        from contextlib import nullcontext  # noqa: PLC0415 - for this alone
+    async def _run_checks(self, desk: "Desk") -> None:
+        from contextlib import nullcontext  # noqa: PLC0415 - only needed here
 
         from copydesk.desk.doctor import examine  # noqa: PLC0415 - as above
 
         self.post_message(self.Looked(await examine(desk.settings, lambda: nullcontext(desk))))
 
     @on(Read)
-    def _fill(self, message: Read) -> None:
-        """The cursors stay where they are."""
-        self._found, self.has_read = message.found, True
+    def _show_setup(self, message: Read) -> None:
+        """Show the configuration; the cursors stay where they are."""
+        self._setup, self.has_read = message.found, True
         current = self.accounts.current
-        places = {each.id: at for at, each in enumerate(message.found.accounts)}
+        positions = {account.id: index for index, account in enumerate(message.found.accounts)}
         if message.found.accounts:
-            at = places.get(current.id, min(self.accounts.cursor, len(places) - 1)) if current else 0
-            self.accounts.show(message.found.accounts, at)
+            index = positions.get(current.id, min(self.accounts.cursor, len(positions) - 1)) if current else 0
+            self.accounts.show(message.found.accounts, index)
         else:
             self.accounts.say([plain("None yet.", "dim")])
-        self._show()
+        self._show_section()
 
     @on(Looked)
-    def _take_look(self, message: Looked) -> None:
-        self._examined = message.found
-        self._show()
+    def _show_checks(self, message: Looked) -> None:
+        self._checks = message.found
+        self._show_section()
 
     def say_trouble(self, error: CopydeskError) -> None:
-        """Why there is nothing to set up."""
         self.about.show(self.trouble_note(error))
-
-    # What is shown.
 
     @property
     def section(self) -> Section:
-        """The one under the cursor."""
+        """Return the section under the cursor."""
         return self.sections.current or Section.ACCOUNTS
 
     @on(LineList.Moved)
-    def _moved(self) -> None:
-        if self.section is Section.PLACES and self._examined is None:
-            self._look()
-        self._show()
+    def _follow_cursor(self) -> None:
+        # The checks take time: run them when they are first displayed, not when the screen is opened.
+        if self.section is Section.PLACES and self._checks is None:
+            self._request_checks()
+        self._show_section()
 
-    def _show(self) -> None:
-        """The section at the right; what is the same stays where it was scrolled to."""
+    def _show_section(self) -> None:
+        """Show the current section; an unchanged one keeps its scroll position."""
         self.accounts.display = self.section is Section.ACCOUNTS
         self.about.set_title(self.section.value if self.section is not Section.ACCOUNTS else "Account")
-        if self._found is None:
+        if self._setup is None:
             return
-        show = self.about.show_more if self._shown_section is self.section else self.about.show
-        show(partial(self._page, self._found))
-        self._shown_section = self.section
+        show = self.about.show_more if self._displayed_section is self.section else self.about.show
+        show(partial(self._section_page, self._setup))
+        self._displayed_section = self.section
 
-    _shown_section: Section | None = None
+    _displayed_section: Section | None = None
 
-    def _page(self, found: Setup) -> Sequence[Block]:
+    def _section_page(self, setup: Setup) -> Sequence[Block]:
         if self.section is Section.ACCOUNTS:
-            return account_page(self.accounts.current, found.keys, self.app.clock())
+            return account_page(self.accounts.current, setup.keys, self.app.clock())
         if self.section is Section.VOICE:
-            return voice_page(found)
+            return voice_page(setup)
         if self.section is Section.WRITER:
-            return writer_page(found)
+            return writer_page(setup)
         if self.section is Section.ZONE:
-            return zone_page(found)
-        return places_page(self._examined) if self._examined else [plain("Looking …", "dim")]
-
-    # Panes.
+            return zone_page(setup)
+        return places_page(self._checks) if self._checks else [plain("Looking …", "dim")]
 
     def on_descendant_focus(self, event: DescendantFocus) -> None:
-        """The footer shows the keys of what has the focus."""
-        self._select(event.widget.id or "")
+        """Show the keys of the focused pane in the footer."""
+        self._show_pane(event.widget.id or "")
 
-    def _select(self, pane: str) -> None:
+    def _show_pane(self, pane: str) -> None:
         body = self.query_one("#body")
         body.set_class(pane == "sections", "-sections")
         body.set_class(pane != "sections", "-right")
@@ -199,76 +191,75 @@ class SetupScreen(SetupAccounts):
         return ["sections", *accounts, "about"]
 
     def action_pane(self, by: int) -> None:
-        """The next pane, or the one before."""
+        """Focus the next pane (`by` 1) or the previous one (-1)."""
         panes = self._panes
-        here = panes.index(self.focused.id) if self.focused and self.focused.id in panes else 0
-        self._go_to(panes[(here + by) % len(panes)])
+        current = panes.index(self.focused.id) if self.focused and self.focused.id in panes else 0
+        self._go_to(panes[(current + by) % len(panes)])
 
     def _go_to(self, pane: str) -> None:
-        # Displayed first: what is hidden cannot take the focus.
-        self._select(pane)
+        # Make the pane visible first: a hidden widget cannot take the focus.
+        self._show_pane(pane)
         self.focus_when_shown(self.query_one(f"#{pane}"))
 
     def on_line_list_opened(self) -> None:
-        """Enter goes into what the cursor is on."""
+        """Enter focuses the next pane."""
         self.action_pane(1)
 
     def action_back(self) -> None:
-        """Back to the sections."""
+        """Focus the sections."""
         self._go_to("sections")
 
     def action_refresh(self) -> None:
-        """Read the desk again, or try again to open it."""
-        self._examined = None
+        """Load the data again, or retry to open the desk."""
+        self._checks = None
         if self.app.desk is None:
             self.app.open()
         else:
             self.read()
 
-    # What can be changed.
-
     def action_edit(self) -> None:
-        """Edit what is shown."""
-        if self._found is None:
+        """Edit the current section, or notify where that is done."""
+        if self._setup is None:
             return
         if self.section in {Section.VOICE, Section.WRITER}:
             self.app.ask(self._edit_voice, opens=True)
         elif self.section is Section.ZONE:
-            self._ask_zone(self._found.zone)
+            self._prompt_zone(self._setup.zone)
         elif self.section is Section.ACCOUNTS:
-            keys = [key(f"setup.{each}") for each in ("connect", "check", "remove")]
+            keys = [key(f"setup.{action}") for action in ("connect", "check", "remove")]
             self.app.notify("An account is connected anew with {}, checked with {}, removed with {}.".format(*keys))
         else:
             self.app.notify("There is nothing to edit here: the settings file says where things are.")
 
     async def _edit_voice(self, desk: "Desk") -> None:
-        from copydesk.tui.voicing import edit_voice  # noqa: PLC0415 - not for the first paint
+        from copydesk.tui.voicing import edit_voice  # noqa: PLC0415 - not needed for the first paint
 
-        # What is shown may be older than what was saved last.
+        # Load the voice again: the one on the screen may be older than the last save.
         await edit_voice(self, desk, await desk.voice.read(), self._voice_saved)
 
-    def _voice_saved(self, saved: bool | None) -> None:  # noqa: FBT001 - Textual hands it over so
+    def _voice_saved(self, saved: bool | None) -> None:  # noqa: FBT001 - Textual passes it by position
         if saved:
             self.app.notify("The voice is kept. Drafts that are written from now on follow it.")
             self.read()
 
-    def _ask_zone(self, zone: str, value: str = "", wrong: CopydeskError | None = None) -> None:
-        def answered(name: str | None) -> None:
+    def _prompt_zone(self, zone: str, value: str = "", error: CopydeskError | None = None) -> None:
+        def apply(name: str | None) -> None:
             if name and name.strip() and name.strip() != zone:
                 self.app.carry_out(lambda desk: self._set_zone(desk, zone, name.strip()), keys_wait=True)
 
-        ask_zone(self, zone, answered, value, wrong)
+        ask_zone(self, zone, apply, value, error)
 
-    async def _set_zone(self, desk: "Desk", before: str, after: str) -> None:
+    async def _set_zone(self, desk: "Desk", old: str, new: str) -> None:
         try:
-            await desk.schedule.set_zone(after)
+            await desk.schedule.set_zone(new)
         except CopydeskError as error:
-            self.app.call_later(self._ask_zone, before, after, error)
+            # Ask again, with the rejected name in the line and the error below it.
+            self.app.call_later(self._prompt_zone, old, new, error)
             return
-        self.app.notify(f"Slots and times are on the clock of {after} from now on.")
+        self.app.notify(f"Slots and times are on the clock of {new} from now on.")
         self.read_for_keys()
 
 
-def _now(shown: str) -> str:
-    """A moment as it is told, without how far it is from now."""
-    return shown.partition(" (")[0]
+def _without_distance(formatted: str) -> str:
+    """Return a formatted time without the part in parentheses, its distance from now."""
+    return formatted.partition(" (")[0]

@@ -1,4 +1,4 @@
-"""What is done with sources from their screen."""
+"""The actions of the sources screen."""
 
 import asyncio
 import os
@@ -23,81 +23,79 @@ if TYPE_CHECKING:
     from copydesk.model.source import Source
 
 LARGEST = 16 * 1024 * 1024
-"""Bytes of a file that are read; no list of feeds is as long."""
+"""Bytes read of an OPML file at most; no list of feeds is this large."""
 FILE = "sources.opml"
 
 
 class SourceActions(RunScreen, inherit_bindings=False):
-    """Each action asks the desk in a worker; what it wrote comes back by the desk's change."""
+    """Actions run in background tasks; their results arrive with the desk's change notification."""
 
     sources = getters.query_one("#sources", SourceList)
 
     def __init__(self) -> None:
         super().__init__()
         self.to_find: str | None = None
-        """The source that the cursor goes to when the sources are read next."""
+        """Id of the source that the cursor moves to after the next load."""
 
     @property
     def chosen(self) -> "SourceOverview | None":
-        """The source that keys act on."""
+        """Return the source that the keys act on."""
         return self.sources.current
 
     @property
-    def _current(self) -> "Source | None":
+    def _current_source(self) -> "Source | None":
         return self.chosen.source if self.chosen else None
 
-    # Sources.
-
     def action_new_source(self) -> None:
-        """Ask for a new one."""
-        from copydesk.tui.modals.source_form import SourceForm  # noqa: PLC0415 - seldom needed
+        """Open the form of a new source."""
+        from copydesk.tui.modals.source_form import SourceForm  # noqa: PLC0415 - rarely needed
 
         if self.app.desk is not None:
-            self.app.push_screen(SourceForm(), self._made)
+            self.app.push_screen(SourceForm(), self._show_created)
 
     def action_edit_source(self) -> None:
-        """Change it."""
         from copydesk.tui.modals.source_form import SourceForm  # noqa: PLC0415 - as above
 
-        if self._current is not None:
-            self.app.push_screen(SourceForm(self._current), self._changed)
+        if self._current_source is not None:
+            self.app.push_screen(SourceForm(self._current_source), self._show_updated)
 
-    def _made(self, source: "Source | None") -> None:
+    def _show_created(self, source: "Source | None") -> None:
         if source is not None:
-            self._find(source)
+            self._refresh_and_select(source)
             self.app.notify(f"Added {source.name}. {key('sources.run')} reads it and writes drafts.")
 
-    def _changed(self, source: "Source | None") -> None:
+    def _show_updated(self, source: "Source | None") -> None:
         if source is not None:
-            self._find(source)
+            self._refresh_and_select(source)
             self.app.notify(f"Saved {source.name}.")
 
-    def _find(self, source: "Source") -> None:
+    def _refresh_and_select(self, source: "Source") -> None:
+        # The source gets a row with the next load only.
         self.to_find = source.id
         self.read_for_keys()
 
     def action_test_source(self) -> None:
-        """Show what it holds now."""
+        """Fetch the source once and show its entries."""
         from copydesk.tui.modals.source_trial import SourceTrial  # noqa: PLC0415 - as above
 
-        if self._current is not None:
-            self.app.push_screen(SourceTrial(self._current))
+        if self._current_source is not None:
+            self.app.push_screen(SourceTrial(self._current_source))
 
     def action_switch_source(self) -> None:
-        """Off, or on again."""
-        source = self._current
+        """Switch the source off, or on again."""
+        source = self._current_source
         if source is not None:
-            self.app.ask(lambda desk: self._switch(desk, source), keys_wait=True)
+            self.app.ask(lambda desk: self._toggle(desk, source), keys_wait=True)
 
-    async def _switch(self, desk: "Desk", source: "Source") -> None:
+    async def _toggle(self, desk: "Desk", source: "Source") -> None:
         changed = await desk.sources.update(source.id, {"enabled": not source.enabled})
-        words = "is read again" if changed.enabled else "is no longer read"
-        self.app.notify(f"{changed.name} {words}. {key('sources.switch')} undoes it.")
-        # The next key is for the source as it is now.
+        effect = "is read again" if changed.enabled else "is no longer read"
+        self.app.notify(f"{changed.name} {effect}. {key('sources.switch')} undoes it.")
+        # Refresh before the next key acts: it is meant for the source as it is now.
         self.read_for_keys()
 
     def action_delete_source(self) -> None:
-        """Delete it, after a yes."""
+        """Delete the source, after a confirmation."""
         from copydesk.desk.overviews import deletion  # noqa: PLC0415 - as above
         from copydesk.tui.modals.ask import YesScreen  # noqa: PLC0415 - as above
 
@@ -106,108 +104,109 @@ class SourceActions(RunScreen, inherit_bindings=False):
             return
         source = row.source
 
-        def answered(yes: bool | None) -> None:  # noqa: FBT001 - Textual hands it over so
+        def delete_if_confirmed(yes: bool | None) -> None:  # noqa: FBT001 - Textual passes it by position
             if yes:
-                self.app.ask(lambda desk: self._delete(desk, source), keys_wait=True)
+                self.app.ask(lambda desk: self._delete_source(desk, source), keys_wait=True)
 
-        self.app.push_screen(YesScreen(deletion(row)), answered)
+        self.app.push_screen(YesScreen(deletion(row)), delete_if_confirmed)
 
-    async def _delete(self, desk: "Desk", source: "Source") -> None:
+    async def _delete_source(self, desk: "Desk", source: "Source") -> None:
         await desk.sources.delete(source.id)
         self.app.notify(f"Deleted {source.name}.")
         self.read_for_keys()
 
-    # Examples, while the desk is new.
-
     @property
     def taken(self) -> frozenset[str]:
-        """The addresses that are sources."""
+        """Return the addresses of all sources."""
         return frozenset(row.source.url or "" for row in self.sources.rows)
 
     @property
     def is_beginning(self) -> bool:
-        """Whether nothing was ever read, and there is nothing to read but examples."""
-        known = {example.url for example in EXAMPLES}
-        return all(row.source.last_fetch is None and row.source.url in known for row in self.sources.rows)
+        """Return True if nothing was ever fetched, and there are no sources but examples."""
+        example_urls = {example.url for example in EXAMPLES}
+        return all(row.source.last_fetch is None and row.source.url in example_urls for row in self.sources.rows)
 
     def action_take_example(self, number: int) -> None:
-        """Add an example, where the desk is new; nothing is fetched. Elsewhere c composes a draft, as everywhere."""
+        """Add example `number`, counted from 0, while the desk is new; nothing is fetched.
+
+        Elsewhere the key keeps its meaning on other screens: `c` composes a draft.
+        """
         if not self.is_beginning:
+            # Textual then tries the next binding of the key.
             raise SkipAction
         example = EXAMPLES[number]
         if self.app.desk is not None and self.is_beginning and example.url not in self.taken:
-            self.app.ask(lambda desk: self._take(desk, example), keys_wait=True)
+            self.app.ask(lambda desk: self._add_example(desk, example), keys_wait=True)
 
-    async def _take(self, desk: "Desk", example: Example) -> None:
+    async def _add_example(self, desk: "Desk", example: Example) -> None:
         config = example.config or None
         source = await desk.sources.create(example.type, example.url, name=example.name, config=config, test=False)
         self.post_message(SourceSaved(source))
 
     @on(SourceSaved)
-    def _show_saved(self, message: SourceSaved) -> None:
-        self._made(message.source)
-
-    # Lists of feeds.
+    def _show_example_added(self, message: SourceSaved) -> None:
+        self._show_created(message.source)
 
     def action_import_feeds(self) -> None:
-        """Ask for the file."""
+        """Prompt for an OPML file to import."""
         from copydesk.tui.modals.ask import LineScreen  # noqa: PLC0415 - as above
 
         hint = f"Each feed is read once before it is added. Enter begins, {key('line.leave')} leaves."
-        self.app.push_screen(LineScreen("Which OPML file?", hint=hint), self._import)
+        self.app.push_screen(LineScreen("Which OPML file?", hint=hint), self._import_from)
 
-    def _import(self, path: str | None) -> None:
+    def _import_from(self, path: str | None) -> None:
         if path and path.strip():
-            self.app.ask(lambda desk: self._read_feeds(desk, path.strip()), opens=True)
+            self.app.ask(lambda desk: self._load_feeds(desk, path.strip()), opens=True)
 
-    async def _read_feeds(self, desk: "Desk", path: str) -> None:
-        body = await asyncio.to_thread(_read, path)
+    async def _load_feeds(self, desk: "Desk", path: str) -> None:
+        body = await asyncio.to_thread(_read_file, path)
         self.post_message(FeedsRead(desk.sources.read_opml(body)))
 
     @on(FeedsRead)
-    def _add_feeds(self, message: FeedsRead) -> None:
+    def _open_import(self, message: FeedsRead) -> None:
         from copydesk.tui.modals.feed_import import FeedImport  # noqa: PLC0415 - as above
 
         self.app.open_over(self, FeedImport(message.feeds), lambda _: self.read())
 
     def action_export_feeds(self) -> None:
-        """Ask where to write."""
+        """Prompt for a file to export the sources to."""
         from copydesk.tui.modals.ask import LineScreen  # noqa: PLC0415 - as above
 
-        reads = f"Other feed readers read it, and {key('sources.import')} does."
-        hint = f"{reads} Enter writes it, {key('line.leave')} leaves."
+        uses = f"Other feed readers read it, and {key('sources.import')} does."
+        hint = f"{uses} Enter writes it, {key('line.leave')} leaves."
         self.app.push_screen(LineScreen("Write the sources to which file?", value=FILE, hint=hint), self._export)
 
-    def _export(self, path: str | None, *, over: bool = False) -> None:
+    def _export(self, path: str | None, *, overwrite: bool = False) -> None:
         if path and path.strip():
-            self.app.ask(lambda desk: self._write_feeds(desk, path.strip(), over=over), opens=True)
+            self.app.ask(lambda desk: self._write_opml(desk, path.strip(), overwrite=overwrite), opens=True)
 
-    async def _write_feeds(self, desk: "Desk", path: str, *, over: bool) -> None:
+    async def _write_opml(self, desk: "Desk", path: str, *, overwrite: bool) -> None:
         body = await desk.sources.export_opml()
-        if await asyncio.to_thread(_write, path, body, over=over):
+        if await asyncio.to_thread(_write_file, path, body, overwrite=overwrite):
             self.app.notify(f"Wrote {path}.")
         else:
             self.post_message(FileThere(path))
 
     @on(FileThere)
-    def _ask_over(self, message: FileThere) -> None:
+    def _confirm_overwrite(self, message: FileThere) -> None:
         from copydesk.tui.modals.ask import YesScreen  # noqa: PLC0415 - as above
 
-        def answered(yes: bool | None) -> None:  # noqa: FBT001 - Textual hands it over so
-            self._export(message.path if yes else None, over=True)
+        def overwrite_if_confirmed(yes: bool | None) -> None:  # noqa: FBT001 - Textual passes it by position
+            self._export(message.path if yes else None, overwrite=True)
 
-        there = f"{message.path} is there already"
-        if not self.app.open_over(self, YesScreen(f"{there}. Write over it?"), answered):
-            self.app.notify(f"{there}: nothing was written.", severity="warning")
+        warning = f"{message.path} is there already"
+        if not self.app.open_over(self, YesScreen(f"{warning}. Write over it?"), overwrite_if_confirmed):
+            self.app.notify(f"{warning}: nothing was written.", severity="warning")
 
 
-def _read(path: str) -> bytes:
-    """The file; CopydeskError in words where it cannot be read."""
+def _read_file(path: str) -> bytes:
+    """Return the file's content. Raise CopydeskError if it cannot be read, is no regular file, or is too large."""
     try:
-        with open(Path(path).expanduser(), "rb", opener=_at_once) as file:
+        with open(Path(path).expanduser(), "rb", opener=_open_nonblocking) as file:
+            # One byte more than allowed, to tell a file that is too large. Devices and pipes have no end.
             body = file.read(LARGEST + 1) if S_ISREG(os.fstat(file.fileno()).st_mode) else None
     except (OSError, ValueError, RuntimeError) as error:
-        raise CopydeskError(f"{clean(path)} cannot be read: {_reason(error)}.") from error
+        raise CopydeskError(f"{clean(path)} cannot be read: {_error_reason(error)}.") from error
     if body is None:
         raise CopydeskError(f"{clean(path)} is no file.")
     if len(body) > LARGEST:
@@ -215,22 +214,25 @@ def _read(path: str) -> bytes:
     return body
 
 
-def _write(path: str, body: str, *, over: bool) -> bool:
-    """Write the file; False where there is one and it is not to be written over."""
+def _write_file(path: str, body: str, *, overwrite: bool) -> bool:
+    """Write the file; return False if it exists and `overwrite` is not set. Raise CopydeskError on other errors."""
     try:
-        with open(Path(path).expanduser(), "w" if over else "x", encoding="utf-8", opener=_at_once) as file:
+        with open(
+            Path(path).expanduser(), "w" if overwrite else "x", encoding="utf-8", opener=_open_nonblocking
+        ) as file:
             file.write(body)
     except FileExistsError:
         return False
     except (OSError, ValueError, RuntimeError) as error:
-        raise CopydeskError(f"{clean(path)} cannot be written: {_reason(error)}.") from error
+        raise CopydeskError(f"{clean(path)} cannot be written: {_error_reason(error)}.") from error
     return True
 
 
-def _at_once(path: str, flags: int) -> int:
-    """Open without waiting: for the other end of a pipe even the end of the console would wait."""
+def _open_nonblocking(path: str, flags: int) -> int:
+    """Open without blocking: a named pipe would block until its other end is opened, and with it the console's exit."""
     return os.open(path, flags | os.O_NONBLOCK | os.O_CLOEXEC, 0o666)
 
 
-def _reason(error: Exception) -> str:
+def _error_reason(error: Exception) -> str:
+    """Return the error's text without its errno and path."""
     return (error.strerror if isinstance(error, OSError) else None) or str(error)

@@ -1,4 +1,4 @@
-"""The sources with their health, the runs of the pipeline, and in full what the cursor stands on."""
+"""The sources screen: sources with their health, runs of the pipeline, and details of the row under the cursor."""
 
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
@@ -34,18 +34,18 @@ if TYPE_CHECKING:
     from copydesk.model.run import RunStatistics
 
 RUNS = 30
-"""Runs that are shown, the latest."""
+"""Runs in the list, newest first."""
 BROUGHT = 20
-"""Items of a source that are shown, the latest."""
+"""Items of a source in its details, newest first."""
 
 
-def _no_runs() -> tuple[Block, ...]:
+def _no_runs_note() -> tuple[Block, ...]:
     runs = Content.assemble((key("sources.run"), "key"), (" reads the sources and writes drafts.", "dim"))
     return plain("No run yet.", "dim"), Paragraph(runs)
 
 
 class SourcesScreen(SourceActions, inherit_bindings=False):
-    """Two lists, and a page for what stands under the cursor of the one that was used last."""
+    """Two lists, and a page with the row under the cursor of the list that was used last."""
 
     NAME = "Sources"
     WHERE = (Where.LIST, Where.SOURCES)
@@ -60,82 +60,80 @@ class SourcesScreen(SourceActions, inherit_bindings=False):
     def __init__(self) -> None:
         super().__init__()
         self._statistics: RunStatistics | None = None
-        self._brought: dict[str, Sequence[RecentItem]] = {}
-        self._fresh: set[str] = set()
-        """The sources of which it is known since the desk was read last."""
-        self._reading: Latest[Desk] = Latest(self._read_all)
-        self._asking: Latest[tuple[Desk, str]] = Latest(self._read_brought)
-        self._shown: str | None = None
-        """The id of the source or run in the detail."""
-        self._of_runs = False
-        """Whether the detail is that of the runs."""
+        self._recent_items: dict[str, Sequence[RecentItem]] = {}
+        self._up_to_date: set[str] = set()
+        """Ids of the sources whose recent items were loaded since the last refresh."""
+        self._loader: Latest[Desk] = Latest(self._load_all)
+        self._recent_loader: Latest[tuple[Desk, str]] = Latest(self._load_recent)
+        self._displayed_id: str | None = None
+        """Id of the source or run in the detail pane."""
+        self._shows_runs = False
+        """True while the detail pane shows a run."""
 
     def body(self) -> Iterable[Widget]:
-        """The panes."""
         with Container(id="panes", classes="-sources"):
             yield ListPane(heads, SourceList(self.app.clock, id="sources"), id="sources-pane")
             yield ListPane(run_heads, RunList(self.app.clock, id="runs"), id="runs-pane")
             yield Page(id="detail")
 
     def on_mount(self) -> None:
-        """Show how far the desk is."""
-        self._title()
+        self._update_title()
         self.query_one("#runs-pane", ListPane).set_title("Runs")
         if self.app.desk is None and self.app.trouble is None:
             self.say_note(note.OPENING)
 
     def say_trouble(self, error: CopydeskError) -> None:
-        """In the place of the sources."""
         self.say_note(self.trouble_note(error))
 
     def say_note(self, blocks: Sequence[Block]) -> None:
-        """Without sources there are no columns."""
+        """Show a note in place of the sources, without the column header."""
         self.query_one("#sources-pane", ListPane).show_heads(shown=False)
         self.sources.say(blocks)
 
-    # The desk.
-
     def read(self) -> None:
-        """The sources and the runs, as they are now."""
-        self.ask_for(self._reading.settle)
+        """Load the sources and the runs."""
+        self.ask_for(self._loader.settle)
 
-    async def _read_all(self, desk: "Desk") -> None:
+    async def _load_all(self, desk: "Desk") -> None:
         sources = await desk.sources.overview()
         runs = await desk.pipeline.runs(RUNS)
         self.post_message(SourcesRead(sources, runs.items, await desk.pipeline.statistics()))
 
     @on(SourcesRead)
-    def _fill(self, message: SourcesRead) -> None:
-        """Each cursor stays on its row, or on its line where that is gone."""
+    def _show_loaded(self, message: SourcesRead) -> None:
+        """Show the lists. Each cursor stays on its row or, if that is gone, on its line."""
         self._statistics, self.has_read = message.statistics, True
-        self._fresh.clear()
+        self._up_to_date.clear()
         if message.sources:
             self.query_one("#sources-pane", ListPane).show_heads(shown=True)
-            self.sources.show(message.sources, self._place(message.sources))
+            self.sources.show(message.sources, self._cursor_row(message.sources))
         else:
             self.say_note(source_notes.first_steps())
-        self._fill_runs(message)
-        self._title()
+        self._show_run_list(message)
+        self._update_title()
 
-    def _place(self, sources: "Sequence[SourceOverview]") -> int:
+    def _cursor_row(self, sources: "Sequence[SourceOverview]") -> int:
+        """Return the row for the cursor: the source to select, else the current source, else the current line."""
         current = self.sources.current
-        places = {row.source.id: at for at, row in enumerate(sources)}
-        if self.to_find in places:
-            wanted, self.to_find = self.to_find, None
-            return places[wanted or ""]
-        return places.get(current.source.id if current else "", self.sources.cursor)
+        positions = {row.source.id: index for index, row in enumerate(sources)}
+        if self.to_find in positions:
+            source_id, self.to_find = self.to_find, None
+            return positions[source_id or ""]
+        return positions.get(current.source.id if current else "", self.sources.cursor)
 
-    def _fill_runs(self, message: SourcesRead) -> None:
+    def _show_run_list(self, message: SourcesRead) -> None:
         self.query_one("#runs-pane", ListPane).show_heads(shown=bool(message.runs))
         if not message.runs:
-            self.runs.say(_no_runs())
+            self.runs.say(_no_runs_note())
             return
         current = self.runs.current
-        places = {run.id: at for at, run in enumerate(message.runs)}
-        self.runs.show(message.runs, places.get(current.id, self.runs.cursor) if current and self.runs.cursor else 0)
+        positions = {run.id: index for index, run in enumerate(message.runs)}
+        # A cursor on the first row stays there, so that it follows the newest run.
+        self.runs.show(message.runs, positions.get(current.id, self.runs.cursor) if current and self.runs.cursor else 0)
 
-    def _title(self) -> None:
+    def _update_title(self) -> None:
         rows = self.sources.rows
+        # A source that is switched off does not count as failing.
         failing = sum(bool(row.source.fail_count) and row.source.enabled for row in rows)
         off = sum(not row.source.enabled for row in rows)
         parts = ["Sources", *([str(len(rows))] if rows else [])]
@@ -143,99 +141,96 @@ class SourcesScreen(SourceActions, inherit_bindings=False):
         self.query_one("#sources-pane", ListPane).set_title(" · ".join(parts))
 
     def on_run_changed(self, message: RunChanged) -> None:
-        """What came of it is shown at once."""
+        """Load the lists again when a run has ended."""
         if message.view.ended is not None:
             self.read()
 
-    # What the cursor stands on.
-
     @property
     def chosen(self) -> "SourceOverview | None":
-        """While it is about runs no source is: it may not even be on the screen."""
-        return None if self._of_runs else self.sources.current
+        """Return the current source; None while the runs are used, since no source may be visible then."""
+        return None if self._shows_runs else self.sources.current
 
     @on(LineList.Moved)
     def _show_current(self) -> None:
-        if self._of_runs:
+        if self._shows_runs:
             run = self.runs.current
-            self._show("Run", run.id if run else "", lambda: run_page(run, self._statistics, self.app.clock()))
+            self._show_detail("Run", run.id if run else "", lambda: run_page(run, self._statistics, self.app.clock()))
             return
         row = self.sources.current
         if row is None:
-            self._show("Source", "", tuple)
+            self._show_detail("Source", "", tuple)
             return
         steps = source_notes.next_steps(self.taken) if self.is_beginning else []
-        brought = self._brought.get(row.source.id)
-        self._show("Source", row.source.id, lambda: [*steps, *source_page(row, brought, self.app.clock())])
-        if row.source.id not in self._fresh and self.app.desk is not None:
-            self.app.ask(lambda desk: self._asking.wish((desk, row.source.id)))
+        recent_items = self._recent_items.get(row.source.id)
+        self._show_detail("Source", row.source.id, lambda: [*steps, *source_page(row, recent_items, self.app.clock())])
+        # Show the cached items at once and load the current ones behind them.
+        if row.source.id not in self._up_to_date and self.app.desk is not None:
+            self.app.ask(lambda desk: self._recent_loader.wish((desk, row.source.id)))
 
-    def _show(self, title: str, shown: str, made: Callable[[], Sequence[Block]]) -> None:
-        """From the beginning; but one that is there already stays where it is read."""
-        show = self.detail.show_more if shown == self._shown else self.detail.show
-        self._shown = shown
+    def _show_detail(self, title: str, item_id: str, blocks: Callable[[], Sequence[Block]]) -> None:
+        """Show a page from its start; one that is displayed already keeps its scroll position."""
+        show = self.detail.show_more if item_id == self._displayed_id else self.detail.show
+        self._displayed_id = item_id
         self.detail.set_title(title)
-        show(made)
+        show(blocks)
 
-    async def _read_brought(self, wish: "tuple[Desk, str]") -> None:
-        desk, source_id = wish
+    async def _load_recent(self, request: "tuple[Desk, str]") -> None:
+        desk, source_id = request
         self.post_message(Brought(source_id, await desk.sources.recent(source_id, BROUGHT)))
 
     @on(Brought)
-    def _keep_brought(self, message: Brought) -> None:
-        self._brought[message.source_id] = message.items
-        self._fresh.add(message.source_id)
+    def _store_recent(self, message: Brought) -> None:
+        self._recent_items[message.source_id] = message.items
+        self._up_to_date.add(message.source_id)
         row = self.sources.current
-        if row is not None and row.source.id == message.source_id and not self._of_runs:
+        if row is not None and row.source.id == message.source_id and not self._shows_runs:
             self._show_current()
-
-    # Panes.
 
     def on_descendant_focus(self, event: DescendantFocus) -> None:
-        """The footer shows the keys of what has the focus; a narrow screen shows one list and its detail."""
+        """Show the keys of the focused pane; a narrow screen shows one list and the details."""
         widget = event.widget
         if isinstance(widget, LineList):
-            self._of_runs = widget is self.runs
+            self._shows_runs = widget is self.runs
             self._show_current()
-        self._select(widget)
+        self._show_pane(widget)
 
-    def _select(self, widget: Widget) -> None:
+    def _show_pane(self, widget: Widget) -> None:
         panes = self.query_one("#panes")
-        panes.set_class(not self._of_runs, "-sources").set_class(self._of_runs, "-runs")
+        panes.set_class(not self._shows_runs, "-sources").set_class(self._shows_runs, "-runs")
         panes.set_class(widget is self.detail, "-detail")
         self.show_keys(Where.PAGE if widget is self.detail else Where.LIST, Where.SOURCES)
 
     def _go_to(self, widget: Widget) -> None:
         if isinstance(widget, LineList):
-            self._of_runs = widget is self.runs
-        # Displayed first: what is hidden cannot take the focus.
-        self._select(widget)
+            self._shows_runs = widget is self.runs
+        # Make the pane visible first: a hidden widget cannot take the focus.
+        self._show_pane(widget)
         self.focus_when_shown(widget)
 
     def action_pane(self) -> None:
-        """The other list."""
-        self._go_to(self.sources if self._of_runs else self.runs)
+        """Focus the other list."""
+        self._go_to(self.sources if self._shows_runs else self.runs)
 
     @on(LineList.Opened)
-    def _open(self) -> None:
-        """Enter goes into what is below."""
+    def _open_detail(self) -> None:
+        """Enter focuses the details."""
         self._go_to(self.detail)
 
     def action_back(self) -> None:
-        """Leave the run to itself; then back to the list, then to the sources."""
+        """Close the run panel, else go from the details to their list, else to the sources."""
         if self.leave_run():
             return
-        self._go_to(self.runs if self._of_runs and self.focused is self.detail else self.sources)
+        self._go_to(self.runs if self._shows_runs and self.focused is self.detail else self.sources)
 
     def go_back(self) -> bool:
-        """Back to the sources; False where they can be seen."""
+        """Return to the sources if a narrow terminal hides them; return False if they are visible."""
         if self.sources.region or self.query_one(TooSmall).display:
             return False
         self._go_to(self.sources)
         return True
 
     def action_refresh(self) -> None:
-        """Read the desk again, or try again to open it."""
+        """Load the data again, or retry to open the desk."""
         if self.app.desk is None:
             self.say_note(note.OPENING)
             self.app.open()

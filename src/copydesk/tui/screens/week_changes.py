@@ -1,4 +1,4 @@
-"""The part of the schedule that changes slots, zone and clock, and takes back what was done."""
+"""The editing part of the schedule screen: slots, time zone, clock, and undo."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING
@@ -18,113 +18,119 @@ from copydesk.tui.zone_asking import ask_zone
 if TYPE_CHECKING:
     from copydesk.desk import Desk
 
-_DAYS = "weekdays 9:30 · daily 9 · mon,wed 9:30"
+_SLOT_EXAMPLES = "weekdays 9:30 · daily 9 · mon,wed 9:30"
 Work = Callable[["Desk"], Awaitable[None]]
 
 
 class WeekChanges(WeekScreen):
-    """What is done is seen at once or soon, written in turn, and remembered so that it can be undone."""
+    """Changes are shown at once or soon, written one after the other, and can be undone."""
 
     def __init__(self) -> None:
         super().__init__()
         self.ways_back = WaysBack()
 
     def carry_out(self, work: Work, *, keys_wait: bool = True) -> None:
-        """Write, after what was written before; then read what came of it, unless it is shown already."""
+        """Queue a write behind the earlier ones, then load the week again, unless more writes are pending."""
         if self.app.desk is None:
             self.app.complain(self.app.trouble or CopydeskError("The desk is not open yet."))
             return
+        # A week loaded while a write is pending is older than what the screen shows, and is dropped.
         self.writing += 1
         self.changes += 1
 
-        def written() -> None:
+        def finish() -> None:
             self.writing -= 1
             self.changes += 1
+            # Load once, after the last of the pending writes.
             if not self.writing and self.app.desk is not None:
                 self.read_week(keys_wait=keys_wait)
 
-        self.app.carry_out(work, keys_wait=keys_wait, ended=written)
-
-    # Slots.
+        self.app.carry_out(work, keys_wait=keys_wait, ended=finish)
 
     def action_new_slot(self) -> None:
-        """Ask for the minute of a weekly slot in the hour under the cursor, or for others."""
+        """Prompt for the minute of a weekly slot in the hour under the cursor, or for other times."""
         if self.grid.cursor is not None:
-            self._ask_minute(self.grid.cursor)
+            self._prompt_slot(self.grid.cursor)
 
-    def _ask_minute(self, where: Place, value: str = "", wrong: str = "") -> None:
-        hour = Slot(day_of_week=where.day.isoweekday() % 7, hour=where.hour.hour, minute=0)
+    def _prompt_slot(self, position: Place, value: str = "", error: str = "") -> None:
+        # Slots count weekdays from Sunday (0).
+        hour = Slot(day_of_week=position.day.isoweekday() % 7, hour=position.hour.hour, minute=0)
         question = f"A slot every {slot_shown(hour)[:3]}, at which minute of {hour.hour:02}:00–{hour.hour:02}:59?"
-        hint = wrong or f"Enter alone: {hour.hour:02}:00. Or a minute, or a time as 4:30, or days, too: {_DAYS}."
+        hint = (
+            error or f"Enter alone: {hour.hour:02}:00. Or a minute, or a time as 4:30, or days, too: {_SLOT_EXAMPLES}."
+        )
 
-        def make(answer: str | None) -> None:
+        def create(answer: str | None) -> None:
             slots = slots_read(answer, hour) if answer is not None else ()
             if slots:
-                self._make(slots)
+                self._create_slots(slots)
             elif answer is not None:
-                self._ask_minute(where, answer, f"That is no minute, no time and no days: write 30, 4:30, {_DAYS}.")
+                self._prompt_slot(
+                    position, answer, f"That is no minute, no time and no days: write 30, 4:30, {_SLOT_EXAMPLES}."
+                )
 
-        self.app.push_screen(LineScreen(question, value=value, hint=f"{hint} {key('line.leave')} leaves."), make)
+        self.app.push_screen(LineScreen(question, value=value, hint=f"{hint} {key('line.leave')} leaves."), create)
 
-    def _make(self, slots: Sequence[Slot]) -> None:
-        async def make(desk: "Desk") -> None:
-            before = await desk.schedule.slots()
-            new = tuple(slot for slot in slots if slot not in before)
+    def _create_slots(self, slots: Sequence[Slot]) -> None:
+        async def create(desk: "Desk") -> None:
+            old = await desk.schedule.slots()
+            new = tuple(slot for slot in slots if slot not in old)
             if not new:
-                self.app.say(f"There is a slot every {_shown(slots)} already.")
+                self.app.say(f"There is a slot every {_format_slots(slots)} already.")
                 return
-            made = "slot" if len(new) == 1 else f"{len(new)} slots"
-            await self._set_slots(desk, before, (*before, *new), f"{made} {_shown(new)} made")
+            label = "slot" if len(new) == 1 else f"{len(new)} slots"
+            await self._set_slots(desk, old, (*old, *new), f"{label} {_format_slots(new)} made")
 
-        self.carry_out(make)
+        self.carry_out(create)
 
     def action_delete_slot(self) -> None:
-        """Delete the slot under the cursor, every week. A draft that stands in it stays."""
+        """Delete the weekly slot under the cursor. A draft in it keeps its time."""
         slot = _slot_of(self.grid.thing)
         if slot is None:
             self.app.say("There is no slot here to delete.")
             return
 
         async def delete(desk: "Desk") -> None:
-            before = await desk.schedule.slots()
-            after = tuple(each for each in before if each != slot)
-            await self._set_slots(desk, before, after, f"slot {slot_shown(slot)} deleted")
+            old = await desk.schedule.slots()
+            new = tuple(other for other in old if other != slot)
+            await self._set_slots(desk, old, new, f"slot {slot_shown(slot)} deleted")
 
         self.carry_out(delete)
 
-    async def _set_slots(self, desk: "Desk", before: tuple[Slot, ...], after: tuple[Slot, ...], words: str) -> None:
-        after = await desk.schedule.set_slots(after)
-        step = Step(words, lambda desk: _swap(desk, after, before), lambda desk: _swap(desk, before, after))
+    async def _set_slots(self, desk: "Desk", old: tuple[Slot, ...], new: tuple[Slot, ...], description: str) -> None:
+        new = await desk.schedule.set_slots(new)
+        step = Step(
+            description, lambda desk: _replace_slots(desk, new, old), lambda desk: _replace_slots(desk, old, new)
+        )
         self.ways_back.did(step)
-        self.app.say(f"{words[:1].upper()}{words[1:]} · {key('schedule.undo')} undo")
-
-    # The clock.
+        self.app.say(f"{description[:1].upper()}{description[1:]} · {key('schedule.undo')} undo")
 
     def action_zone(self, value: str = "", wrong: CopydeskError | None = None) -> None:
-        """Ask for the time zone."""
+        """Prompt for the time zone; `value` and `error` are the rejected name and why, on a second try."""
         if self.week is not None:
             ask_zone(self, self.week.zone, self._set_zone, value, wrong)
 
     def _set_zone(self, name: str | None) -> None:
         if not name or self.week is None or name.strip() == self.week.zone:
             return
-        before, after = self.week.zone, name.strip()
+        old, new = self.week.zone, name.strip()
 
         async def change(desk: "Desk") -> None:
             try:
-                await desk.schedule.set_zone(after)
+                await desk.schedule.set_zone(new)
             except CopydeskError as error:
-                self.app.call_later(self.action_zone, after, error)
+                # Ask again, with the rejected name in the line and the error below it.
+                self.app.call_later(self.action_zone, new, error)
                 return
-            words = f"time zone {before} changed to {after}"
-            step = Step(words, lambda desk: desk.schedule.set_zone(before), lambda desk: desk.schedule.set_zone(after))
+            description = f"time zone {old} changed to {new}"
+            step = Step(description, lambda desk: desk.schedule.set_zone(old), lambda desk: desk.schedule.set_zone(new))
             self.ways_back.did(step)
-            self.app.say(f"T{words[1:]} · {key('schedule.undo')} undo")
+            self.app.say(f"T{description[1:]} · {key('schedule.undo')} undo")
 
         self.carry_out(change)
 
     def action_accept_clock(self) -> None:
-        """Say that the clock is right, where there is a doubt."""
+        """Accept the clock's time as correct, after a warning about it."""
 
         async def accept(desk: "Desk") -> None:
             if await desk.schedule.accept_clock():
@@ -132,41 +138,40 @@ class WeekChanges(WeekScreen):
 
         self.carry_out(accept)
 
-    # Undo.
-
     def action_undo(self) -> None:
-        """Take back what was done last."""
+        """Undo the last change."""
         self.carry_out(self._undo)
 
     def action_redo(self) -> None:
-        """Do again what was undone last."""
+        """Redo the change undone last."""
         self.carry_out(self._redo)
 
     async def _undo(self, desk: "Desk") -> None:
-        self._say_done(await self.ways_back.undo(desk, lambda: self.app.hurries))
+        self._report_undo(await self.ways_back.undo(desk, lambda: self.app.hurries))
 
     async def _redo(self, desk: "Desk") -> None:
-        self._say_done(await self.ways_back.redo(desk, lambda: self.app.hurries))
+        self._report_undo(await self.ways_back.redo(desk, lambda: self.app.hurries))
 
-    def _say_done(self, words: str) -> None:
-        """On the terminal, where the screen is gone before anybody can read it there."""
-        self.app.say(words)
+    def _report_undo(self, message: str) -> None:
+        """Notify of the result; print it in the terminal if the console exits before it could be read."""
+        self.app.say(message)
         if self.app.hurries:
-            self.app.last_words = words
+            self.app.last_words = message
 
 
-def _shown(slots: Sequence[Slot]) -> str:
-    """Slots of one time as `Mon, Wed 09:30`."""
-    *others, last = (slot_shown(slot) for slot in slots)
-    return ", ".join([*(each[:3] for each in others), last])
+def _format_slots(slots: Sequence[Slot]) -> str:
+    """Format slots that share a time as `Mon, Wed 09:30`."""
+    *rest, last = (slot_shown(slot) for slot in slots)
+    return ", ".join([*(label[:3] for label in rest), last])
 
 
-def _slot_of(thing: Thing | None) -> Slot | None:
-    return thing.slot.slot if thing and thing.slot else None
+def _slot_of(entry: Thing | None) -> Slot | None:
+    return entry.slot.slot if entry and entry.slot else None
 
 
-async def _swap(desk: "Desk", of: tuple[Slot, ...], to: tuple[Slot, ...]) -> None:
-    """Put slots in the place of others, if they are still those."""
-    if await desk.schedule.slots() != of:
+async def _replace_slots(desk: "Desk", expected: tuple[Slot, ...], new: tuple[Slot, ...]) -> None:
+    """Replace the slots. Raise ConflictError if they were changed since and are no longer `expected`."""
+    # Undo must not overwrite what another process has changed meanwhile.
+    if await desk.schedule.slots() != expected:
         raise ConflictError("The slots were changed since; they were left as they are.")
-    await desk.schedule.set_slots(to)
+    await desk.schedule.set_slots(new)

@@ -1,4 +1,7 @@
-"""The part of the schedule that shows a week: reads it, keeps the cursor, says what is under it. It changes nothing."""
+"""The displaying part of the schedule screen: loads a week, moves the cursor, describes the cell.
+
+It changes nothing.
+"""
 
 from collections.abc import Iterable
 from datetime import date, datetime, timedelta
@@ -27,12 +30,12 @@ if TYPE_CHECKING:
     from copydesk.model.schedule import Week
 
 TICK = 20.0
-"""Seconds after which the time that is shown is looked at again."""
+"""Seconds between updates of the displayed time."""
 _MORNING = Hour(9)
 
 
 class WeekRead(Message, bubble=False):
-    """A week as the desk has it."""
+    """A week was loaded."""
 
     def __init__(
         self, week: "Week", doubt: "ClockDoubt | None", approved: int, *, wanted: date | None, changes: int
@@ -41,15 +44,15 @@ class WeekRead(Message, bubble=False):
         self.week = week
         self.doubt = doubt
         self.approved = approved
-        """How many drafts wait for a time."""
+        """Number of approved drafts without a time."""
         self.wanted = wanted
-        """The day whose week was asked for."""
+        """The day whose week was requested; None for the current one."""
         self.changes = changes
-        """`WeekScreen.changes` when it was asked for."""
+        """`WeekScreen.change_count` at the time of the request."""
 
 
 class WeekScreen(DeskScreen):
-    """The week above, what is under the cursor below."""
+    """The week above, details of the cell under the cursor below."""
 
     VERTICAL_BREAKPOINTS = [(0, "-low"), (10, "-tall"), (40, "-high")]
 
@@ -60,156 +63,149 @@ class WeekScreen(DeskScreen):
         super().__init__()
         self.week: Week | None = None
         self._day: date | None = None
-        """A day of the week that is shown or asked for; None for this one."""
-        self._goal: tuple[Place, str] | None = None
-        """Where the cursor goes, and what it chooses there, when the week is there that was asked for."""
-        self._doubt: ClockDoubt | None = None
-        self._approved = 0
+        """A day of the displayed or requested week; None for the current one."""
+        self._target: tuple[Place, str] | None = None
+        """Cursor position, and key of the entry to select there, once the requested week is loaded."""
+        self._clock_warning: ClockDoubt | None = None
+        self._approved_count = 0
         self.writing = 0
-        """Changes that are shown already and not yet written; what the desk says until then is older."""
+        """Writes that are displayed but not finished; a week loaded meanwhile is outdated."""
         self.changes = 0
-        """Goes up when a change is begun and when it is written: what was asked for before that is older too."""
-        self._reading: Latest[Desk] = Latest(self._read_week)
+        """Incremented when a write starts and when it ends; a week requested before that is outdated, too."""
+        self._loader: Latest[Desk] = Latest(self._load_week)
 
     def body(self) -> Iterable[Widget]:
-        """The doubt about the clock, the week, the cell."""
         yield Said(id="doubt")
         yield WeekGrid(id="week")
         yield Said(id="cell")
 
     def on_mount(self) -> None:
-        """Say that the desk is being opened, until it is; let the time go on."""
         self.grid.set_title("Schedule")
         self.grid.say(note.OPENING)
         self.set_interval(TICK, self._tick)
         self.grid.focus()
 
     def say_trouble(self, error: CopydeskError) -> None:
-        """Say why there is no week."""
         self.week = None
         self.grid.say(self.trouble_note(error))
 
     @property
     def zone(self) -> ZoneInfo:
-        """The user's zone."""
+        """Return the user's time zone; UTC until a week is loaded."""
         return ZoneInfo(self.week.zone if self.week else "UTC")
 
     def now(self) -> datetime:
-        """This moment."""
         return self.app.clock()
 
-    # The desk.
-
     def read(self) -> None:
-        """Read the week again."""
+        """Load the week again."""
         self.read_week()
 
     def read_week(self, *, keys_wait: bool = False) -> None:
-        """As `read`: the last that is asked for comes last, and keys may wait for that."""
-        self.ask_for(self._reading.settle, keys_wait=keys_wait)
+        """Load the week again; with `keys_wait`, keys typed meanwhile wait for it."""
+        self.ask_for(self._loader.settle, keys_wait=keys_wait)
 
-    async def _read_week(self, desk: "Desk") -> None:
-        wanted, changes = self._day, self.changes
-        week = await desk.schedule.week(wanted)
-        doubt = await desk.schedule.clock_doubt()
+    async def _load_week(self, desk: "Desk") -> None:
+        requested_day, changes = self._day, self.changes
+        week = await desk.schedule.week(requested_day)
+        clock_warning = await desk.schedule.clock_doubt()
         approved = (await desk.drafts.counts()).by_status[Status.APPROVED]
-        self.post_message(WeekRead(week, doubt, approved, wanted=wanted, changes=changes))
+        self.post_message(WeekRead(week, clock_warning, approved, wanted=requested_day, changes=changes))
 
     @on(WeekRead)
-    def _take_over(self, message: WeekRead) -> None:
-        """The cursor stays on its place, and on what it has chosen there."""
+    def _show_loaded(self, message: WeekRead) -> None:
+        """Show the week, unless it is outdated. The cursor stays on its hour and on the selected entry."""
+        # Outdated by a change that is displayed already, or another week than the one requested last.
         if self.writing or message.changes != self.changes or message.wanted != self._day:
             return
         self.has_read = True
-        self.week, self._doubt, self._approved = message.week, message.doubt, message.approved
+        self.week, self._clock_warning, self._approved_count = message.week, message.doubt, message.approved
+        # Later loads stay with this week even when the next one has begun.
         self._day = message.week.monday
-        where, chosen = self._goal or (self._stays(), self.grid.thing.key if self.grid.thing else "")
-        self._goal = None
-        self._say_doubt()
-        self.show(where, chosen)
+        position, selected = self._target or (self._default_position(), self.grid.thing.key if self.grid.thing else "")
+        self._target = None
+        self._show_clock_warning()
+        self.show(position, selected)
 
-    def _stays(self) -> Place:
-        """Where the cursor is; at first now, or in the morning of a Monday."""
+    def _default_position(self) -> Place:
+        """Return the cursor position, at first the current hour; the Monday morning if that is in another week."""
+        # Only called once a week is loaded.
         assert self.week
-        now = place(self.now(), self.zone)
-        where = self.grid.cursor or now
-        return where if self._holds(where.day) else Place(self.week.monday, _MORNING)
+        current_hour = place(self.now(), self.zone)
+        position = self.grid.cursor or current_hour
+        return position if self._is_in_week(position.day) else Place(self.week.monday, _MORNING)
 
-    def _holds(self, day: date) -> bool:
+    def _is_in_week(self, day: date) -> bool:
         return self.week is not None and 0 <= (day - self.week.monday).days < 7
 
     def show(self, where: Place, chosen: str = "") -> None:
-        """Show the week with the cursor there, reading the week of that place first where it is another one."""
-        if self.week is not None and self._holds(where.day):
+        """Move the cursor to `position` and select the entry with key `selected`; load another week first if needed."""
+        if self.week is not None and self._is_in_week(where.day):
             self.grid.show(self.week, self.now(), where, chosen)
         else:
-            self._day, self._goal = where.day, (where, chosen)
+            # The cursor is set once the other week has been loaded.
+            self._day, self._target = where.day, (where, chosen)
             self.read_week(keys_wait=True)
 
     def _tick(self) -> None:
-        """The time goes on; a screen that is not seen looks at it when it is shown again."""
+        """Update the displayed time; a covered screen does it when it is shown again."""
         if self.is_current and self.grid.cursor:
             self.show(self.grid.cursor, self.grid.thing.key if self.grid.thing else "")
 
     def on_screen_resume(self) -> None:
-        """What changed meanwhile, and what time it is."""
         self._tick()
 
-    # What is said about it.
-
-    def _say_doubt(self) -> None:
-        doubt = self.query_one("#doubt", Said)
-        doubt.set_class(self._doubt is not None, "-there")
-        doubt.say([doubt_shown(self._doubt)] if self._doubt else [])
+    def _show_clock_warning(self) -> None:
+        banner = self.query_one("#doubt", Said)
+        banner.set_class(self._clock_warning is not None, "-there")
+        banner.say([doubt_shown(self._clock_warning)] if self._clock_warning else [])
 
     @on(WeekGrid.Moved)
-    def _say_cell(self) -> None:
+    def _show_cell(self) -> None:
         cell = self.grid.cell
         if cell is None or self.week is None:
             self.under.set_title("")
             self.under.say([])
             return
         self.under.set_title(when(cell, self.zone, self.now()))
-        self.under.say(self._lines(cell, self.grid.thing))
+        self.under.say(self._cell_lines(cell, self.grid.thing))
 
-    def _lines(self, cell: Cell, thing: Thing | None) -> Iterable[Content]:
-        """The clock change of the cell's day, what stands in it, what to press where there is nothing at all."""
-        room = self.under.room
+    def _cell_lines(self, cell: Cell, entry: Thing | None) -> Iterable[Content]:
+        """Yield the day's clock change, the entries of the cell, and a hint if the week is empty."""
+        available = self.under.room
         changes = 0
         for change in self.grid.grid.changes if self.grid.grid else ():
             if change.day == cell.where.day:
                 yield Content.styled(f" {change_shown(change)}", "warn")
                 changes += 1
-        yield from details(cell, self.zone, thing, room.width, room.height - changes)
+        # The lines for clock changes come off the height that is left for the entries.
+        yield from details(cell, self.zone, entry, available.width, available.height - changes)
         if not cell.things and self.week is not None:
-            yield Content(" ") + Content.assemble(*empty_words(self.week, self._approved))
-
-    # The cursor.
+            yield Content(" ") + Content.assemble(*empty_words(self.week, self._approved_count))
 
     def action_move(self, days: int, hours: int) -> None:
-        """So many days and hours on."""
         self.grid.step(days, hours)
 
     def action_hour(self, at: int) -> None:
-        """The first hour (0) or the last one (-1)."""
+        """Move to the first hour (`at` 0) or the last one (-1)."""
         if self.grid.grid and self.grid.cursor:
             self.grid.go(Place(self.grid.cursor.day, self.grid.grid.hours[at]))
 
     def action_next_thing(self) -> None:
-        """The next thing in the cell."""
+        """Select the next entry of the cell."""
         self.grid.choose_next()
 
     def action_week(self, by: int) -> None:
-        """So many weeks on, from where the cursor is or is about to be."""
-        where = self._goal[0] if self._goal else self.grid.cursor
-        if where:
-            self.show(Place(where.day + timedelta(weeks=by), where.hour))
+        """Move by weeks, starting from the cursor or from where it is about to be."""
+        position = self._target[0] if self._target else self.grid.cursor
+        if position:
+            self.show(Place(position.day + timedelta(weeks=by), position.hour))
 
     def action_today(self) -> None:
-        """To the hour that is now."""
+        """Move to the current hour."""
         if self.week is not None:
             self.show(place(self.now(), self.zone))
 
     @on(WeekGrid.Beyond)
-    def _go_on(self, message: WeekGrid.Beyond) -> None:
+    def _follow_beyond(self, message: WeekGrid.Beyond) -> None:
         self.show(message.where)

@@ -1,4 +1,4 @@
-"""A list whose rows tell how long ago something was: it goes with the time."""
+"""A list whose rows contain relative times, and are redrawn as time passes."""
 
 from collections.abc import Callable
 from datetime import datetime
@@ -8,20 +8,23 @@ from copydesk.tui.widgets.line_list import LineList, Row
 
 
 class Aged(LineList[Row]):
-    """Rows that are drawn by `clock`, which gives the time in UTC."""
+    """Rows drawn relative to the time of `clock`, which returns UTC."""
 
     SIGNS: ClassVar[int] = 1
-    """Cells before each row, for what marks it."""
+    """Cells before each row for cursor and mark."""
 
     def __init__(self, clock: Callable[[], datetime], *, id: str | None = None) -> None:
         super().__init__(id=id)
         self.clock = clock
 
     def tell_time(self) -> None:
-        """Draw the rows on the screen anew, where the time has changed a word of them."""
+        """Redraw the rows on screen if the text of any of them has changed."""
         width = self.room.width
-        if any(self._row(at, width).text[self.SIGNS :].rstrip() != self._now(at, width) for at in self.on_screen()):
+        if any(
+            self._row(index, width).text[self.SIGNS :].rstrip() != self._current_text(index, width)
+            for index in self.on_screen()
+        ):
             self.forget_lines()
 
-    def _now(self, at: int, width: int) -> str:
-        return self.draw(self.rows[at], width - self.SIGNS).plain.rstrip()
+    def _current_text(self, index: int, width: int) -> str:
+        return self.draw(self.rows[index], width - self.SIGNS).plain.rstrip()

@@ -1,4 +1,4 @@
-"""One of a few, chosen with the arrows."""
+"""A field for one of a few values, selected with the arrow keys."""
 
 from collections.abc import Mapping
 
@@ -11,21 +11,21 @@ from copydesk.tui.widgets.ink import Ink
 
 
 class Choice(Ink, can_focus=True, inherit_bindings=False):
-    """The values by their words; all of them in a line where there is room, else the chosen one."""
+    """A selection of values by label: all of them on a line if they fit, else the selected one."""
 
     BINDINGS = bindings(Where.CHOICE)
 
     class Turned(Message):
-        """Another one was chosen by the user."""
+        """The user selected another value."""
 
     def __init__(self, words: Mapping[str, str], value: str, *, id: str | None = None) -> None:
         super().__init__(id=id)
-        self._words = dict(words)
+        self._labels = dict(words)
         self._value = value
 
     @property
     def value(self) -> str:
-        """The chosen one."""
+        """The selected value."""
         return self._value
 
     @value.setter
@@ -34,32 +34,32 @@ class Choice(Ink, can_focus=True, inherit_bindings=False):
         self.refresh()
 
     def action_turn(self, by: int) -> None:
-        """The next one, or the one before."""
-        values = list(self._words)
+        """Select the next value, or the previous one (-1)."""
+        values = list(self._labels)
         self.value = values[(values.index(self._value) + by) % len(values)]
         self.post_message(self.Turned())
 
     def on_click(self) -> None:
-        """A click takes the next one."""
+        """Select the next value."""
         self.focus()
         self.action_turn(1)
 
     def render_line(self, y: int) -> Strip:
-        """The line; the chosen one stands between arrows, which no theme takes away."""
+        """Render the line; the selected value is between arrows, which are visible in any theme."""
         if y:
             return self.strip(Content(""))
-        line = Content("  ").join(self._word(value) for value in self._words)
-        return self.strip(line if line.cell_length <= self.room.width else self._word(self._value))
+        line = Content("  ").join(self._render_value(value) for value in self._labels)
+        return self.strip(line if line.cell_length <= self.room.width else self._render_value(self._value))
 
-    def _word(self, value: str) -> Content:
+    def _render_value(self, value: str) -> Content:
         if value != self._value:
-            return Content.styled(self._words[value], "dim")
-        return Content.styled(f"‹{self._words[value]}›", "key" if self.has_focus else "strong")
+            return Content.styled(self._labels[value], "dim")
+        return Content.styled(f"‹{self._labels[value]}›", "key" if self.has_focus else "strong")
 
     def on_focus(self) -> None:
-        """It is drawn otherwise."""
+        """Redraw: the style depends on the focus."""
         self.refresh()
 
     def on_blur(self) -> None:
-        """As before."""
+        """Redraw: the style depends on the focus."""
         self.refresh()

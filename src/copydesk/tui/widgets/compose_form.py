@@ -1,4 +1,4 @@
-"""The fields of a draft that is composed: only those of the way that was chosen are shown."""
+"""The fields of the compose form; only those of the selected mode are shown."""
 
 from textual import on
 from textual.app import ComposeResult
@@ -13,22 +13,25 @@ from copydesk.tui.widgets.choice import Choice
 from copydesk.tui.widgets.typing import Typing, TypingLine, labelled
 
 LONGEST = 5000
-"""Characters of a line."""
+"""Characters of an input line."""
 
 
 class ComposeForm(VerticalScroll, can_focus=False):
-    """Says when something else stands in it."""
+    """The compose form; posts `Changed` whenever a value changes."""
 
     class Changed(Message):
-        """Something was typed or chosen."""
+        """Something was typed or selected."""
 
     def compose(self) -> ComposeResult:
-        """A line or an area each."""
+        """Yield the fields."""
         yield labelled("", Choice(WAYS, TEXT, id="way"))
         yield Typing(id="text", soft_wrap=True, tab_behavior="focus")
         for name in ("url", "prompt"):
             yield labelled(name, _input(name))
-        yield labelled("format", Choice({kind.value: kind.value for kind in Format}, Format.SHORT, id="format"))
+        yield labelled(
+            "format",
+            Choice({draft_format.value: draft_format.value for draft_format in Format}, Format.SHORT, id="format"),
+        )
         yield labelled("formats", Choice(FORMATS, "SHORT", id="formats"))
         for name in ("tags", "platforms"):
             yield labelled(name, _input(name))
@@ -37,27 +40,33 @@ class ComposeForm(VerticalScroll, can_focus=False):
         yield labelled("then", Choice(THEN, REVIEW, id="then"))
 
     def fill(self, composed: Composed) -> None:
-        """Put this into the fields."""
+        """Set all fields."""
         for area in self.query(Typing):
             area.load_text(getattr(composed, str(area.id)))
+            # Typing continues at the end of a restored text.
             area.move_cursor(area.document.end)
         for field in self.query(Input):
             field.value = getattr(composed, str(field.id))
         for choice in self.query(Choice):
             choice.value = getattr(composed, str(choice.id))
-        self._show_way()
+        self._show_mode()
 
-    def _show_way(self) -> None:
-        """Only the fields of the way that was chosen."""
-        text = self.query_one("#way", Choice).value == TEXT
-        self.query_one("#text").display = text
-        for name, shown in (("url", not text), ("prompt", not text), ("format", text), ("formats", not text)):
-            self.query_one(f"#{name}-line").display = shown
-        self.query_one("#then-line").display = text
+    def _show_mode(self) -> None:
+        """Show only the fields of the selected mode."""
+        is_text = self.query_one("#way", Choice).value == TEXT
+        self.query_one("#text").display = is_text
+        for name, visible in (
+            ("url", not is_text),
+            ("prompt", not is_text),
+            ("format", is_text),
+            ("formats", not is_text),
+        ):
+            self.query_one(f"#{name}-line").display = visible
+        self.query_one("#then-line").display = is_text
 
     @property
     def composed(self) -> Composed:
-        """What stands in the fields."""
+        """The current values of the fields."""
         values = {str(area.id): area.text for area in self.query(Typing)}
         values |= {str(field.id): field.value for field in self.query(Input)}
         values |= {str(choice.id): choice.value for choice in self.query(Choice)}
@@ -65,14 +74,15 @@ class ComposeForm(VerticalScroll, can_focus=False):
 
     @on(TextArea.Changed)
     @on(Input.Changed)
-    def _typed(self) -> None:
+    def _on_typed(self) -> None:
         self.post_message(self.Changed())
 
     @on(Choice.Turned)
-    def _turned(self) -> None:
-        self._show_way()
+    def _on_selected(self) -> None:
+        self._show_mode()
         self.post_message(self.Changed())
 
 
 def _input(name: str) -> Input:
+    # Focus must not select the text: the next key would replace it.
     return TypingLine(placeholder=LINES[name], id=name, max_length=LONGEST, select_on_focus=False)

@@ -1,4 +1,4 @@
-"""The experiments, those that go on first."""
+"""The list of experiments, running ones first."""
 
 from textual.content import Content
 
@@ -7,8 +7,7 @@ from copydesk.tui.widgets.aged import Aged
 
 
 class ExperimentList(Aged[Tried]):
-    """One line an experiment."""
+    """One line per experiment."""
 
     def draw(self, row: Tried, width: int) -> Content:
-        """One experiment in `width` cells."""
         return experiment_row(row, self.clock(), width)

@@ -1,4 +1,4 @@
-"""A list in a pane, with the names of its columns above it."""
+"""A list with column headings and a titled border."""
 
 from collections.abc import Callable, Iterable
 
@@ -10,34 +10,33 @@ from copydesk.tui.widgets.drawn import Standing
 
 
 class Heads(Standing):
-    """The names of the columns, drawn for the width that there is; one cell is the cursor's."""
+    """The column headings for the available width; the first cell is the cursor's."""
 
     def __init__(self, words: Callable[[int], str]) -> None:
         super().__init__()
-        self._words = words
+        self._format_headings = words
 
     def lines(self, width: int) -> list[Content]:
-        """One line."""
-        return [Content.styled(" " + self._words(width - 1), "dim").truncate(max(width, 1))]
+        return [Content.styled(" " + self._format_headings(width - 1), "dim").truncate(max(width, 1))]
 
 
 class ListPane(Vertical):
-    """The names of the columns, and the list; its title is in the line above both."""
+    """Column headings above a list; the title is in the border."""
 
     def __init__(self, heads: Callable[[int], str], rows: Widget, *, id: str) -> None:
         super().__init__(id=id)
-        self._heads = Heads(heads)
+        self._headings = Heads(heads)
         self._rows = rows
 
     def compose(self) -> Iterable[Widget]:
-        """Each is made once."""
-        yield self._heads
+        """Yield the headings and the list, both created by the constructor."""
+        yield self._headings
         yield self._rows
 
     def set_title(self, title: str) -> None:
-        """The words in the line above; they may come from outside."""
+        """Set the title, which may be untrusted text: as a Content it is not parsed as markup."""
         self.border_title = Content(f" {title} ")
 
     def show_heads(self, *, shown: bool) -> None:
-        """Without rows there are no columns."""
-        self._heads.display = shown
+        """Show or hide the headings; without rows there are no columns."""
+        self._headings.display = shown

@@ -1,4 +1,4 @@
-"""Drawing lines: Contents whose styles are the names of roles, onto the screen."""
+"""A widget that draws lines: Contents whose styles are role names, rendered onto the screen."""
 
 from collections.abc import Hashable, Iterable, Sequence
 from typing import NamedTuple, Self
@@ -28,51 +28,54 @@ ROLES = (
     "mark-warn",
     "mark-dim",
 )
-"""What a piece of text is. The style sheets give each its colour, as the component `ink--<role>` of the screen: once
-for all its widgets, for each component of each widget is felt when the console starts."""
-_KEPT = 120
-"""Drawn lines that are kept: some screens of them."""
+"""Roles of a piece of text.
+
+The style sheets assign each a colour as the component `ink--<role>` of the screen, once for all its widgets: components
+per widget would noticeably slow down the start of the console.
+"""
+_MAX_CACHED_STRIPS = 120
+"""Cached lines: a few screens of them."""
 
 
 INK = frozenset(f"ink--{role}" for role in ROLES)
-"""The components that every screen has."""
+"""The component classes that every screen declares."""
 
 
 class Line(Strip):
-    """A strip that does not refer to itself.
+    """A strip without a reference to itself.
 
-    Textual keeps a strip that is as wide as its place in the strip's own cache: a cycle for each line, that only a
-    look for garbage ends.
+    Textual caches a strip that is as wide as its widget in the strip's own cache: a reference cycle per line, which
+    only a garbage collection frees.
     """
 
     def divide(self, cuts: Iterable[int]) -> Sequence[Strip]:
-        """Itself, where nothing is cut off."""
+        """Return the strip itself if nothing is cut off."""
         cuts = list(cuts)
         return [self] if cuts == [self.cell_length] else super().divide(cuts)
 
 
 class Kept(Strip):
-    """A strip that is shown more than once, with what it becomes between the edges of its widget."""
+    """A cached strip, with its framed versions as sent to the terminal."""
 
     def __init__(self, strip: Strip) -> None:
         super().__init__(strip, strip.cell_length)
         self.framed: dict[str, Line] = {}
-        """By what stands beside it."""
+        """By the text at its right edge."""
 
 
 class Frame(NamedTuple):
-    """What stands around the lines of a widget, asked once for all that are drawn together."""
+    """The surroundings of a widget's lines, computed once for all lines painted together."""
 
     style: RichStyle
     bar: RichStyle
     background: Color
     filters: Sequence[LineFilter]
     width: int
-    """Of what is inside the gutter."""
+    """Cells inside the gutter."""
     gutter: Spacing
 
     def around(self, strip: Strip, edge: str) -> Line:
-        """A line as wide as the widget, as the terminal gets it."""
+        """Return the line in the width of the widget, with filters applied, as sent to the terminal."""
         line = Strip(
             [
                 Segment(" " * self.gutter.left, self.style),
@@ -81,32 +84,32 @@ class Frame(NamedTuple):
             ],
             self.width + self.gutter.width,
         )
-        for each in self.filters:
-            line = line.apply_filter(each, self.background)
+        for line_filter in self.filters:
+            line = line.apply_filter(line_filter, self.background)
         return Line(line, line.cell_length)
 
 
 class Ink(Widget, inherit_bindings=False):
-    """A widget that draws its lines by itself, without child widgets and without markup."""
+    """A widget that draws its own lines, without child widgets and without markup."""
 
     def __init__(self, *, id: str | None = None) -> None:
-        self._strips: FIFOCache[Hashable, Kept] = FIFOCache(_KEPT)
+        self._strips: FIFOCache[Hashable, Kept] = FIFOCache(_MAX_CACHED_STRIPS)
         self._painted: dict[int, Strip] = {}
-        """The lines that are on the screen, by their number among those inside the borders."""
+        """The lines on screen by their number inside the borders."""
         self._painted_for = Size()
         super().__init__(id=id)
 
     def notify_style_update(self) -> None:
-        """Drawn lines carry colours: a new theme, or another focus, throws them away."""
+        """Discard drawn lines, whose colours depend on theme and focus."""
         super().notify_style_update()
-        self._throw_away()
+        self._discard_lines()
 
-    def _throw_away(self) -> None:
+    def _discard_lines(self) -> None:
         self._strips.clear()
         self._painted.clear()
 
     def refresh(self, *regions: Region, repaint: bool = True, layout: bool = False, recompose: bool = False) -> Self:
-        """Draw these lines anew, or all of them."""
+        """Redraw the lines in these regions, or all of them."""
         for region in regions:
             for y in region.line_range:
                 self._painted.pop(y, None)
@@ -115,43 +118,47 @@ class Ink(Widget, inherit_bindings=False):
         return super().refresh(*regions, repaint=repaint, layout=layout, recompose=recompose)
 
     def forget_lines(self) -> None:
-        """What is to be drawn has changed."""
-        self._throw_away()
+        """Discard all drawn lines and redraw, because the content has changed."""
+        self._discard_lines()
         self.refresh()
 
     @property
     def room(self) -> Size:
-        """Cells for the lines: without borders, padding and scroll bar."""
+        """Cells for the lines, without borders, padding and scroll bar."""
         return self.scrollable_content_region.size
 
     def set_title(self, title: str) -> None:
-        """The words in the line above; they may come from outside."""
+        """Set the title in the border, which may be untrusted text: as a Content it is not parsed as markup."""
         self.border_title = Content(f" {title} ")
 
     def strip(self, line: Content, *, key: Hashable = None, below: str = "") -> Strip:
-        """`line` drawn over the whole width, on the background of the component `below`.
+        """Return `line` drawn over the whole width, on the background of the component `background`.
 
-        Kept under `key`, which stands for all that it is made of; without one under the line itself.
+        It is cached under `key`, which must identify everything that the line depends on; by default under the line
+        itself.
         """
+        # Content compares by text only, so its spans must be part of the key.
         key = (line.plain, *line.spans, below) if key is None else key
-        kept = self._strips.get(key)
-        if kept is None:
-            drawn = self._draw(line, self.get_visual_style(below) if below else self.visual_style)
-            self._strips[key] = kept = Kept(drawn)
-        return kept
+        cached = self._strips.get(key)
+        if cached is None:
+            rendered = self._draw_content(line, self.get_visual_style(below) if below else self.visual_style)
+            self._strips[key] = cached = Kept(rendered)
+        return cached
 
     def render_lines(self, crop: Region) -> list[Strip]:
-        """Some lines of the widget, those that are kept as they are.
+        """Return the lines of the region, reusing painted ones.
 
-        Textual's own way makes each line anew when it stands in another place: a list that scrolls by one line is drawn
-        with all its borders, filters and escape sequences once more. And it asks every widget for all of its lines,
-        whichever have changed.
+        Textual's own implementation renders a line again whenever it moves: scrolling a list by one line would redraw
+        all lines with borders, filters and escape sequences. It also asks every widget for all of its lines, whichever
+        have changed.
         """
+        # Textual blends the colours.
         if self.opacity < 1:
             return super().render_lines(crop)
         size = self.outer_size
+        # Cached lines were framed for the old size.
         if size != self._painted_for:
-            self._throw_away()
+            self._discard_lines()
             self._painted_for = size
         top = self.gutter.top
         missing = [y for y in crop.line_range if y - top not in self._painted]
@@ -164,19 +171,20 @@ class Ink(Widget, inherit_bindings=False):
     def _paint(self, ys: Iterable[int], top: int) -> None:
         height, frame = self.content_region.height, self._frame()
         for y in ys:
-            at = y - top
-            if 0 <= at < height:
-                self._painted[at] = self._framed(self.render_line(at), self.edge(at), frame)
+            number = y - top
+            if 0 <= number < height:
+                self._painted[number] = self._framed(self.render_line(number), self.edge(number), frame)
             else:
-                (self._painted[at],) = super().render_lines(Region(0, y, self.region.width, 1))
+                # Borders and padding are drawn by Textual.
+                (self._painted[number],) = super().render_lines(Region(0, y, self.region.width, 1))
 
     def edge(self, y: int) -> str:
-        """What stands at the end of a line of the screen, beside what `render_line` gives."""
+        """Return what follows a line of `render_line` at the right edge, such as a scroll bar."""
         return ""
 
     def _framed(self, strip: Strip, edge: str, frame: Frame) -> Line:
-        """A strip with what stands left and right of it, in the colours that this terminal has."""
-        if not isinstance(strip, Kept):  # of a class that draws otherwise
+        """Return the strip with its surroundings, in the colours that the terminal supports."""
+        if not isinstance(strip, Kept):  # from a subclass that does not use `render_strip`
             return frame.around(strip, edge)
         line = strip.framed.get(edge)
         if line is None:
@@ -194,13 +202,13 @@ class Ink(Widget, inherit_bindings=False):
             gutter=self.gutter,
         )
 
-    def _draw(self, line: Content, base: Style) -> Strip:
+    def _draw_content(self, line: Content, base: Style) -> Strip:
         segments = [
-            Segment(text, style.rich_style) for text, style in line.render(base, end="", parse_style=self._role)
+            Segment(text, style.rich_style) for text, style in line.render(base, end="", parse_style=self._style_of)
         ]
         return Strip(segments).adjust_cell_length(self.room.width, base.rich_style)
 
-    def _role(self, role: str | Style) -> Style:
+    def _style_of(self, role: str | Style) -> Style:
         if isinstance(role, Style):
             return role
         return self.screen.get_visual_style(f"ink--{role}", partial=True) if role in ROLES else Style.null()

@@ -1,4 +1,4 @@
-"""A text to read: paragraphs and tables, wrapped to the width there is, scrolled by lines."""
+"""Text to read: paragraphs and tables, wrapped to the available width and scrolled by lines."""
 
 from collections.abc import Callable, Sequence
 from itertools import takewhile
@@ -16,12 +16,12 @@ Text = Sequence[Block] | Callable[[], Sequence[Block]]
 
 
 class Page(Drawn, inherit_bindings=False):
-    """Blocks of text."""
+    """A scrollable page of text blocks."""
 
     BINDINGS = bindings(Where.PAGE)
 
     class Widened(Message):
-        """It has another width than before."""
+        """The width changed."""
 
         def __init__(self, page: "Page") -> None:
             super().__init__()
@@ -30,76 +30,77 @@ class Page(Drawn, inherit_bindings=False):
     def __init__(self, blocks: Sequence[Block] = (), *, id: str | None = None) -> None:
         super().__init__(id=id)
         self._blocks = blocks
-        self._made: Callable[[], Sequence[Block]] | None = None
+        self._build: Callable[[], Sequence[Block]] | None = None
         self._lines: list[Content] = []
-        self._laid_out_for = 0
+        self._wrapped_width = 0
 
     def show(self, text: Text) -> None:
-        """Another text, from its beginning; one in which there are ages is given as what makes it."""
-        self._take(text)
+        """Show another text from its start.
+
+        A text with relative times is passed as a function, which `refresh_times` calls again.
+        """
+        self._set_text(text)
         if self.scroll_y or self.scroll_target_y:
             self.scroll_to(y=0, animate=False)
 
     def show_more(self, text: Text) -> None:
-        """As `show`, the same text as there is more of it by now: it stays where it is read."""
-        self._take(text)
+        """Show an extended or updated version of the same text, at the current scroll position."""
+        self._set_text(text)
         if top := self.scroll_offset.y:
-            self.scroll_to(y=top, animate=False)  # but not beyond its end
+            self.scroll_to(y=top, animate=False)  # clamps to the new end
 
-    def _take(self, text: Text) -> None:
-        self._made = text if callable(text) else None
+    def _set_text(self, text: Text) -> None:
+        self._build = text if callable(text) else None
         self._blocks = text() if callable(text) else text
         self._lay_out()
 
     def tell_time(self) -> None:
-        """Show the text as it is by now, where the time has changed a word of it; it stays where it is read."""
-        if self._made is not None:
-            self._take(self._made)
+        """Rebuild a text with relative times, at the current scroll position."""
+        if self._build is not None:
+            self._set_text(self._build)
 
     def _lay_out(self) -> None:
-        before, self._lines = self._lines, self._wrapped()
-        self._laid_out_for = self.room.width
+        previous, self._lines = self._lines, self._wrap()
+        self._wrapped_width = self.room.width
         self.virtual_size = Size(0, len(self._lines))
-        # More of the same text is often all that there is to show.
-        same = sum(1 for _ in takewhile(_are_same, zip(before, self._lines, strict=False)))
-        if changed := max(len(before), len(self._lines)) - same:
-            self.refresh_lines(same, changed)
+        # Often text was only appended: redraw from the first line that differs.
+        unchanged = sum(1 for _ in takewhile(_are_equal, zip(previous, self._lines, strict=False)))
+        if changed := max(len(previous), len(self._lines)) - unchanged:
+            self.refresh_lines(unchanged, changed)
 
-    def _wrapped(self) -> list[Content]:
-        # One cell is left free beside the scroll bar.
+    def _wrap(self) -> list[Content]:
+        # One cell stays free next to the scroll bar.
         return lay_out(self._blocks, self.room.width - 1) if self.room.width > 1 else []
 
     def on_resize(self) -> None:
-        """Another width is another wrapping."""
-        if self.room.width != self._laid_out_for:
+        """Wrap the text again if the width changed."""
+        if self.room.width != self._wrapped_width:
             self._lay_out()
             self.post_message(self.Widened(self))
 
     def render_line(self, y: int) -> Strip:
-        """One line of the screen."""
-        at = self.scroll_offset.y + y
-        if at < len(self._lines):
-            return self.strip(self._lines[at])
+        """Render one line on screen."""
+        index = self.scroll_offset.y + y
+        if index < len(self._lines):
+            return self.strip(self._lines[index])
         return self.strip(Content(""))
 
     def action_move(self, by: int) -> None:
-        """So many lines down; negative is up."""
+        """Scroll down by this many lines; negative is up."""
         self.scroll_to(y=self.scroll_offset.y + by, animate=False)
 
     def action_half_page(self, way: int) -> None:
-        """Half a screen down (1) or up (-1)."""
+        """Scroll half a screen down (1) or up (-1)."""
         self.action_move(way * max(self.room.height // 2, 1))
 
     def action_first(self) -> None:
-        """To the beginning."""
         self.scroll_to(y=0, animate=False)
 
     def action_last(self) -> None:
-        """To the end."""
         self.scroll_to(y=self.virtual_size.height, animate=False)
 
 
-def _are_same(lines: tuple[Content, Content]) -> bool:
-    """Whether two lines look the same: Textual compares their words only."""
-    one, other = lines
-    return one.plain == other.plain and one.spans == other.spans
+def _are_equal(lines: tuple[Content, Content]) -> bool:
+    """Return True if two lines look the same. Textual's own comparison ignores styles."""
+    left, right = lines
+    return left.plain == right.plain and left.spans == right.spans

@@ -1,4 +1,4 @@
-"""The posts that are live."""
+"""The list of published posts."""
 
 from textual.content import Content
 
@@ -8,8 +8,7 @@ from copydesk.tui.widgets.aged import Aged
 
 
 class Posts(Aged[LivePost]):
-    """One line a post, the best first."""
+    """One line per post, the best first."""
 
     def draw(self, row: LivePost, width: int) -> Content:
-        """One post in `width` cells."""
         return post_row(row, self.clock(), width)

@@ -1,4 +1,4 @@
-"""The pipeline's run: a bar per stage, figures as they come."""
+"""The progress panel of a pipeline run: a bar per stage, and counts as they change."""
 
 from textual.content import Content
 
@@ -9,42 +9,42 @@ from copydesk.tui.run_view import RunView, figures, funnel, share, summary
 from copydesk.tui.widgets.drawn import Standing
 from copydesk.tui.words import bar, plural
 
-_NAME = 8
-_FIGURES = 10
-_NOTE = 32
+_NAME_WIDTH = 8
+_COUNT_WIDTH = 10
+_NOTE_WIDTH = 32
 
 
 class RunPanel(Standing):
-    """Four stages and a line of what came of them."""
+    """Four stages and a line with the result."""
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
         self._view = RunView()
 
     def show(self, view: RunView) -> None:
-        """Take over how far the run is."""
+        """Show the progress of a run."""
         self._view = view
-        back = key("review.back")
-        running = f"{back} leaves it running · {key('review.cancel_run')} cancels it"
-        self.set_title(f"Pipeline · {running if view.under_way else f'{back} closes'}")
+        close_key = key("review.back")
+        running = f"{close_key} leaves it running · {key('review.cancel_run')} cancels it"
+        self.set_title(f"Pipeline · {running if view.under_way else f'{close_key} closes'}")
         self.refresh()
 
     def lines(self, width: int) -> list[Content]:
-        """A line a stage, and one for the end."""
-        return [*(self._stage(stage, width) for stage in Stage), self._end(width)]
+        """Return a line per stage, and one for the result."""
+        return [*(self._stage_line(stage, width) for stage in Stage), self._result_line(width)]
 
-    def _stage(self, stage: Stage, width: int) -> Content:
+    def _stage_line(self, stage: Stage, width: int) -> Content:
         progress = self._view.of(stage)
-        known = figures(progress) if progress else ""
-        note = min(_NOTE, width // 3)
-        full, empty = bar(share(progress), max(width - _NAME - _FIGURES - note - 2, 4))
+        count = figures(progress) if progress else ""
+        note_width = min(_NOTE_WIDTH, width // 3)
+        filled, empty = bar(share(progress), max(width - _NAME_WIDTH - _COUNT_WIDTH - note_width - 2, 4))
         current = progress is not None and progress is self._view.current and self._view.under_way
         return Content.assemble(
-            (f"{stage.value:<{_NAME}}", "" if progress else "dim"),
-            (full, "accent"),
+            (f"{stage.value:<{_NAME_WIDTH}}", "" if progress else "dim"),
+            (filled, "accent"),
             (empty, "faint"),
-            f" {known:>{_FIGURES - 1}}  ",
-            (fit(self._note(stage, current=current), note), self._worry(stage)),
+            f" {count:>{_COUNT_WIDTH - 1}}  ",
+            (fit(self._note(stage, current=current), note_width), self._note_style(stage)),
         )
 
     def _note(self, stage: Stage, *, current: bool) -> str:
@@ -53,14 +53,14 @@ class RunPanel(Standing):
         if self._view.ended is None or stage not in self._view.ended.stats.stage_timing:
             return ""
         stats = self._view.ended.stats
-        failed = f", {plural(stats.sources_failed, 'source')} failed" if self._worry(stage) == "warn" else ""
+        failed = f", {plural(stats.sources_failed, 'source')} failed" if self._note_style(stage) == "warn" else ""
         return f"{stats.stage_timing[stage]:.1f} s{failed}"
 
-    def _worry(self, stage: Stage) -> str:
-        ended = self._view.ended
-        return "warn" if stage is Stage.INGEST and ended is not None and ended.stats.sources_failed else "dim"
+    def _note_style(self, stage: Stage) -> str:
+        run = self._view.ended
+        return "warn" if stage is Stage.INGEST and run is not None and run.stats.sources_failed else "dim"
 
-    def _end(self, width: int) -> Content:
+    def _result_line(self, width: int) -> Content:
         if self._view.ended is not None:
             return _outcome(self._view.ended).truncate(width, ellipsis=True)
         if self._view.failed:

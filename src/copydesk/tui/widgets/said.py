@@ -1,4 +1,4 @@
-"""A few lines that say something, and say something else later."""
+"""A few lines of text that can be replaced."""
 
 from collections.abc import Iterable
 
@@ -8,17 +8,16 @@ from copydesk.tui.widgets.drawn import Standing
 
 
 class Said(Standing):
-    """Stands there with the lines that it was given last."""
+    """Shows the lines that were set last."""
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
-        self._said: list[Content] = []
+        self._lines: list[Content] = []
 
     def say(self, lines: Iterable[Content]) -> None:
-        """Show these lines; those for which there is no room are cut off."""
-        self._said = list(lines)
+        """Show these lines; those that do not fit are cut off."""
+        self._lines = list(lines)
         self.forget_lines()
 
     def lines(self, width: int) -> list[Content]:
-        """What was said last."""
-        return [line.truncate(width, ellipsis=True) for line in self._said]
+        return [line.truncate(width, ellipsis=True) for line in self._lines]

@@ -1,4 +1,4 @@
-"""The line in which words are looked for."""
+"""The search field of the review."""
 
 from textual import on
 from textual.app import ComposeResult
@@ -14,12 +14,12 @@ HOW = 'words, "a phrase", begin*, -without'
 
 
 class SearchLine(Horizontal, inherit_bindings=False):
-    """Tells what is typed, as it is typed."""
+    """Posts the query as it is typed."""
 
     BINDINGS = bindings(Where.SEARCH)
 
     class Changed(Message):
-        """What is looked for is another."""
+        """The query changed; only the last one matters."""
 
         def __init__(self, query: str) -> None:
             super().__init__()
@@ -29,42 +29,41 @@ class SearchLine(Horizontal, inherit_bindings=False):
             return isinstance(message, SearchLine.Changed)
 
     class Entered(Message):
-        """Enter was pressed."""
+        pass
 
     class Left(Message):
-        """It was left."""
+        """The search was left with Escape."""
 
     def compose(self) -> ComposeResult:
-        """A slash, the words, and what is wrong with them."""
+        """Yield a slash, the input, and the error message."""
         yield Static("/", classes="-slash")
         yield Input(placeholder=HOW, select_on_focus=False)
         yield Static(classes="-wrong")
 
     @property
     def line(self) -> Input:
-        """Where the words are written."""
+        """The input field."""
         return self.query_one(Input)
 
     def end(self) -> None:
-        """Forget what was written."""
+        """Clear the query."""
         with self.prevent(Input.Changed):
             self.line.value = ""
         self.say("")
 
     def say(self, wrong: str) -> None:
-        """Say what is wrong with the words."""
+        """Show an error in the query; an empty text clears it."""
         self.query_one(".-wrong", Static).update(Content(clean(wrong)))
 
     @on(Input.Changed)
-    def _changed(self, event: Input.Changed) -> None:
+    def _on_changed(self, event: Input.Changed) -> None:
         event.stop()
         self.post_message(self.Changed(event.value))
 
     @on(Input.Submitted)
-    def _entered(self, event: Input.Submitted) -> None:
+    def _on_submitted(self, event: Input.Submitted) -> None:
         event.stop()
         self.post_message(self.Entered())
 
     def action_leave(self) -> None:
-        """Leave it."""
         self.post_message(self.Left())

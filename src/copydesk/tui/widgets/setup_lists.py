@@ -1,4 +1,4 @@
-"""The lists of the setup: its sections, the accounts, and the platforms that there are."""
+"""The lists of the setup screen: sections, accounts and platforms."""
 
 from textual.content import Content
 
@@ -10,24 +10,22 @@ from copydesk.tui.widgets.line_list import LineList
 
 
 class Sections(LineList[Section]):
-    """What is set up."""
+    """The sections of the setup."""
 
     def draw(self, row: Section, width: int) -> Content:
-        """Its name."""
         return Content(fit(row.value, width))
 
 
 class Accounts(Aged[ConnectedAccount]):
-    """Where posts go."""
+    """The connected accounts."""
 
     def draw(self, row: ConnectedAccount, width: int) -> Content:
-        """One account, and whether it works."""
+        """Render one account with its state."""
         return account_row(row, self.clock(), width)
 
 
 class Names(LineList[str]):
-    """Names to choose from."""
+    """A list of names to choose from."""
 
     def draw(self, row: str, width: int) -> Content:
-        """One of them."""
         return Content(fit(cell(row), width))

@@ -1,4 +1,4 @@
-"""The lists of the screen Sources: sources, runs, and the feeds of a list as they are tested."""
+"""The lists of the Sources screen: sources, runs, and the feeds of an import."""
 
 from typing import TYPE_CHECKING
 
@@ -24,29 +24,27 @@ OUTCOME = {
 
 
 class SourceList(Aged["SourceOverview"]):
-    """One line a source, the oldest first."""
+    """One line per source, the oldest first."""
 
     def draw(self, row: "SourceOverview", width: int) -> Content:
-        """One source in `width` cells."""
         return source_row(row, self.clock(), width)
 
 
 class RunList(Aged["Run"]):
-    """One line a run, the latest first."""
+    """One line per run, the latest first."""
 
     def draw(self, row: "Run", width: int) -> Content:
-        """One run in `width` cells."""
         return run_row(row, self.clock(), width)
 
 
 class FeedList(LineList["TriedFeed"]):
-    """One line a feed, in the order in which they were settled."""
+    """One line per feed, in the order in which their tests finished."""
 
     def draw(self, row: "TriedFeed", width: int) -> Content:
-        """What became of it, its name, and why it failed."""
-        sign = OUTCOME[row.outcome]
-        name = min(30, width // 2)
-        why = cell(row.why) if row.why else sign.words
-        head = Content.assemble((sign.letter, sign.role), " ")
-        words = f"{fit(cell(row.feed.name), name)} {why}"
+        """Render the result, the feed's name, and the reason of a failure."""
+        label = OUTCOME[row.outcome]
+        name_width = min(30, width // 2)
+        reason = cell(row.why) if row.why else label.words
+        head = Content.assemble((label.letter, label.role), " ")
+        words = f"{fit(cell(row.feed.name), name_width)} {reason}"
         return head + Content(fit(words, width - head.cell_length))

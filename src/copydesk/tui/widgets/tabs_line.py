@@ -1,4 +1,4 @@
-"""The review's tabs with how many drafts each of them shows."""
+"""The tabs of the review, with the number of drafts in each."""
 
 from collections.abc import Mapping
 
@@ -18,18 +18,16 @@ TABS = {
     "failed": ("Failed", "F"),
     "all": ("All", "All"),
 }
-"""The name of each, and what stands for it where there is no room: the letter of its drafts."""
+"""Each tab's name, and its abbreviation for narrow terminals: the letter of its drafts' status."""
 _GAP = 2
 NARROW = 60
-"""Cells below which there is only the tab that is shown."""
+"""Below this width only the current tab is shown."""
 
 
 class TabsLine(Standing):
-    """As much of them as there is room for; on a narrow terminal only the one that is shown."""
+    """As many tabs as fit."""
 
     class Clicked(Message):
-        """A tab was clicked."""
-
         def __init__(self, tab: str) -> None:
             super().__init__()
             self.tab = tab
@@ -38,51 +36,56 @@ class TabsLine(Standing):
         super().__init__()
         self._tab = tab
         self._counts: Mapping[str, int] = {}
-        self._places: list[tuple[int, str]] = []
-        """Where each tab ends, in cells, and its name."""
+        self._tab_ends: list[tuple[int, str]] = []
+        """The end of each tab in cells, and its name."""
 
     def show(self, tab: str, counts: Mapping[str, int] | None = None) -> None:
-        """Show which one it is, and how many drafts each has where that is known."""
+        """Show the current tab, and the number of drafts by tab, if known."""
         self._tab = tab
         self._counts = self._counts if counts is None else counts
         self.refresh()
 
     def lines(self, width: int) -> list[Content]:
-        """The names; else those of the tabs that have drafts; else letters; else one."""
-        if width < NARROW:
-            return [self._placed([self._tab], [self._words(self._tab, named=True)])]
-        some = [tab for tab in TABS if self._counts.get(tab) or tab in (self._tab, "to_review", "all")]
-        for tabs, named in ((list(TABS), True), (some, True), (list(TABS), False), (some, False)):
-            words = [self._words(tab, named=named) for tab in tabs]
-            if sum(each.cell_length for each in words) + _GAP * (len(words) - 1) <= width:
-                return [self._placed(tabs, words)]
-        return [self._placed([self._tab], [self._words(self._tab, named=True)])]
+        """Return the first variant that fits.
 
-    def _words(self, tab: str, *, named: bool) -> Content:
-        here = tab == self._tab
-        name = TABS[tab][0] if named or here else TABS[tab][1]
+        In this order: all names, names of non-empty tabs, all letters, letters of non-empty tabs, the current tab.
+        """
+        if width < NARROW:
+            return [self._join_tabs([self._tab], [self._label(self._tab, full_name=True)])]
+        non_empty = [tab for tab in TABS if self._counts.get(tab) or tab in (self._tab, "to_review", "all")]
+        # From the most to the least informative variant.
+        for tabs, full_names in ((list(TABS), True), (non_empty, True), (list(TABS), False), (non_empty, False)):
+            labels = [self._label(tab, full_name=full_names) for tab in tabs]
+            if sum(label.cell_length for label in labels) + _GAP * (len(labels) - 1) <= width:
+                return [self._join_tabs(tabs, labels)]
+        return [self._join_tabs([self._tab], [self._label(self._tab, full_name=True)])]
+
+    def _label(self, tab: str, *, full_name: bool) -> Content:
+        is_current = tab == self._tab
+        name = TABS[tab][0] if full_name or is_current else TABS[tab][1]
         count = self._counts.get(tab, 0)
         number = f" {short(count)}" if count else ""
-        return Content.assemble((name, "strong" if here else "dim"), (number, "accent" if here else "dim"))
+        return Content.assemble((name, "strong" if is_current else "dim"), (number, "accent" if is_current else "dim"))
 
-    def _placed(self, tabs: list[str], words: list[Content]) -> Content:
-        self._places = []
+    def _join_tabs(self, tabs: list[str], labels: list[Content]) -> Content:
+        # Clicks are resolved with the ends of the tabs as last drawn.
+        self._tab_ends = []
         end = 0
-        for tab, each in zip(tabs, words, strict=True):
-            end += each.cell_length + _GAP
-            self._places.append((end, tab))
-        return Content(" " * _GAP).join(words)
+        for tab, label in zip(tabs, labels, strict=True):
+            end += label.cell_length + _GAP
+            self._tab_ends.append((end, tab))
+        return Content(" " * _GAP).join(labels)
 
     def on_click(self, event: events.Click) -> None:
-        """The tab that was clicked."""
-        at = event.get_content_offset(self)
-        tab = next((tab for end, tab in self._places if at is not None and at.x < end), None)
+        """Post the clicked tab."""
+        offset = event.get_content_offset(self)
+        tab = next((tab for end, tab in self._tab_ends if offset is not None and offset.x < end), None)
         if tab is not None:
             self.post_message(self.Clicked(tab))
 
 
 def short(count: int) -> str:
-    """A number in at most four characters or a little more: `9999`, `12k`, `1.2M`."""
+    """Format a number in about four characters: `9999`, `12k`, `1.2M`."""
     if count < 10_000:
         return str(count)
     return f"{count // 1000}k" if count < 1_000_000 else f"{count / 1_000_000:.1f}M"

@@ -1,4 +1,4 @@
-"""What a terminal shows that has no room for the console."""
+"""Shown on a terminal that is too small for the console."""
 
 from textual.content import Content
 
@@ -7,8 +7,7 @@ from copydesk.tui.widgets.drawn import Standing
 
 
 class TooSmall(Standing):
-    """Stands in the place of everything else."""
+    """Replaces everything else."""
 
     def lines(self, width: int) -> list[Content]:
-        """One sentence."""
         return lay_out([plain("Copydesk needs 40 columns and 10 lines.", "warn")], max(width, 1))

@@ -1,4 +1,4 @@
-"""The line above every screen: where we are, what is under way, and what went wrong."""
+"""The line at the top of every screen: the current screen, progress, and the number of problems."""
 
 from typing import TYPE_CHECKING
 
@@ -13,13 +13,13 @@ from copydesk.tui.words import plural
 if TYPE_CHECKING:
     from copydesk.tui.run_view import RunView
 
-_APART = 2
-"""Cells at least between what stands at the left and what stands at the right."""
+_MIN_GAP = 2
+"""Minimum cells between the left and the right part."""
 _NAME = "Copydesk"
 
 
 class TopLine(Standing):
-    """The desk's name; the screens with their numbers, this one standing out; at the right the run and the problems."""
+    """The desk's name and the numbered screens; at the right, the run's progress and the number of problems."""
 
     app = getters.app(DeskApp)
 
@@ -28,88 +28,96 @@ class TopLine(Standing):
         self._screen = screen.lower()
         self._desk_name = desk_name
         self._work = Content("")
-        self._told = 0
-        """Cells of the problems, at the end of the line."""
+        self._problems_width = 0
+        """Cells of the problem count at the end of the line."""
 
     def on_mount(self) -> None:
-        """Count the problems of all screens."""
-        self.watch(self.app, "problems", self._count_anew, init=False)
+        """Follow the number of problems, which is shared by all screens."""
+        self.watch(self.app, "problems", self._on_problems, init=False)
 
-    def _count_anew(self) -> None:
+    def _on_problems(self) -> None:
         self.refresh()
 
     def show_run(self, view: "RunView | None") -> None:
-        """Say in a few words how the run gets on."""
-        self.show_work(_words(view) if view and view.under_way else "")
+        """Show the run's progress in a few words."""
+        self.show_work(_progress_text(view) if view and view.under_way else "")
 
     def show_work(self, words: str) -> None:
-        """Say how far something else is that is under way; nothing where it is over."""
+        """Show the progress of another operation; an empty text clears it."""
         self._work = Content.styled(words, "accent")
         self.refresh()
 
     def lines(self, width: int) -> list[Content]:
-        """What is at the right comes first: it is news, and of the screens the numbers say enough."""
-        for work, problems in self._rights():
+        """Return the line. The right part has priority: it is news, and numbers are sufficient for the screens."""
+        for work, problems in self._right_variants():
             right = work + Content("  ") + problems if work and problems else work + problems
-            for left in self._lefts():
-                between = width - left.cell_length - right.cell_length
-                if between >= (_APART if right else 0):
-                    self._told = problems.cell_length
-                    return [left.pad_right(between) + right]
-        self._told = 0
-        return [self._each(named=False).truncate(max(width, 1))]
+            for left in self._left_variants():
+                gap = width - left.cell_length - right.cell_length
+                if gap >= (_MIN_GAP if right else 0):
+                    # For clicks on the problem count.
+                    self._problems_width = problems.cell_length
+                    return [left.pad_right(gap) + right]
+        self._problems_width = 0
+        return [self._tabs(full_names=False).truncate(max(width, 1))]
 
     async def on_click(self, event: events.Click) -> None:
-        """To the screen whose tab was clicked, or to the log."""
-        at = event.get_content_offset(self)
-        if at is None:
+        """Switch to the clicked screen, or open the log."""
+        offset = event.get_content_offset(self)
+        if offset is None:
             return
-        if at.x >= self.room.width - self._told:
+        if offset.x >= self.room.width - self._problems_width:
             await self.app.run_action("log")
-        elif screen := self._tab_at(at.x):
+        elif screen := self._tab_at(offset.x):
             await self.app.run_action(f"show_screen('{screen}')")
 
     def _tab_at(self, x: int) -> str:
-        """The screen whose number or name is there; the tabs are the first in the line with a number."""
+        """Return the screen whose number or name is in this cell.
+
+        The tabs are the first in the line with a digit.
+        """
         line = self.lines(self.room.width)[0].plain
         for number, screen in enumerate(SCREEN_NAMES, 1):
-            begin = line.index(str(number))
-            if begin <= x < begin + len(line[begin:].split("  ", 1)[0]):
+            start = line.index(str(number))
+            if start <= x < start + len(line[start:].split("  ", 1)[0]):
                 return screen
         return ""
 
-    def _rights(self) -> list[tuple[Content, Content]]:
-        """The run and the problems, the longest words first."""
+    def _right_variants(self) -> list[tuple[Content, Content]]:
+        """Return variants of (progress, problems), the longest first."""
         none = Content("")
         problems = self.app.problems
         if not problems:
             return [(self._work, none), (none, none)]
-        said = Content.assemble((plural(problems, "problem"), "bad"), " ", (self.app.key("console.log"), "key"))
+        long = Content.assemble((plural(problems, "problem"), "bad"), " ", (self.app.key("console.log"), "key"))
         short = Content.styled(f"!{problems}", "bad")
-        return [(self._work, said), (self._work, short), (none, said), (none, short)]
+        return [(self._work, long), (self._work, short), (none, long), (none, short)]
 
-    def _lefts(self) -> list[Content]:
-        """Where we are, the longest words first: of the other screens only the numbers, where names do not fit."""
-        whole, short = self._each(named=True), self._each(named=False)
-        names = [Content.styled(_NAME, "accent")]
+    def _left_variants(self) -> list[Content]:
+        """Return variants of the left part, the longest first: names of other screens, or only their numbers."""
+        long, short = self._tabs(full_names=True), self._tabs(full_names=False)
+        titles = [Content.styled(_NAME, "accent")]
         if self._desk_name:
-            # Which desk it is tells more than what the program is called.
+            # The desk's name is more informative than the program's.
             desk = Content.styled(self._desk_name, "warn")
-            names = [names[0] + Content.styled(" · ", "dim") + desk, desk]
-        named = [name + Content("  ") for name in names]
-        return [tabs for each in (whole, short) for tabs in (*(name + each for name in named), each)]
+            titles = [titles[0] + Content.styled(" · ", "dim") + desk, desk]
+        prefixes = [title + Content("  ") for title in titles]
+        return [
+            tabs
+            for tabs_variant in (long, short)
+            for tabs in (*(title + tabs_variant for title in prefixes), tabs_variant)
+        ]
 
-    def _each(self, *, named: bool) -> Content:
+    def _tabs(self, *, full_names: bool) -> Content:
         tabs = []
         for number, screen in enumerate(SCREEN_NAMES, 1):
-            here = screen == self._screen
-            words = f"{number} {screen.capitalize()}" if named or here else f"{number}"
-            tabs.append(Content.styled(words, "strong" if here else "dim"))
+            is_current = screen == self._screen
+            label = f"{number} {screen.capitalize()}" if full_names or is_current else f"{number}"
+            tabs.append(Content.styled(label, "strong" if is_current else "dim"))
         return Content("  ").join(tabs)
 
 
-def _words(view: "RunView") -> str:
-    from copydesk.tui.run_view import figures  # noqa: PLC0415 - there is no run when the console starts
+def _progress_text(view: "RunView") -> str:
+    from copydesk.tui.run_view import figures  # noqa: PLC0415 - not needed for the first paint
 
     if view.cancelling:
         return "cancelling the run …"

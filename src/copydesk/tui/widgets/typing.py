@@ -1,4 +1,4 @@
-"""Where text is typed. What is pasted comes from outside: no character goes in that a terminal takes for a command."""
+"""Text inputs. Pasted text is untrusted: control characters that a terminal would interpret are removed."""
 
 from dataclasses import replace
 
@@ -13,21 +13,21 @@ from copydesk.text import clean, clean_lines
 
 
 class Typing(TextArea):
-    """Lines."""
+    """A multi-line text input."""
 
     def edit(self, edit: Edit) -> EditResult:
-        """Type or paste."""
+        """Insert the text, cleaned."""
         return super().edit(replace(edit, text=clean_lines(edit.text)))
 
 
 class TypingLine(Input):
-    """One line."""
+    """A one-line text input."""
 
     def replace(self, text: str, start: int, end: int) -> None:
-        """Type or paste."""
+        """Insert the text, cleaned."""
         super().replace(clean(text), start, end)
 
 
 def labelled(label: str, field: Widget) -> Horizontal:
-    """A field with its label before it."""
+    """Return a field preceded by its label."""
     return Horizontal(Static(Content(label), classes="-label"), field, classes="-line", id=f"{field.id}-line")

@@ -1,4 +1,4 @@
-"""The first tables. There is no way down: the copy made before an upgrade is the way back."""
+"""The first tables. There is no downgrade: restore the backup made before the upgrade."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -15,7 +15,7 @@ _INTERACTIONS = (
 
 
 def upgrade() -> None:
-    """From an empty database."""
+    """Upgrade from an empty database."""
     _user()
     _clock_check()
     _experiment()
